@@ -103,7 +103,7 @@ class AgentTest : public testing::Test {
     if (n == 0) return "closed";
     return n < 0 ? "" : std::string(buffer, static_cast<size_t>(n));
   }
-  // The agent ends at this instruction.
+  // Ends the agent at this instruction.
   void Kill() { agent_.reset(); }
   void Restart() {
     agent_ = std::make_unique<Agent>(Options());
@@ -137,7 +137,7 @@ class AgentTest : public testing::Test {
     fd_store_.files["pmi1.states"].Reset(dup((*states)->fd()));
   }
 
-  // Values that exist: NSPACE/KEY of ranks, KEY of the job.
+  // The values that exist: NSPACE/KEY of ranks, KEY of the job.
   std::map<std::string, std::string> keys_;
   FakeFdStore fd_store_;
   std::vector<std::string> log_;

@@ -16,10 +16,11 @@ void TakeFrom(int fd, size_t size);
 // Ends the current command and removes it from its socket.
 void Done(Connection& c);
 
-// Ends the current command with an answer in the client's protocol. A client
-// that does not read is disconnected.
+// Ends the current command with an answer in the client's protocol. Disconnects
+// a client that does not read.
 void Answer(Connections* connections, Connection& c, const Reply& reply);
-// Ends the current command with an error.
+// Ends the current command with an error: `code` is an error number of PMI-2,
+// and `problem` its reason in one word.
 void Refuse(Connections* connections, Connection& c, int code,
             const std::string& problem);
 

@@ -37,7 +37,8 @@ void PersistLine(const Connection& c, std::string_view line) {
                 static_cast<off_t>(before));
 }
 
-// Ignores an incomplete last line, because it is still in the socket.
+// Reads persisted lines. An incomplete last line is ignored, because it is
+// still in the socket.
 std::unique_ptr<SpawnText> ReadLines(int fd) {
   std::string bytes(kMaxSpawnBytes, 0);
   const ssize_t size = pread(fd, bytes.data(), bytes.size(), 0);
@@ -52,8 +53,8 @@ std::unique_ptr<SpawnText> ReadLines(int fd) {
   return spawn;
 }
 
-// The name becomes the key of a PMIx_Publish, which would take a reserved key
-// for a directive.
+// Returns true if this can be the name of a service. The name becomes the key
+// of a PMIx_Publish, which would take a reserved key for a directive.
 bool IsServiceName(const std::string& name) {
   return !name.empty() && name.size() < kKeyMax && !name.starts_with("pmix") &&
          name.find('\0') == name.npos;
@@ -103,13 +104,15 @@ std::optional<std::string> SpawnedJob(const Connection& c) {
   return c.outcomes->all().back().job;
 }
 
-// A PMI-1 spawn consists of more than its first line.
+// Returns true if the request is complete. A PMI-1 spawn consists of more than
+// its first line.
 bool IsWholeChange(const Connection& c) {
   return IsChange(c.request.operation) &&
          (c.state.pmi2 || c.request.operation != Operation::kSpawn);
 }
 
-// Unlike PMIx, PMI fails to unpublish an unknown name.
+// Returns the status for the client. PMI, unlike PMIx, fails to unpublish an
+// unknown name.
 int StatusOf(Operation change, const core::ReplyClient& reply) {
   const bool none = change == Operation::kUnpublish &&
                     reply.status == kSuccess && reply.payload.view() == "0";
@@ -265,7 +268,8 @@ void ChangeServer::RecoverSpawn(Connection& c, UniqueFd file) {
   c.spawn_file = std::move(file);
 }
 
-// An outcome is logged before the state records the end of its request.
+// Recovers a log. An outcome is logged before the state records the end of its
+// request.
 void ChangeServer::RecoverOutcomes(Connection& c, UniqueFd file) {
   c.outcomes = OutcomeLog::Open(std::move(file));
   if (c.outcomes->all().empty()) return;
@@ -295,7 +299,7 @@ void ChangeServer::Forget(Connection& c) {
   EndSpawn(c);
 }
 
-// The first line may have been persisted without being removed.
+// Removes the first line if it was persisted without being removed.
 bool ChangeServer::FinishLines(Connection& c, std::string_view line) {
   if (!line.empty() && line == c.spawn->last_line()) Done(c);
   c.command_size = 0;

@@ -22,24 +22,26 @@ namespace canopy::pmi {
 
 // Requests are numbered for each process, across restarts of its agent. A
 // request that is repeated keeps its number, so that it is executed once. Loop
-// thread only. The arguments of the constructor must outlive it.
+// thread only. The arguments of the constructor must outlive this object.
 class ChangeServer {
  public:
   ChangeServer(Connections* connections, SocketPersistence* persistence,
                InputSink* sink);
 
-  // Handles `c.request`. Returns false if it is none of these requests.
+  // Handles `c.request`. Returns false if it is not a request of this kind.
   bool Handle(Connection& c);
-  // Handles a line of a PMI-1 spawn: the client is within one, or begins one.
+  // Handles a line of a PMI-1 spawn, which the client has begun or begins with
+  // this line.
   void HandleSpawnLine(Connection& c, std::string_view line);
   // Handles the core's answer. Returns false if it belongs to another request.
   bool Reply(Connection& c, const core::ReplyClient& reply);
 
-  // Restore what a predecessor persisted: the lines of a spawn, and a log of
-  // outcomes.
+  // Restore the data that a predecessor persisted: the lines of a spawn, and a
+  // log of outcomes.
   void RecoverSpawn(Connection& c, UniqueFd file);
   void RecoverOutcomes(Connection& c, UniqueFd file);
-  // Returns the collectives with other jobs that have ended for the client.
+  // Returns the counts of collectives with other jobs that have ended for the
+  // client.
   static std::vector<core::CollectiveCount> Connects(const Connection& c);
   // Called if the first command in the socket of a recovered connection was not
   // answered. Returns true if this object has handled it. `c.request` is the
@@ -47,7 +49,7 @@ class ChangeServer {
   bool FinishRecovered(Connection& c, std::string_view line);
   // Drops the state of a command that was answered.
   void Forget(Connection& c);
-  // Repeats a request that waits for its answer, when the core knows the
+  // Repeats a request that waits for its answer. Called when the core knows the
   // client.
   void Resume(Connection& c);
 

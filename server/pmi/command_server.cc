@@ -16,8 +16,8 @@
 namespace canopy::pmi {
 namespace {
 
-// Numbers of the requests to the core that need an answer; a client has at most
-// one pending request of each.
+// The numbers of the requests to the core that need an answer. A client has at
+// most one pending request with each number.
 constexpr core::RequestId kFenceRequest = 1;
 constexpr core::RequestId kFinalizeRequest = 2;
 constexpr core::RequestId kPutRequest = 3;
@@ -36,8 +36,8 @@ struct Waiting {
   std::string text;  // without its delimiters
   Request request;
   size_t size = 0;  // 0: there is none
-  // The client has sent another command after this one, which shows that it has
-  // received the answer.
+  // True if the client has sent another command after this one, which shows
+  // that it has received the answer.
   bool passed = false;
 };
 
@@ -49,7 +49,7 @@ Waiting LookAt(const Connection& c) {
   const std::string_view data(buffer.data(), static_cast<size_t>(n));
   const Message message = FirstMessage(c.state.pmi2, data);
   if (message.size == 0) return {};
-  // More data proves that the first command was answered, except for a spawn,
+  // More data proves that the first command was answered, except after a spawn,
   // which has several lines, and for a client whose threads send commands
   // independently.
   const bool alone = !data.starts_with("mcmd=") && !c.state.threaded;
@@ -57,7 +57,7 @@ Waiting LookAt(const Connection& c) {
           alone && message.size < data.size()};
 }
 
-// Returns true if the client has not read everything that it was sent.
+// Returns true if the client has not read all the data that was sent to it.
 bool HasUnread(int fd) {
   int bytes = 0;
   return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
@@ -156,8 +156,7 @@ void CommandServer::HandleInit(Connection& c) {
   Answer(connections_, c, reply);
 }
 
-// The identity that the client sends is ignored, because the socket determines
-// it.
+// Ignores the identity that the client sends, because the socket determines it.
 void CommandServer::HandleFullInit(Connection& c) {
   c.state.threaded = c.request.is_threaded;
   c.PersistState();
@@ -183,7 +182,7 @@ void CommandServer::HandlePut(Connection& c, core::Scope scope,
   Commit(c, kPutRequest, scope, pmix_key);
 }
 
-// A ring has two parts: a put, and a fence after the put has ended.
+// Begins a ring. It has two parts: a put, and a fence after the put has ended.
 void CommandServer::HandleRing(Connection& c) {
   Commit(c, kRingPutRequest, core::Scope::kGlobal,
          RingKey(c.state.odd_ring, c.proc.rank));
@@ -210,7 +209,7 @@ void CommandServer::HandleGet(Connection& c) {
   if (!c.state.pmi2) return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
   if (!IsJobName(c.request.job))
     return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
-  // Only the rank that has put a value is certain to have it.
+  // Only the rank that has put a value is certain to have the value.
   if (!c.request.source || !IsKey(c.request.key)) return AnswerGet(c, kSuccess);
   Ask(c, c.request.key, {c.request.job, *c.request.source}, false);
 }
@@ -304,7 +303,7 @@ void CommandServer::OnFence(Connection& c, int status) {
   AnswerFence(c);
 }
 
-// The data has been published before the core answers.
+// Answers a get. The data has been published before the core answers.
 void CommandServer::AnswerGet(Connection& c, int status) {
   if (c.request.operation == Operation::kGet) {
     return AnswerValue(c, key_values_.FindOf(c.request.job, c.request.key));

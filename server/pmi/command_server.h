@@ -23,19 +23,19 @@ namespace canopy::pmi {
 // A command is removed from its socket when it has been answered. An invalid
 // request is answered with an error code; a client that violates the protocol
 // is disconnected. Loop thread only. The arguments of the constructor must
-// outlive it.
+// outlive this object.
 class CommandServer {
  public:
   CommandServer(const PmiOptions* options, const Jobs* jobs,
                 Connections* connections, SocketPersistence* persistence,
                 InputSink* sink);
 
-  // Handles a complete message; Connection::command_size has been set.
+  // Handles a complete message. Connection::command_size must have been set.
   void Handle(Connection& c, const Message& message);
   // Handles the core's answer.
   void Reply(Connection& c, const core::ReplyClient& reply);
   // Handles the first command in the socket of a recovered connection, which
-  // may have been answered: answers it, removes it, or leaves it.
+  // may have been answered. Answers it, removes it, or leaves it.
   void FinishRecovered(Connection& c);
   ChangeServer& changes() { return changes_; }
 
@@ -53,7 +53,7 @@ class CommandServer {
   void HandleFence(Connection& c);
   void HandleFinalize(Connection& c);
   void HandleAbort(Connection& c);
-  // Passes a get to the core, for a rank or kRankUndef.
+  // Passes a get of `target` to the core; the rank may be kRankUndef.
   void Ask(const Connection& c, const std::string& key, ProcId target,
            bool waits);
   void AnswerGet(Connection& c, int status);

@@ -37,12 +37,12 @@ struct Connection : endpoint::Connection {
   std::shared_ptr<RankStates> states;  // null: there is no successor
   size_t index = 0;                    // index in `states`
   RankState state;
-  // Size of the current command in the socket. 0: there is none.
+  // The size of the current command in the socket; 0: there is none.
   size_t command_size = 0;
   Request request;    // the current command
   size_t wanted = 0;  // size of the next message in bytes; 0: unknown
   size_t num_puts = 0;
-  // The pending request that changes something that outlives the connection.
+  // The pending request that changes a state which outlives the connection;
   // kUnknown: there is none.
   Operation change = Operation::kUnknown;
   ChangeState changes;
@@ -52,11 +52,11 @@ struct Connection : endpoint::Connection {
   UniqueFd spawn_file;
   std::unique_ptr<OutcomeLog> outcomes;  // PMI-2: since the first outcome
 
-  // Makes `state` durable.
+  // Makes `state` survive the death of this process.
   void PersistState() {
     if (states != nullptr) states->Set(index, state);
   }
-  // Makes `changes` durable.
+  // Makes `changes` survive the death of this process.
   void PersistChanges() {
     if (states != nullptr) states->SetChange(index, changes);
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNodePrefix = "|node|";
 constexpr std::string_view kRingPrefix = "|ring";
-// No key of a job's key-value space begins with this.
+// The first byte of keys that are not in a job's key-value space.
 constexpr char kMark = '|';
 
 constexpr char kProcessMapping[] = "PMI_process_mapping";

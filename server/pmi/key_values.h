@@ -1,4 +1,4 @@
-// The keys and attributes that this agent knows and PMI clients request.
+// The keys and attributes that PMI clients request and this agent knows.
 #ifndef CANOPY_SERVER_PMI_KEY_VALUES_H_
 #define CANOPY_SERVER_PMI_KEY_VALUES_H_
 
@@ -12,23 +12,23 @@
 
 namespace canopy::pmi {
 
-// Returns true if a client may put a value under this key: all other keys
+// Returns true if a client may put a value under this key. All other keys
 // belong to PMIx or to Canopy.
 bool IsKey(const std::string& key);
 
 // Returns the PMIx key of an attribute of the node, which is committed with
-// local scope. It is the same as in client/pmi/pmi2_attributes_abi.cc, so that
-// processes of one node may use the library or the wire protocol.
+// local scope. The key is the same as in client/pmi/pmi2_attributes_abi.cc, so
+// that processes of one node may use the library or the wire protocol.
 std::string NodeKey(const std::string& name);
 
 // Returns the PMIx key of the value that a rank gives to its neighbours in a
 // ring. A ring ends only after all ranks have begun it, so two alternating keys
-// suffice. It is the same as in that file.
+// suffice. The key is the same as in client/pmi/pmi2_attributes_abi.cc.
 std::string RingKey(bool is_odd, Rank rank);
 
 // These functions return a value only if it is a text that fits into the
 // clients' buffers. Loop thread only. The arguments of the constructor must
-// outlive it.
+// outlive this object.
 class KeyValues {
  public:
   KeyValues(const PmiOptions* options, const Jobs* jobs)
@@ -37,11 +37,11 @@ class KeyValues {
   // Finds a key of the client's own job.
   std::optional<std::string> Find(const Connection& c,
                                   const std::string& key) const;
-  // Finds a key of another job, as far as its data has arrived here.
+  // Finds a key of another job in the data that has arrived here.
   std::optional<std::string> FindOf(const std::string& job,
                                     const std::string& key) const;
-  // Returns the value that the rank gave in a ring that has ended; empty if
-  // there is none.
+  // Returns the value that the rank gave in a ring that has ended; an empty
+  // string if there is none.
   std::string RingValue(const Connection& c, bool is_odd, Rank rank) const;
   std::optional<std::string> NodeAttribute(const Connection& c,
                                            const std::string& name) const;

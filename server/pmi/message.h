@@ -11,8 +11,8 @@
 
 namespace canopy::pmi {
 
-// With this many bytes in its socket, a client has sent a complete message or
-// exceeded the limit.
+// If a socket contains this many bytes, its client has sent a complete message
+// or exceeded the limit.
 inline constexpr size_t kMaxInSocket = kMaxMessage + kHeaderSize;
 static_assert(kMaxInSocket > kMaxLine);
 
@@ -20,12 +20,12 @@ struct Message {
   std::string_view text;  // without the end of its line, or its header
   bool is_line = true;
   size_t size = 0;                // size in the socket; 0: it is incomplete
-  size_t wanted = 0;              // its size in bytes; 0: unknown
+  size_t wanted = 0;              // size of the message in bytes; 0: unknown
   const char* problem = nullptr;  // reason to end the connection
 };
 
 // Returns the first message in `data`. A client selects version 2 by a line of
-// version 1, so it may send lines too.
+// version 1, so a PMI-2 client may send lines too.
 Message FirstMessage(bool is_pmi2, std::string_view data);
 
 // Returns the request in a message.

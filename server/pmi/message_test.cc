@@ -7,7 +7,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(MessageTest, LinesAreWholeAtTheirEnd) {
+TEST(MessageTest, ALineIsCompleteWithItsEnd) {
   EXPECT_EQ(FirstMessage(false, "cmd=x").size, 0u);
   const Message message = FirstMessage(false, "cmd=x\ncmd=y\n");
   EXPECT_EQ(message.text, "cmd=x");
@@ -16,7 +16,7 @@ TEST(MessageTest, LinesAreWholeAtTheirEnd) {
   EXPECT_EQ(RequestIn(message).name, "x");
 }
 
-TEST(MessageTest, ALongLineIsAProblemWhetherItHasAnEndOrNot) {
+TEST(MessageTest, ALongLineIsAProblemWithAndWithoutItsEnd) {
   const std::string line(kMaxLine, 'x');
   EXPECT_EQ(FirstMessage(false, line).problem, nullptr);
   EXPECT_EQ(FirstMessage(false, line + "\n").size, kMaxLine + 1);
@@ -24,7 +24,7 @@ TEST(MessageTest, ALongLineIsAProblemWhetherItHasAnEndOrNot) {
   EXPECT_NE(FirstMessage(false, line + "x\n").problem, nullptr);
 }
 
-TEST(MessageTest, HeadersSayHowMuchIsWanted) {
+TEST(MessageTest, AHeaderDeterminesTheSizeOfItsMessage) {
   EXPECT_EQ(FirstMessage(true, "    6").wanted, 0u);
   Message message = FirstMessage(true, "     6cmd=");
   EXPECT_EQ(message.size, 0u);
@@ -42,7 +42,7 @@ TEST(MessageTest, ABadHeaderIsAProblem) {
   EXPECT_NE(FirstMessage(true, "     0").problem, nullptr);
 }
 
-TEST(MessageTest, ClientsOfVersion2MayBeginAgain) {
+TEST(MessageTest, AClientOfVersion2MaySendInitAgain) {
   const Message message =
       FirstMessage(true, "cmd=init pmi_version=2 pmi_subversion=0\n");
   EXPECT_TRUE(message.is_line);

@@ -8,12 +8,12 @@
 
 namespace canopy::pmi {
 
-// Returns the infos for PMIx_Publish: codec form, SIZE n, n INFO. A service
+// Returns the infos for PMIx_Publish in codec form: SIZE n, n INFO. A service
 // remains known after the end of the process that published it, as in the
-// process managers that PMI was made for and in client/pmi/names.cc.
+// process managers for which PMI was made, and in client/pmi/names.cc.
 std::string InfosOfName(const std::string& service, const std::string& port);
 
-// Returns the port in the result of a lookup: codec form, SIZE n, n PDATA.
+// Returns the port in the result of a lookup (codec form: SIZE n, n PDATA).
 // Returns no value if there is none, or if a PMI client cannot receive it.
 std::optional<std::string> PortIn(std::string_view found);
 

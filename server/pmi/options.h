@@ -17,11 +17,11 @@ namespace canopy::pmi {
 struct PmiOptions {
   NodeId self = 0;
   // Returns the VALUE (codec form) of a key that any rank of the namespace
-  // committed.
+  // committed; no value if there is none.
   std::function<std::optional<std::string>(const std::string& nspace,
                                            std::string_view key)>
       find_key;
-  // Returns the VALUE of a job-level key.
+  // Returns the VALUE of a job-level key; no value if there is none.
   std::function<std::optional<std::string>(const std::string& nspace,
                                            std::string_view key)>
       find_job_key;

@@ -1,6 +1,6 @@
-// Records what a PMI-2 client's successor agent must know of the client's
-// requests that have ended: the number of connections with other jobs in which
-// it took part, and the content of the last answer.
+// Records for a PMI-2 client's successor agent the requests of the client that
+// have ended: the connections with other jobs in which the client took part,
+// and the content of the last answer.
 #ifndef CANOPY_SERVER_PMI_OUTCOME_LOG_H_
 #define CANOPY_SERVER_PMI_OUTCOME_LOG_H_
 
@@ -28,7 +28,7 @@ struct Outcome {
 };
 
 // A memory file to which outcomes are appended. An outcome survives the death
-// of this process when Add has returned. One thread.
+// of this process when Add has returned. Used by one thread.
 class OutcomeLog {
  public:
   // Returns kErrOutOfResource if no memory file can be created.

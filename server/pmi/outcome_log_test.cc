@@ -9,7 +9,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(OutcomeLogTest, WhoeverOpensItFindsWhatWasAdded) {
+TEST(OutcomeLogTest, AnOpenedLogHasTheAddedOutcomes) {
   const Outcome connected{Operation::kConnect, 0, 0, "job-2"};
   const Outcome disconnected{Operation::kDisconnect, 1, -7, "job-2"};
   const Outcome spawned{Operation::kSpawn, 7, 0, "job with blanks"};
@@ -32,7 +32,7 @@ TEST(OutcomeLogTest, WhoeverOpensItFindsWhatWasAdded) {
             (std::vector{connected, disconnected, spawned}));
 }
 
-TEST(OutcomeLogTest, HalfAnOutcomeIsWrittenAgain) {
+TEST(OutcomeLogTest, AnIncompleteOutcomeIsOverwritten) {
   const Outcome first{Operation::kConnect, 0, 0, "a"};
   const Outcome second{Operation::kConnect, 1, 0, "b"};
   const auto created = OutcomeLog::Create();
@@ -48,7 +48,7 @@ TEST(OutcomeLogTest, HalfAnOutcomeIsWrittenAgain) {
   EXPECT_EQ(log->all(), (std::vector{first, second}));
 }
 
-TEST(OutcomeLogTest, WhatIsNoLogIsEmpty) {
+TEST(OutcomeLogTest, AMalformedLogIsEmpty) {
   for (const std::string text : {"", "\n", "x 1 0 a\n", "c\n", "c 1 a\n",
                                  "c -1 0 a\n", "c 1 0\n", "cc 1 0 a\n"}) {
     const auto log = OutcomeLog::Create();
@@ -61,7 +61,7 @@ TEST(OutcomeLogTest, WhatIsNoLogIsEmpty) {
   EXPECT_TRUE(OutcomeLog::Open(UniqueFd())->all().empty());
 }
 
-TEST(OutcomeLogTest, ItIsFullAtSomeTime) {
+TEST(OutcomeLogTest, TheSizeOfALogIsLimited) {
   const auto log = OutcomeLog::Create();
   ASSERT_TRUE(log.ok());
   const Outcome longest{Operation::kConnect, UINT64_MAX, -1,

@@ -96,12 +96,14 @@ std::string NotFound(const Request& request) {
   return "key_" + request.key.substr(0, kKeyMax) + "_not_found";
 }
 
-// A value that was put by another protocol may contain line ends.
+// Returns true if the reply has a value for the line. A value that was put by
+// another protocol may contain line ends.
 bool HasValue(const Reply& reply) {
   return reply.value && reply.value->find('\n') == std::string::npos;
 }
 
-// Clients read rc; older ones read info for names and spawning.
+// Returns the fields of the result. Clients read rc; older clients read info
+// for names and spawning.
 std::string Verdict(const Request& request, const Reply& reply) {
   const bool lost = request.operation == Operation::kGet && reply.code == 0 &&
                     !HasValue(reply);

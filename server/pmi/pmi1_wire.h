@@ -11,7 +11,7 @@
 
 namespace canopy::pmi {
 
-// A longer line ends the connection.
+// The limit of a line in bytes. A longer line ends the connection.
 inline constexpr size_t kMaxLine = 16 << 10;
 
 // Parses `line`, without its end: "cmd=NAME key=value ...". A value ends at the
@@ -20,7 +20,8 @@ inline constexpr size_t kMaxLine = 16 << 10;
 Request ParseLine(std::string_view line);
 
 // Returns the answer with its line end. The answer to init is a line for
-// clients of either protocol version; `value` is the version that they get.
+// clients of either protocol version; `reply.value` is the version that they
+// get.
 std::string AnswerLine(const Request& request, const Reply& reply);
 
 }  // namespace canopy::pmi

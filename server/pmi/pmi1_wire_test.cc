@@ -22,7 +22,7 @@ TEST(Pmi1WireTest, LinesBecomeRequests) {
   EXPECT_EQ(ParseLine("mcmd=spawn").operation, Operation::kSpawn);
 }
 
-TEST(Pmi1WireTest, WhatIsNoCommandHasNoName) {
+TEST(Pmi1WireTest, ALineWithoutACommandHasNoName) {
   EXPECT_EQ(ParseLine("").name, "");
   EXPECT_EQ(ParseLine("garbage").name, "");
   EXPECT_EQ(ParseLine("cmd=").name, "");
@@ -36,7 +36,7 @@ TEST(Pmi1WireTest, AnUnknownCommandIsAnsweredUnderItsName) {
             "cmd=newkvs rc=-1 msg=not_supported info=not_supported\n");
 }
 
-TEST(Pmi1WireTest, TheAnswerToInitSaysTheVersion) {
+TEST(Pmi1WireTest, TheAnswerToInitHasTheVersion) {
   const Request init = ParseLine("cmd=init pmi_version=2 pmi_subversion=0");
   EXPECT_EQ(AnswerLine(init, Reply::Of("2")),
             "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");

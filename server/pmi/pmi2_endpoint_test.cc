@@ -69,7 +69,7 @@ class Pmi2EndpointTest : public AgentTest {
   }
 };
 
-TEST_F(Pmi2EndpointTest, WhatClientsAskAtStart) {
+TEST_F(Pmi2EndpointTest, TheRequestsOfAStartingClientAreAnswered) {
   Init();
   EXPECT_EQ(Only<core::ClientConnected>().proc, (ProcId{"job", 1}));
   EXPECT_EQ(Ask("cmd=fullinit;pmirank=7;threaded=FALSE;"),
@@ -109,7 +109,7 @@ TEST_F(Pmi2EndpointTest, PutsAreCommittedAtOnce) {
             "cmd=kvs-put-response;rc=2;errmsg=out_of_memory;");
 }
 
-TEST_F(Pmi2EndpointTest, BadPutsAreRefused) {
+TEST_F(Pmi2EndpointTest, InvalidPutsAreRefused) {
   Init();
   for (const std::string& key :
        {std::string(), std::string("pmix.rank"), std::string("|node|x"),
@@ -124,7 +124,7 @@ TEST_F(Pmi2EndpointTest, BadPutsAreRefused) {
   EXPECT_TRUE(agent_->sink.All<core::Committed>().empty());
 }
 
-TEST_F(Pmi2EndpointTest, GetsOfTheOwnJob) {
+TEST_F(Pmi2EndpointTest, AGetOfTheOwnJobIsAnsweredFromItsData) {
   Init();
   keys_["job/k"] = "a;b\n";
   for (const char* fields : {"", "jobid=job;", "jobid=job;srcid=0;"}) {
@@ -135,7 +135,7 @@ TEST_F(Pmi2EndpointTest, GetsOfTheOwnJob) {
             "cmd=kvs-get-response;rc=0;found=FALSE;");
 }
 
-TEST_F(Pmi2EndpointTest, GetsOfAnotherJob) {
+TEST_F(Pmi2EndpointTest, AGetOfAnotherJobGoesToTheCore) {
   Init();
   keys_["job-2/here"] = "v";
   EXPECT_EQ(Ask("cmd=kvs-get;jobid=job-2;srcid=-1;key=here;"),
@@ -154,7 +154,7 @@ TEST_F(Pmi2EndpointTest, GetsOfAnotherJob) {
 }
 
 // Another agent would reject a request for such a name as malformed.
-TEST_F(Pmi2EndpointTest, GetsOfWhatIsNoJob) {
+TEST_F(Pmi2EndpointTest, AGetWithAnInvalidJobNameIsRefused) {
   Init();
   const std::string most(255, 'j');
   EXPECT_EQ(Ask("cmd=kvs-get;jobid=" + most + "j;srcid=0;key=k;"),
@@ -261,7 +261,7 @@ TEST_F(Pmi2EndpointTest, NamesArePublishedData) {
 constexpr char kSpawn[] =
     "cmd=spawn;thrid=9;ncmds=1;preputcount=0;subcmd=x;maxprocs=1;argc=0;";
 
-TEST_F(Pmi2EndpointTest, ASpawnIsToldItsJob) {
+TEST_F(Pmi2EndpointTest, ASpawnIsAnsweredWithItsJob) {
   Init();
   EXPECT_EQ(Ask(kSpawn), "");
   agent_->Reply(Only<core::SpawnArrived>().request, 0,
@@ -272,7 +272,7 @@ TEST_F(Pmi2EndpointTest, ASpawnIsToldItsJob) {
   EXPECT_EQ(agent_->sink.All<core::SpawnArrived>().size(), 1u);
 }
 
-TEST_F(Pmi2EndpointTest, ConnectionsAreOfWholeJobs) {
+TEST_F(Pmi2EndpointTest, AConnectionNamesBothWholeJobs) {
   Init();
   EXPECT_EQ(Ask("cmd=job-connect;jobid=job-2;"), "");
   const auto connect = Only<core::CollectiveArrived>();
@@ -288,7 +288,7 @@ TEST_F(Pmi2EndpointTest, ConnectionsAreOfWholeJobs) {
   }
 }
 
-TEST_F(Pmi2EndpointTest, AbortsOfTheJobAndOfTheCaller) {
+TEST_F(Pmi2EndpointTest, AnAbortEndsTheJobOrOnlyTheCaller) {
   Init();
   EXPECT_EQ(Ask("cmd=abort;isworld=TRUE;msg=why;"), "");
   const auto abort = Only<core::AbortArrived>();
@@ -300,7 +300,7 @@ TEST_F(Pmi2EndpointTest, AbortsOfTheJobAndOfTheCaller) {
             (std::vector<ProcId>{{"job", 1}}));
 }
 
-TEST_F(Pmi2EndpointTest, FinalizeAndEnd) {
+TEST_F(Pmi2EndpointTest, AFinalizedClientMayDisconnect) {
   Init();
   EXPECT_EQ(Ask("cmd=finalize;"), "");
   agent_->Reply(kFinalize);
@@ -322,7 +322,7 @@ TEST_F(Pmi2EndpointTest, UnknownAndMalformedCommandsAreAnswered) {
   EXPECT_EQ(Ask("cmd=job-getid;"), "cmd=job-getid-response;rc=0;jobid=job;");
 }
 
-TEST_F(Pmi2EndpointTest, WhatIsNoMessageEndsTheConnection) {
+TEST_F(Pmi2EndpointTest, AMalformedMessageEndsTheConnection) {
   for (const std::string& text :
        {std::string("999999cmd=x;"), std::string("     0"),
         std::string("nonsense"), Framed("how do you do"),
@@ -336,12 +336,12 @@ TEST_F(Pmi2EndpointTest, WhatIsNoMessageEndsTheConnection) {
   EXPECT_EQ(log_.size(), 5u);
 }
 
-TEST_F(Pmi2EndpointTest, NothingButInitIsTakenBeforeInit) {
+TEST_F(Pmi2EndpointTest, ACommandBeforeInitEndsTheConnection) {
   Send(Framed("cmd=fullinit;") + "\n");
   EXPECT_EQ(Receive(), "closed");
 }
 
-TEST_F(Pmi2EndpointTest, ItMayBeginAgain) {
+TEST_F(Pmi2EndpointTest, AClientMaySendInitAgain) {
   Init();
   Init();
   EXPECT_EQ(agent_->sink.All<core::ClientConnected>().size(), 1u);
@@ -350,7 +350,7 @@ TEST_F(Pmi2EndpointTest, ItMayBeginAgain) {
             "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n");
 }
 
-TEST_F(Pmi2EndpointTest, AMessageMayComeByteByByteAndWithOthers) {
+TEST_F(Pmi2EndpointTest, AMessageMayArriveByteByByteAndWithOthers) {
   Init();
   for (const char c : Framed("cmd=job-getid;")) Send(std::string(1, c));
   EXPECT_EQ(ReceiveMessage(), "cmd=job-getid-response;rc=0;jobid=job;");
@@ -360,7 +360,7 @@ TEST_F(Pmi2EndpointTest, AMessageMayComeByteByByteAndWithOthers) {
   EXPECT_EQ(ReceiveMessage(), "cmd=job-getid-response;rc=0;jobid=job;");
 }
 
-TEST_F(Pmi2EndpointTest, TheLongestMessage) {
+TEST_F(Pmi2EndpointTest, TheLongestMessageIsHandled) {
   Init();
   std::string text = "cmd=spawn;ncmds=1;subcmd=x;maxprocs=1;argc=1;argv0=";
   text += std::string(kMaxMessage - text.size() - 1, 'x') + ";";
@@ -403,7 +403,7 @@ TEST_F(Pmi2EndpointTest, ADescriptorInAMessageEndsTheConnection) {
 
 // --------------------------------------------------------------- recovery ---
 
-TEST_F(Pmi2EndpointTest, ASuccessorKnowsWhatTheClientSpeaks) {
+TEST_F(Pmi2EndpointTest, ASuccessorKnowsTheProtocolOfTheClient) {
   Init();
   Kill();
   Write(Framed("cmd=job-getid;thrid=1;"));
@@ -420,7 +420,7 @@ TEST_F(Pmi2EndpointTest, AnInitThatWasNotAnsweredIsAnswered) {
   EXPECT_EQ(Receive(), kInitAnswer);
 }
 
-TEST_F(Pmi2EndpointTest, AFenceThatWaitsGoesOnWaiting) {
+TEST_F(Pmi2EndpointTest, AWaitingFenceIsReplayed) {
   Init();
   Send(Framed("cmd=kvs-fence;"));
   agent_->Reply(kFence);
@@ -434,7 +434,7 @@ TEST_F(Pmi2EndpointTest, AFenceThatWaitsGoesOnWaiting) {
   EXPECT_EQ(ReceiveMessage(), "cmd=kvs-fence-response;thrid=2;rc=0;");
 }
 
-TEST_F(Pmi2EndpointTest, AFenceThatWasToBeAnsweredIsAnswered) {
+TEST_F(Pmi2EndpointTest, ASuccessorAnswersAFenceThatHasEnded) {
   Init();
   Send(Framed("cmd=kvs-fence;thrid=2;"));
   Kill();
@@ -450,7 +450,7 @@ TEST_F(Pmi2EndpointTest, AFenceThatWasToBeAnsweredIsAnswered) {
       "cmd=kvs-fence-response;thrid=2;rc=14;errmsg=failed_with_status_-25;");
 }
 
-TEST_F(Pmi2EndpointTest, ARingThatWasToBeAnsweredIsAnswered) {
+TEST_F(Pmi2EndpointTest, ASuccessorAnswersARingThatHasEnded) {
   Init();
   Send(Framed(kRing));
   Kill();
@@ -465,7 +465,7 @@ TEST_F(Pmi2EndpointTest, ARingThatWasToBeAnsweredIsAnswered) {
             "cmd=ring-response;rc=0;ring-count=1;ring-left=;ring-right=of 2;");
 }
 
-TEST_F(Pmi2EndpointTest, AnAttributeThatIsAwaitedIsAwaitedOn) {
+TEST_F(Pmi2EndpointTest, AnAwaitedAttributeIsRequestedAgain) {
   Init();
   Send(Framed("cmd=info-getnodeattr;key=pool;wait=TRUE;"));
   Kill();
@@ -473,7 +473,7 @@ TEST_F(Pmi2EndpointTest, AnAttributeThatIsAwaitedIsAwaitedOn) {
   EXPECT_EQ(agent_->sink.All<core::GetArrived>().size(), 1u);
 }
 
-TEST_F(Pmi2EndpointTest, ASpawnThatWaitsIsPutAgainUnderItsNumber) {
+TEST_F(Pmi2EndpointTest, AWaitingSpawnIsRequestedAgainWithTheSameNumber) {
   Init();
   Send(Framed(kSpawn));
   const auto before = Only<core::SpawnArrived>();
@@ -490,9 +490,9 @@ TEST_F(Pmi2EndpointTest, ASpawnThatWaitsIsPutAgainUnderItsNumber) {
   EXPECT_EQ(Receive(), "");
 }
 
-// Persists a state as if the former agent had been killed between its two
-// records of the end.
-TEST_F(Pmi2EndpointTest, ASpawnThatWasToBeAnsweredIsToldItsJob) {
+// The state is as if the former agent had been killed between its two records
+// of the end.
+TEST_F(Pmi2EndpointTest, ASuccessorAnswersASpawnWithItsJob) {
   Init();
   Send(Framed(kSpawn));
   Kill();
@@ -520,7 +520,7 @@ TEST_F(Pmi2EndpointTest, ThreadsDoNotWaitForEachOther) {
   EXPECT_NE(answers.find("cmd=job-getid-response;"), answers.npos);
 }
 
-TEST_F(Pmi2EndpointTest, ConnectionsThatHaveEndedAreCounted) {
+TEST_F(Pmi2EndpointTest, EndedConnectionsAreCounted) {
   Init();
   const auto complete = [&](const char* text, int status) {
     EXPECT_EQ(Ask(text), "");
@@ -546,7 +546,7 @@ TEST_F(Pmi2EndpointTest, ConnectionsThatHaveEndedAreCounted) {
   EXPECT_EQ(Only<core::CollectiveArrived>().participants[1].nspace, "c");
 }
 
-TEST_F(Pmi2EndpointTest, WhatIsKeptOfItIsReleased) {
+TEST_F(Pmi2EndpointTest, TheDescriptorsOfAnEndedClientAreReleased) {
   Init();
   Send(Framed(kSpawn));
   client_.Reset();

@@ -44,7 +44,7 @@ class Reader {
   }
 
  private:
-  // An invalid number becomes a count that no list can have.
+  // Returns, for an invalid number, a count that no list can have.
   static size_t NumberIn(std::string_view text) {
     size_t number = 0;
     const char* const end = text.data() + text.size();
@@ -68,7 +68,7 @@ class Reader {
     }
   }
 
-  // Reads the pairs of a list, in which a key and its value alternate. Unknown
+  // Takes a pair of a list, in which a key and its value alternate. Unknown
   // keys are ignored.
   void TakeOfList(const std::string& key, std::string_view first,
                   std::string_view second, const std::string& value) {
@@ -92,7 +92,8 @@ class Reader {
     }
   }
 
-  // Also called for the part before the first command.
+  // Checks the counts of a command. Also called for the part before the first
+  // command.
   void EndCommand() {
     good_ = good_ && !has_key_ && num_listed_ == num_expected_;
     if (in_commands_) {

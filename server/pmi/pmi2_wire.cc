@@ -10,7 +10,7 @@ namespace canopy::pmi {
 namespace {
 
 constexpr size_t kMaxKey = 64;
-// Limit of the text that an answer repeats.
+// The limit of the text that an answer repeats.
 constexpr size_t kMaxThread = 256;
 
 struct Form {
@@ -48,8 +48,8 @@ bool IsKey(std::string_view text) {
          std::ranges::all_of(text, IsKeyCharacter);
 }
 
-// Removes a value and the semicolon after it. Returns no value if there is
-// none.
+// Removes a value and the semicolon after it. Returns no value if there is no
+// semicolon.
 std::optional<std::string> TakeValue(std::string_view* text) {
   std::string value;
   for (;;) {
@@ -85,7 +85,7 @@ bool IsTrue(const std::string& text) {
 }
 
 void ReadAbort(const Pairs& pairs, Request* request) {
-  // Some clients send an exit code, others only whether the whole job ends.
+  // Some clients send an exit code, and others only whether the whole job ends.
   request->exit_code = NumberIn<int>(FieldOf(pairs, "exitcode")).value_or(1);
   const std::string& world = FieldOf(pairs, "isworld");
   request->aborts_alone = !world.empty() && !IsTrue(world);
@@ -93,7 +93,8 @@ void ReadAbort(const Pairs& pairs, Request* request) {
   request->value = text.empty() ? FieldOf(pairs, "message") : text;
 }
 
-// Clients send the same value to both neighbours, and a count of one.
+// Reads a ring. Clients send the same value to both neighbours, and a count of
+// one.
 void ReadRing(const Pairs& pairs, Request* request) {
   request->value = FieldOf(pairs, "ring-left");
   request->malformed = FieldOf(pairs, "ring-right") != request->value ||
@@ -149,7 +150,7 @@ void AddResult(std::string* message, Operation operation, const Reply& reply) {
     case Operation::kSpawn:
       return Add(message, "jobid", reply.value.value_or(""));
     case Operation::kConnect:
-      // No data is to be copied from one job to the other.
+      // Data is not copied from one job to the other.
       return Add(message, "kvscopy", "FALSE");
     default:
       return;

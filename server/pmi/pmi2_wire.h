@@ -13,17 +13,18 @@
 
 namespace canopy::pmi {
 
-// Size of the header before each message: its length in bytes, in decimal
-// digits surrounded by blanks.
+// The size of the header before each message. The header is the length of the
+// message in bytes, in decimal digits surrounded by blanks.
 inline constexpr size_t kHeaderSize = 6;
-// A longer message ends the connection. Clients send none.
+// The limit of a message in bytes. A longer message, which clients do not send,
+// ends the connection.
 inline constexpr size_t kMaxMessage = 64 << 10;
 
 // Returns the length in a header of kHeaderSize bytes; no value if it is not a
 // number from 1 to kMaxMessage.
 std::optional<size_t> LengthIn(std::string_view header);
 
-// In the order of the message; a key may occur several times.
+// Pairs in the order of the message; a key may occur several times.
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 // Parses concatenated "key=value;" pairs, in which each semicolon of a value is
@@ -32,8 +33,8 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 std::optional<Pairs> PairsIn(std::string_view message);
 
 // Parses `message`, without its header. A message that does not begin with
-// "cmd=" and the name of a command gives a request without a name; a message
-// with malformed pairs gives a malformed request.
+// "cmd=" and the name of a command results in a request without a name; a
+// message with malformed pairs results in a malformed request.
 Request ParseMessage(std::string_view message);
 
 // Returns the answer with its header.

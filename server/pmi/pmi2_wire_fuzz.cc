@@ -1,5 +1,5 @@
-// Fuzz target: messages of PMI-2 clients. A message that was read survives
-// writing and reading unchanged.
+// Fuzz target: messages of PMI-2 clients. A message that was read must be
+// unchanged after writing and reading.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -9,7 +9,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(Pmi2WireTest, LengthsHaveBlanksOnEitherSide) {
+TEST(Pmi2WireTest, ALengthMayHaveBlanksOnEitherSide) {
   EXPECT_EQ(LengthIn("12    "), 12u);
   EXPECT_EQ(LengthIn("    12"), 12u);
   EXPECT_EQ(LengthIn(" 12   "), 12u);
@@ -17,7 +17,7 @@ TEST(Pmi2WireTest, LengthsHaveBlanksOnEitherSide) {
   EXPECT_EQ(LengthIn(" 65536"), kMaxMessage);
 }
 
-TEST(Pmi2WireTest, OtherLengthsAreNone) {
+TEST(Pmi2WireTest, OtherHeadersHaveNoLength) {
   for (const char* text : {"      ", "     0", "    -1", "  1 2 ", "0x0010",
                            " 65537", "999999", "cmd=in", "   +12"}) {
     EXPECT_FALSE(LengthIn(text)) << text;
@@ -37,7 +37,7 @@ TEST(Pmi2WireTest, SemicolonsOfAValueAreDoubled) {
             (Pairs{{"a", "x;y"}, {"b", ";"}, {"c", ";;"}}));
 }
 
-TEST(Pmi2WireTest, WhatIsNoListOfPairs) {
+TEST(Pmi2WireTest, MalformedPairsAreRejected) {
   for (const char* text :
        {"a", "a;", "a=", "a=1", "=1;", "a b=1;", "a=1;;", "a=1;b", ";a=1;"}) {
     EXPECT_FALSE(PairsIn(text)) << text;
@@ -68,7 +68,7 @@ TEST(Pmi2WireTest, MessagesBecomeRequests) {
   EXPECT_FALSE(ParseMessage("cmd=info-getnodeattr;key=k;wait=FALSE;").waits);
 }
 
-TEST(Pmi2WireTest, AnAbortIsOfTheJobOrOfTheCaller) {
+TEST(Pmi2WireTest, AnAbortEndsTheJobOrOnlyTheCaller) {
   Request request = ParseMessage("cmd=abort;isworld=TRUE;msg=why;");
   EXPECT_EQ(request.exit_code, 1);
   EXPECT_FALSE(request.aborts_alone);
@@ -80,14 +80,14 @@ TEST(Pmi2WireTest, AnAbortIsOfTheJobOrOfTheCaller) {
   EXPECT_EQ(request.value, "why");
 }
 
-TEST(Pmi2WireTest, WhatIsNoCommandHasNoName) {
+TEST(Pmi2WireTest, AMessageWithoutACommandHasNoName) {
   for (const char* text :
        {"", "cmd", "cmd=;", "cmd=x", "key=k;cmd=x;", "cmd=a b;", "cmd=a;;b;"}) {
     EXPECT_EQ(ParseMessage(text).name, "") << text;
   }
 }
 
-TEST(Pmi2WireTest, ACommandWithOtherThanPairsIsMalformed) {
+TEST(Pmi2WireTest, ACommandWithMalformedPairsIsMalformed) {
   for (const std::string& rest :
        {std::string("key"), std::string("key=k"), std::string("=;"),
         "thrid=" + std::string(300, 'x') + ";"}) {
@@ -97,7 +97,7 @@ TEST(Pmi2WireTest, ACommandWithOtherThanPairsIsMalformed) {
   }
 }
 
-TEST(Pmi2WireTest, Answers) {
+TEST(Pmi2WireTest, AnswersHaveTheFormOfTheirCommand) {
   Request request = ParseMessage("cmd=kvs-get;thrid=7;key=k;");
   EXPECT_EQ(AnswerMessage(request, Reply::Of("a;b")),
             "    56cmd=kvs-get-response;thrid=7;rc=0;found=TRUE;value=a;;b;");

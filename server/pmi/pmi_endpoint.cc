@@ -17,8 +17,8 @@
 namespace canopy::pmi {
 namespace {
 
-// Sufficient for most messages. A longer PMI-2 message has its length in its
-// header.
+// The size of a read, which is sufficient for most messages. A longer PMI-2
+// message has its length in its header.
 constexpr size_t kReadSize = kMaxLine + 1;
 constexpr size_t kMaxUnread = 1 << 20;
 
@@ -101,8 +101,8 @@ ProcessEnvironment::InheritedFd PmiEndpoint::FdForRank(
   return {fds[1], "PMI_FD"};
 }
 
-// Ends the connection of the rank's former process, because the next one uses
-// the same place for its persisted state.
+// Ends the connection of the rank's former process, because the next process
+// uses the same place for its persisted state.
 void PmiEndpoint::EndFormer(const ProcId& proc) {
   const auto* rank = jobs_.FindRank(proc);
   if (rank != nullptr && rank->client != 0) connections_.Destroy(rank->client);
@@ -142,7 +142,7 @@ void PmiEndpoint::LogEnd(const endpoint::Connection& connection,
 
 void PmiEndpoint::OnClosed(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
-  // With unread data in the socket, its end would be an error for the client.
+  // Unread data in the socket would turn the end into an error for the client.
   TakeFrom(c.fd.get(), kMaxUnread);
   persistence_.End(c);
   auto* rank = jobs_.FindRank(c.proc);
@@ -151,7 +151,7 @@ void PmiEndpoint::OnClosed(endpoint::Connection& connection) {
 }
 
 // Only peeks at the data: a command is removed from the socket when it is
-// answered, so that a successor finds the unanswered ones.
+// answered, so that a successor finds the commands without an answer.
 std::string_view PmiEndpoint::Read(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
   if (c.command_size != 0) {
@@ -195,8 +195,8 @@ void PmiEndpoint::Await(Connection& c, size_t wanted) {
   if (c.hung_up) return connections_.End(c, "");
   if (wanted == 0 || NumWaiting(c.fd.get()) < wanted) return;
   // All bytes of the message have arrived, so no event would cause another
-  // read. If this length was requested before, the read was cut short by a
-  // descriptor that the client has put into the stream.
+  // read. If this length was requested before, a descriptor that the client has
+  // put into the stream has cut the read short.
   if (was_known) return connections_.End(c, "sent a descriptor in a message");
   connections_.Continue(c);
 }

@@ -1,4 +1,4 @@
-// PMI over an inherited socket, by which an unmodified MPICH program finds the
+// PMI over an inherited socket. By it an unmodified MPICH program finds the
 // other ranks of its job.
 #ifndef CANOPY_SERVER_PMI_PMI_ENDPOINT_H_
 #define CANOPY_SERVER_PMI_PMI_ENDPOINT_H_
@@ -65,8 +65,8 @@ class PmiEndpoint : public ClientPort,
   InheritedFd FdForRank(const core::PrepareLocal& job, Rank rank) override;
   void OnProcess(const std::string&, Rank, int) override {}
 
-  // Recovers the connections that a predecessor persisted, after AddJob of that
-  // job.
+  // Recovers the connections that a predecessor persisted. Called after AddJob
+  // of that job.
   void Recover(const std::string& nspace, std::vector<NamedFd> persisted);
   // Returns true for the names of descriptors in PmiOptions::fd_store.
   static bool IsPersistedName(std::string_view name);
@@ -88,7 +88,7 @@ class PmiEndpoint : public ClientPort,
                             std::shared_ptr<const JobSpec> job, UniqueFd fd);
   void RecoverStates(const std::string& nspace, Jobs::Job* job, size_t ranks,
                      std::vector<NamedFd>& persisted);
-  // The data that a predecessor has persisted of one connection.
+  // The data of one connection that a predecessor has persisted.
   struct PersistedConnection {
     UniqueFd socket;
     UniqueFd spawn;     // lines of an unanswered spawn

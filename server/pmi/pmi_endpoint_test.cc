@@ -103,7 +103,7 @@ class PmiEndpointTest : public ::testing::Test {
   UniqueFd client_;
 };
 
-TEST_F(PmiEndpointTest, WhatMpichAsksAtStart) {
+TEST_F(PmiEndpointTest, TheRequestsOfAStartingMpichProgramAreAnswered) {
   Init();
   const auto connected = sink_.All<core::ClientConnected>();
   ASSERT_EQ(connected.size(), 1u);
@@ -137,7 +137,7 @@ TEST_F(PmiEndpointTest, PutsAreCommittedAtOnce) {
   EXPECT_EQ(Receive(), "cmd=put_result rc=-1 msg=out_of_memory\n");
 }
 
-TEST_F(PmiEndpointTest, ABarrierIsAFenceWithData) {
+TEST_F(PmiEndpointTest, ABarrierIsAFenceThatCollectsData) {
   Init();
   EXPECT_EQ(Ask("cmd=barrier_in"), "");
   const auto fences = sink_.All<core::CollectiveArrived>();
@@ -151,7 +151,7 @@ TEST_F(PmiEndpointTest, ABarrierIsAFenceWithData) {
   EXPECT_EQ(Receive(), "cmd=barrier_out rc=-1 msg=failed_with_status_-24\n");
 }
 
-TEST_F(PmiEndpointTest, GetsOthersKeys) {
+TEST_F(PmiEndpointTest, AGetFindsTheKeysOfOtherRanks) {
   Init();
   keys_["other"] = "value";
   EXPECT_EQ(Ask("cmd=get kvsname=job-1 key=other"),
@@ -162,7 +162,7 @@ TEST_F(PmiEndpointTest, GetsOthersKeys) {
             "cmd=get_result rc=-1 msg=unknown_kvs value=unknown\n");
 }
 
-TEST_F(PmiEndpointTest, BadPutsAreRefused) {
+TEST_F(PmiEndpointTest, InvalidPutsAreRefused) {
   Init();
   EXPECT_EQ(Ask("cmd=put kvsname=job-2 key=k value=v"),
             "cmd=put_result rc=-1 msg=unknown_kvs\n");
@@ -174,14 +174,14 @@ TEST_F(PmiEndpointTest, BadPutsAreRefused) {
             "cmd=put_result rc=-1 msg=value_too_long\n");
 }
 
-TEST_F(PmiEndpointTest, SeveralLinesInOnePieceAndOneLineInTwo) {
+TEST_F(PmiEndpointTest, LinesMayArriveInAnyPieces) {
   Init();
   Send("cmd=get_appnum\ncmd=get_my");
   EXPECT_EQ(Receive(), "cmd=appnum rc=0 appnum=0\n");
   EXPECT_EQ(Ask("_kvsname"), "cmd=my_kvsname rc=0 kvsname=job-1\n");
 }
 
-TEST_F(PmiEndpointTest, FinalizeAndEnd) {
+TEST_F(PmiEndpointTest, AFinalizedClientMayDisconnect) {
   Init();
   EXPECT_EQ(Ask("cmd=finalize"), "");
   ASSERT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
@@ -194,7 +194,7 @@ TEST_F(PmiEndpointTest, FinalizeAndEnd) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(PmiEndpointTest, Abort) {
+TEST_F(PmiEndpointTest, AnAbortEndsTheJobWithTheExitCode) {
   Init();
   EXPECT_EQ(Ask("cmd=abort exitcode=7"), "");
   const auto aborts = sink_.All<core::AbortArrived>();
@@ -203,7 +203,7 @@ TEST_F(PmiEndpointTest, Abort) {
   EXPECT_TRUE(aborts[0].targets.empty());
 }
 
-TEST_F(PmiEndpointTest, WhatIsNotSupportedSaysSo) {
+TEST_F(PmiEndpointTest, AnUnknownCommandIsAnsweredWithAnError) {
   Init();
   EXPECT_EQ(Ask("cmd=dance"),
             "cmd=dance_result rc=-1 msg=not_supported info=not_supported\n");
@@ -235,7 +235,7 @@ TEST_F(PmiEndpointTest, NamesArePublishedData) {
   EXPECT_EQ(Receive(), "cmd=unpublish_result rc=0 msg=success info=ok\n");
 }
 
-TEST_F(PmiEndpointTest, ANameThatIsNotThereIsNotWithdrawn) {
+TEST_F(PmiEndpointTest, UnpublishingAnUnknownNameFails) {
   Init();
   EXPECT_EQ(Ask("cmd=unpublish_name service=s"), "");
   const auto unpublished = sink_.All<core::UnpublishArrived>();
@@ -270,7 +270,7 @@ TEST_F(PmiEndpointTest, NamesAreLookedUp) {
   }
 }
 
-TEST_F(PmiEndpointTest, ASpawnOfSeveralCommandsIsOne) {
+TEST_F(PmiEndpointTest, ASpawnOfSeveralCommandsIsOneRequest) {
   Init();
   EXPECT_EQ(Ask("mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=1\n"
                 "endcmd"),
@@ -290,7 +290,7 @@ TEST_F(PmiEndpointTest, ASpawnOfSeveralCommandsIsOne) {
   EXPECT_EQ(Ask("cmd=get_appnum"), "cmd=appnum rc=0 appnum=0\n");
 }
 
-TEST_F(PmiEndpointTest, ASpawnThatCannotBeMeantIsRefused) {
+TEST_F(PmiEndpointTest, AnInvalidSpawnIsRefused) {
   Init();
   EXPECT_EQ(Ask("mcmd=spawn\nnprocs=1\nendcmd"),
             "cmd=spawn_result rc=-1 msg=bad_spawn_command "
@@ -298,7 +298,7 @@ TEST_F(PmiEndpointTest, ASpawnThatCannotBeMeantIsRefused) {
   EXPECT_EQ(Ask("cmd=get_appnum"), "cmd=appnum rc=0 appnum=0\n");
 }
 
-TEST_F(PmiEndpointTest, SpawnedProcessesKnowIt) {
+TEST_F(PmiEndpointTest, SpawnedProcessesGetPmiSpawnedAndPreputValues) {
   JobSpec job = *prepare_.job;
   EXPECT_EQ(std::ranges::count(endpoint_->ForJob(prepare_), "PMI_SPAWNED=1"),
             0);
@@ -315,7 +315,7 @@ TEST_F(PmiEndpointTest, SpawnedProcessesKnowIt) {
             "cmd=get_result rc=-1 msg=key_POR_not_found value=unknown\n");
 }
 
-TEST_F(PmiEndpointTest, GarbageClosesThisConnectionOnly) {
+TEST_F(PmiEndpointTest, GarbageEndsOnlyItsConnection) {
   const auto inherited = endpoint_->FdForRank(prepare_, 0);
   const UniqueFd other(inherited.fd);
   EXPECT_EQ(Ask("how do you do"), "closed");
@@ -324,7 +324,7 @@ TEST_F(PmiEndpointTest, GarbageClosesThisConnectionOnly) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(PmiEndpointTest, EndlessLineCloses) {
+TEST_F(PmiEndpointTest, AnEndlessLineEndsTheConnection) {
   Init();
   const std::string piece(8192, 'x');
   for (int i = 0; i < 4; ++i) {
@@ -368,7 +368,7 @@ class PmiFloodTest : public ::testing::Test {
     if (n == 0) return "closed";
     return n < 0 ? "" : std::string(buffer, static_cast<size_t>(n));
   }
-  // Sends as much as the socket accepts.
+  // Sends as many lines as the socket accepts.
   void Flood(const std::string& line) {
     while (send(flood_.get(), line.data(), line.size(),
                 MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
@@ -386,13 +386,13 @@ class PmiFloodTest : public ::testing::Test {
   UniqueFd other_;
 };
 
-TEST_F(PmiFloodTest, OthersAreServedWhileOneSendsLineAfterLine) {
+TEST_F(PmiFloodTest, AFloodingClientDoesNotDelayOthers) {
   Init(flood_);
   Init(other_);
   Flood("cmd=get kvsname=job-1 key=k\n");
   loop_.RunOnce(0);
-  // Two turns of half a millisecond: one with the event and one at the round's
-  // end.
+  // The client gets two turns of half a millisecond: one with the event and one
+  // at the end of the round.
   EXPECT_GT(lines_, 0);
   EXPECT_LE(lines_, 12);
   Send(other_, "cmd=get_appnum\n");
@@ -400,14 +400,14 @@ TEST_F(PmiFloodTest, OthersAreServedWhileOneSendsLineAfterLine) {
   loop_.RunOnce(0);
   EXPECT_EQ(Receive(other_), "cmd=appnum rc=0 appnum=0\n");
   EXPECT_LE(lines_, 36);
-  // The rest is served without another event.
+  // The other lines are served without another event.
   Receive(flood_);
   const int before = lines_;
   loop_.RunOnce(-1);
   EXPECT_GT(lines_, before);
 }
 
-TEST_F(PmiFloodTest, LinesOfASpawnAreBoundedInTimeAndNumber) {
+TEST_F(PmiFloodTest, LinesOfASpawnAreLimitedInTimeAndNumber) {
   Init(flood_);
   Init(other_);
   Send(flood_, "mcmd=spawn\n");
@@ -427,7 +427,7 @@ TEST_F(PmiFloodTest, LinesOfASpawnAreBoundedInTimeAndNumber) {
   EXPECT_NE(log_[0].find("spawn"), std::string::npos);
 }
 
-TEST_F(PmiFloodTest, NothingButInitIsTakenBeforeInit) {
+TEST_F(PmiFloodTest, ASpawnBeforeInitEndsTheConnection) {
   Send(flood_, "mcmd=spawn\ny\ny\ny\n");
   loop_.RunOnce(0);
   loop_.RunOnce(0);
@@ -435,7 +435,7 @@ TEST_F(PmiFloodTest, NothingButInitIsTakenBeforeInit) {
   EXPECT_EQ(log_.size(), 1u);
 }
 
-TEST_F(PmiFloodTest, HalfALineCostsNothingUntilItsRestComes) {
+TEST_F(PmiFloodTest, AnIncompleteLineIsNotReadInEachRound) {
   Init(flood_);
   Send(flood_, "cmd=get kvsna");
   loop_.RunOnce(0);
@@ -447,7 +447,7 @@ TEST_F(PmiFloodTest, HalfALineCostsNothingUntilItsRestComes) {
   EXPECT_EQ(lines_, 1);
 }
 
-TEST_F(PmiEndpointTest, CommandBeforeInitCloses) {
+TEST_F(PmiEndpointTest, ACommandBeforeInitEndsTheConnection) {
   EXPECT_EQ(Ask("cmd=barrier_in"), "closed");
   EXPECT_EQ(log_.size(), 1u);
 }
@@ -458,7 +458,7 @@ TEST_F(PmiEndpointTest, OtherVersionsAreRefused) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(PmiEndpointTest, TheVersionStaysWhatItWas) {
+TEST_F(PmiEndpointTest, AClientCannotChangeItsVersion) {
   Init();
   EXPECT_EQ(Ask("cmd=init pmi_version=2 pmi_subversion=0"),
             "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
@@ -466,21 +466,21 @@ TEST_F(PmiEndpointTest, TheVersionStaysWhatItWas) {
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
 
-TEST_F(PmiEndpointTest, AValueOfSeveralLinesIsNotTold) {
+TEST_F(PmiEndpointTest, AValueOfSeveralLinesIsNotSent) {
   Init();
   keys_["k"] = "a\ncmd=get_result rc=0 value=b";
   EXPECT_EQ(Ask("cmd=get kvsname=job-1 key=k"),
             "cmd=get_result rc=-1 msg=key_k_not_found value=unknown\n");
 }
 
-TEST_F(PmiEndpointTest, Environment) {
+TEST_F(PmiEndpointTest, TheEnvironmentHasTheVariablesOfPmi) {
   EXPECT_EQ(endpoint_->ForJob(prepare_),
             (std::vector<std::string>{"PMI_SIZE=3", "MPI_LOCALNRANKS=2"}));
   EXPECT_EQ(endpoint_->ForRank(prepare_, 1),
             (std::vector<std::string>{"PMI_RANK=1", "MPI_LOCALRANKID=1"}));
 }
 
-TEST_F(PmiEndpointTest, DroppedJobAndUnusedSocketEndQuietly) {
+TEST_F(PmiEndpointTest, AnUnusedSocketOfADroppedJobEndsQuietly) {
   endpoint_->DropJob("job-1");
   loop_.RunOnce(0);
   EXPECT_EQ(Receive(), "closed");

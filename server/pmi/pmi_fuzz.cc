@@ -17,7 +17,7 @@
 namespace canopy::pmi {
 namespace {
 
-// Answers at once, so that a client can continue.
+// A sink that answers at once, so that a client can continue.
 class AnsweringSink : public InputSink {
  public:
   void OnInput(core::Input input) override {

@@ -26,7 +26,7 @@ class PmiRecoveryTest : public AgentTest {
   }
 };
 
-TEST_F(PmiRecoveryTest, WhoHasNotBegunBeginsWithTheNext) {
+TEST_F(PmiRecoveryTest, AClientMayBeginWithTheSuccessor) {
   Kill();
   Restart();
   EXPECT_TRUE(agent_->sink.inputs.empty());
@@ -35,7 +35,7 @@ TEST_F(PmiRecoveryTest, WhoHasNotBegunBeginsWithTheNext) {
             agent_->sink.All<core::ClientConnected>()[0].client);
 }
 
-TEST_F(PmiRecoveryTest, WhatIsAskedMeanwhileIsAnsweredByTheNext) {
+TEST_F(PmiRecoveryTest, ASuccessorAnswersRequestsSentMeanwhile) {
   Init();
   Kill();
   Write("cmd=get_my_kvsname\n");
@@ -45,7 +45,7 @@ TEST_F(PmiRecoveryTest, WhatIsAskedMeanwhileIsAnsweredByTheNext) {
   EXPECT_EQ(Barriers(), 0u);
 }
 
-TEST_F(PmiRecoveryTest, ABarrierThatWaitsGoesOnWaiting) {
+TEST_F(PmiRecoveryTest, AWaitingBarrierIsReplayed) {
   Init();
   Send("cmd=barrier_in\n");
   agent_->Reply(kBarrier);
@@ -60,7 +60,7 @@ TEST_F(PmiRecoveryTest, ABarrierThatWaitsGoesOnWaiting) {
   EXPECT_EQ(Receive(), "cmd=barrier_out\n");
 }
 
-TEST_F(PmiRecoveryTest, APutThatWaitsIsCommittedAgain) {
+TEST_F(PmiRecoveryTest, AWaitingPutIsCommittedAgain) {
   Init();
   Send("cmd=put kvsname=job key=k value=v\n");
   Kill();
@@ -68,8 +68,8 @@ TEST_F(PmiRecoveryTest, APutThatWaitsIsCommittedAgain) {
   EXPECT_EQ(agent_->sink.All<core::Committed>().size(), 1u);
 }
 
-// The last process of the rank may have left its connection to a child.
-TEST_F(PmiRecoveryTest, TheNextProcessOfARankHasAStateOfItsOwn) {
+// The former process of the rank may have left its connection to a child.
+TEST_F(PmiRecoveryTest, TheNextProcessOfARankHasItsOwnState) {
   Init();
   Send("cmd=publish_name service=s port=p\n");
   agent_->Reply(kFirstChange);
@@ -91,7 +91,7 @@ TEST_F(PmiRecoveryTest, TheNextProcessOfARankHasAStateOfItsOwn) {
   EXPECT_EQ(published[0].request, kFirstChange) << "as it has made none yet";
 }
 
-TEST_F(PmiRecoveryTest, WhoHasFinalizedHas) {
+TEST_F(PmiRecoveryTest, ASuccessorKnowsThatAClientHasFinalized) {
   Init();
   Send("cmd=finalize\n");
   agent_->Reply(kFinalize);
@@ -101,7 +101,7 @@ TEST_F(PmiRecoveryTest, WhoHasFinalizedHas) {
   EXPECT_EQ(agent_->sink.All<core::FinalizeArrived>().size(), 1u);
 }
 
-TEST_F(PmiRecoveryTest, ABarrierThatWasToBeAnsweredIsAnswered) {
+TEST_F(PmiRecoveryTest, ASuccessorAnswersABarrierThatHasEnded) {
   Init();
   Send("cmd=barrier_in\n");
   Kill();
@@ -116,7 +116,7 @@ TEST_F(PmiRecoveryTest, ABarrierThatWasToBeAnsweredIsAnswered) {
                            std::to_string(kErrUnreach) + "\n");
 }
 
-TEST_F(PmiRecoveryTest, AnAnswerThatIsNotReadIsNotGivenAgain) {
+TEST_F(PmiRecoveryTest, AnUnreadAnswerIsNotRepeated) {
   Init();
   Send("cmd=barrier_in\n");
   const std::string answer = "cmd=barrier_out\n";
@@ -133,7 +133,7 @@ TEST_F(PmiRecoveryTest, AnAnswerThatIsNotReadIsNotGivenAgain) {
   EXPECT_EQ(Receive(), "cmd=my_kvsname rc=0 kvsname=job\n");
 }
 
-TEST_F(PmiRecoveryTest, WhoWentOnHasHadItsAnswer) {
+TEST_F(PmiRecoveryTest, AnAnswerBeforeTheNextCommandIsNotRepeated) {
   Init();
   Send("cmd=barrier_in\n");
   Kill();
@@ -148,7 +148,7 @@ constexpr char kSpawn[] =
     "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\nendcmd\n";
 constexpr char kSpawned[] = "cmd=spawn_result rc=0 msg=success info=ok\n";
 
-TEST_F(PmiRecoveryTest, LinesOfASpawnBelongTogether) {
+TEST_F(PmiRecoveryTest, ASpawnSentMeanwhileIsRequestedOnce) {
   Init();
   Kill();
   Write(kSpawn);
@@ -156,7 +156,7 @@ TEST_F(PmiRecoveryTest, LinesOfASpawnBelongTogether) {
   EXPECT_EQ(agent_->sink.All<core::SpawnArrived>().size(), 1u);
 }
 
-TEST_F(PmiRecoveryTest, ASpawnGoesOnWhereItsLinesEnded) {
+TEST_F(PmiRecoveryTest, AnIncompleteSpawnContinuesAfterARestart) {
   Init();
   const std::string spawn = kSpawn;
   for (size_t end = spawn.find('\n'); end + 1 < spawn.size();
@@ -173,7 +173,7 @@ TEST_F(PmiRecoveryTest, ASpawnGoesOnWhereItsLinesEnded) {
   }
 }
 
-TEST_F(PmiRecoveryTest, ALineThatWasPersistedAndNotTakenCountsOnce) {
+TEST_F(PmiRecoveryTest, APersistedLineInTheSocketCountsOnce) {
   Init();
   Send("mcmd=spawn\nnprocs=1\nexecname=x\n");
   Kill();
@@ -182,7 +182,7 @@ TEST_F(PmiRecoveryTest, ALineThatWasPersistedAndNotTakenCountsOnce) {
   EXPECT_EQ(agent_->sink.All<core::SpawnArrived>().size(), 1u);
 }
 
-TEST_F(PmiRecoveryTest, ASpawnThatWaitsIsPutAgainUnderItsNumber) {
+TEST_F(PmiRecoveryTest, AWaitingSpawnIsRequestedAgainWithTheSameNumber) {
   Init();
   Send(kSpawn);
   const auto before = agent_->sink.All<core::SpawnArrived>();
@@ -204,7 +204,7 @@ TEST_F(PmiRecoveryTest, ASpawnThatWaitsIsPutAgainUnderItsNumber) {
             before[0].request + 1);
 }
 
-TEST_F(PmiRecoveryTest, ANameThatWaitsIsPublishedAgainUnderItsNumber) {
+TEST_F(PmiRecoveryTest, AWaitingNameIsPublishedAgainWithTheSameNumber) {
   Init();
   Send("cmd=publish_name service=s port=p\n");
   const auto before = agent_->sink.All<core::PublishArrived>();
@@ -216,7 +216,7 @@ TEST_F(PmiRecoveryTest, ANameThatWaitsIsPublishedAgainUnderItsNumber) {
   EXPECT_EQ(after[0].request, before[0].request);
 }
 
-TEST_F(PmiRecoveryTest, ASpawnThatWasToBeAnsweredIsAnswered) {
+TEST_F(PmiRecoveryTest, ASuccessorAnswersASpawnThatHasEnded) {
   Init();
   Send(kSpawn);
   Kill();
@@ -239,7 +239,7 @@ TEST_F(PmiRecoveryTest, StatesOfReleaseOneAreCompleted) {
   EXPECT_EQ(agent_->sink.All<core::PublishArrived>().size(), 1u);
 }
 
-TEST_F(PmiRecoveryTest, ASocketThatNobodyNeedsIsReleased) {
+TEST_F(PmiRecoveryTest, TheSocketOfAnEndedClientIsReleased) {
   Init();
   EXPECT_TRUE(fd_store_.released.empty());
   client_.Reset();
@@ -248,7 +248,7 @@ TEST_F(PmiRecoveryTest, ASocketThatNobodyNeedsIsReleased) {
   EXPECT_EQ(agent_->sink.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(PmiRecoveryTest, TheEndOfAConnectionIsSeenThoughItsSocketIsKept) {
+TEST_F(PmiRecoveryTest, APeerSeesTheEndAlthoughItsSocketIsStored) {
   Send("nonsense\n");
   EXPECT_EQ(Receive(), "closed");
 }
@@ -264,7 +264,7 @@ TEST_F(PmiRecoveryTest, StatesOfAnotherJobEndTheConnection) {
   EXPECT_TRUE(agent_->sink.inputs.empty());
 }
 
-TEST_F(PmiRecoveryTest, NoRoomIsSaid) {
+TEST_F(PmiRecoveryTest, AFullDescriptorStoreIsLogged) {
   fd_store_.has_room = false;
   const UniqueFd other(agent_->endpoint.FdForRank(agent_->prepare, 2).fd);
   agent_->Settle();

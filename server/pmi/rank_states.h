@@ -21,7 +21,7 @@ struct RankState {
   bool pmi2 = false;
   bool threaded = false;  // may send a command before the last one is answered
   bool odd_ring = false;  // the number of rings that have ended is odd
-  // The last of `barriers` is being answered with `status`.
+  // True while the last of `barriers` is being answered with `status`.
   bool answering = false;
   int16_t status = 0;
   uint64_t barriers = 0;  // number of barriers that have ended; below 2^40
@@ -29,10 +29,11 @@ struct RankState {
   bool operator==(const RankState&) const = default;
 };
 
-// Requests that change something that outlives the connection. A request that a
-// successor repeats has the same number, and all others have different numbers.
+// The requests that change a state which outlives the connection. A request
+// that a successor repeats has the same number, and all others have different
+// numbers.
 struct ChangeState {
-  // The last of `ended` is being answered with `status`.
+  // True while the last of `ended` is being answered with `status`.
   bool answering = false;
   int16_t status = 0;
   uint64_t ended = 0;  // below 2^40
@@ -40,29 +41,34 @@ struct ChangeState {
   bool operator==(const ChangeState&) const = default;
 };
 
-// A state survives the death of this process when Set has returned. One thread.
+// A state survives the death of this process when Set has returned. Used by one
+// thread.
 class RankStates {
  public:
   // Creates new files for `ranks` ranks.
   static Result<std::unique_ptr<RankStates>> Create(size_t ranks);
-  // Opens a file that another process created; AdoptChanges adds its changes.
-  // Returns kErrBadParam if it is not for `ranks` ranks.
+  // Opens a file that another process created; AdoptChanges adds the file of
+  // changes. Returns kErrBadParam if the file is not for `ranks` ranks.
   static Result<std::unique_ptr<RankStates>> Open(UniqueFd fd, size_t ranks);
-  // Agents of release 0.1 create no such file.
+  // Adds the file of changes that another process created (AdoptChanges), or a
+  // new one (CreateChanges). Agents of release 0.1 create no such file. Returns
+  // kErrBadParam if the file is not for the same number of ranks.
   Status AdoptChanges(UniqueFd fd);
   Status CreateChanges();
   RankStates(const RankStates&) = delete;
   RankStates& operator=(const RankStates&) = delete;
 
-  // `index` must be below the number of ranks.
+  // Return and replace the state of a rank. `index` must be below the number of
+  // ranks.
   RankState Get(size_t index) const;
   void Set(size_t index, const RankState& state);
-  // Without a file, no request has ended.
+  // Return and replace the changes of a rank. If there is no file of changes,
+  // GetChange returns that no request has ended.
   ChangeState GetChange(size_t index) const;
   void SetChange(size_t index, const ChangeState& state);
 
   int fd() const { return states_->fd(); }
-  // -1: there is none.
+  // Returns -1 if there is no such file.
   int changes_fd() const { return changes_ ? changes_->fd() : -1; }
 
  private:

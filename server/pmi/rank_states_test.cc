@@ -9,13 +9,13 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(RankStatesTest, BeginsWithNothing) {
+TEST(RankStatesTest, ANewFileHasDefaultStates) {
   const auto states = RankStates::Create(3);
   ASSERT_TRUE(states.ok());
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ((*states)->Get(i), RankState());
 }
 
-TEST(RankStatesTest, WhoeverOpensTheFileFindsWhatWasSet) {
+TEST(RankStatesTest, AnOpenedFileHasTheStatesThatWereSet) {
   RankState waiting;
   waiting.initialized = true;
   waiting.barriers = 3;
@@ -49,7 +49,7 @@ TEST(RankStatesTest, WhoeverOpensTheFileFindsWhatWasSet) {
   EXPECT_EQ((*states)->Get(3), done);
 }
 
-TEST(RankStatesTest, ChangesAreInAFileOfTheirOwn) {
+TEST(RankStatesTest, ChangesAreInASeparateFile) {
   const ChangeState answered{true, -46, (uint64_t{1} << 40) - 1};
   UniqueFd states_fd, changes_fd;
   {

@@ -15,12 +15,12 @@
 namespace canopy::pmi {
 
 // Limits that PMI-1 clients get in the answer to get_maxes, and that apply to
-// PMI-2 clients too; terminators included.
+// PMI-2 clients too. Terminators are included.
 inline constexpr size_t kKvsNameMax = 256;
 inline constexpr size_t kKeyMax = 256;
 inline constexpr size_t kValueMax = 1024;
 
-// Returns true if this may be the name of a job; any other name is never
+// Returns true if this may be the name of a job. Data of any other name is not
 // requested.
 bool IsJobName(std::string_view name);
 
@@ -41,7 +41,7 @@ enum class Operation : uint8_t {
   kPutNodeAttribute,
   kGetNodeAttribute,
   kGetJobAttribute,
-  // These change something that outlives the connection.
+  // These change a state that outlives the connection.
   kPublish,
   kUnpublish,
   kLookup,
@@ -50,17 +50,18 @@ enum class Operation : uint8_t {
   kDisconnect,
 };
 
-// A request as the client sent it. Nothing has been checked except the form
-// that the wire protocol requires.
+// A request as the client sent it. Only the form that the wire protocol
+// requires has been checked.
 struct Request {
   Operation operation = Operation::kUnknown;
   std::string name;  // name of the command; empty: this is not a command
-  // The client's thread, repeated in the answer; empty: not named.
+  // The client's thread, repeated in the answer; empty if the client does not
+  // name it.
   std::string thread;
   bool malformed = false;
 
-  // A key-value space, or the job to connect with. PMI-2 clients omit their
-  // own.
+  // A key-value space, or the job to connect with. PMI-2 clients omit their own
+  // space.
   std::string job;
   std::string key;    // or service
   std::string value;  // or port, text of an abort, version of the protocol

@@ -97,7 +97,7 @@ void SocketPersistence::HoldSpawn(Connection& c) {
   if (held) c.spawn_file = std::move(file);
 }
 
-// Released at once, because the next spawn uses the same name.
+// Releases the file at once, because the next spawn uses the same name.
 void SocketPersistence::ReleaseSpawn(Connection& c) {
   if (!c.spawn_file) return;
   c.spawn_file.Reset();
@@ -158,7 +158,7 @@ void SocketPersistence::Release(const Connection& c, std::string_view prefix) {
 void SocketPersistence::End(Connection& c) {
   ReleaseSpawn(c);
   if (!c.persisted) return;
-  // The shim holds the socket for some time after this.
+  // The shim holds the socket for some time after this call.
   shutdown(c.fd.get(), SHUT_RDWR);
   Release(c, kRankPrefix);
   if (c.outcomes != nullptr) Release(c, kLogPrefix);

@@ -22,12 +22,12 @@ inline constexpr std::string_view kPersistedPrefix = "pmi1.";
 inline constexpr char kStatesName[] = "pmi1.states";
 inline constexpr char kChangesName[] = "pmi1.changes";
 // Return the rank in the name of a socket, of the lines of a spawn, and of a
-// log of outcomes.
+// log of outcomes; no value for another name.
 std::optional<Rank> RankIn(std::string_view name);
 std::optional<Rank> SpawnerIn(std::string_view name);
 std::optional<Rank> LoggedIn(std::string_view name);
 
-// Loop thread only. The arguments of the constructor must outlive it.
+// Loop thread only. The arguments of the constructor must outlive this object.
 class SocketPersistence {
  public:
   SocketPersistence(EventLoop* loop, const PmiOptions* options, Jobs* jobs,
@@ -36,18 +36,20 @@ class SocketPersistence {
   SocketPersistence(const SocketPersistence&) = delete;
   SocketPersistence& operator=(const SocketPersistence&) = delete;
 
-  // Call this before the process starts. All ranks of a job start together, so
-  // their sockets are persisted together at the end of the round.
+  // Persists the socket of a rank at the end of the round, together with those
+  // of the job's other ranks, which start at the same time. Called before the
+  // process starts.
   void PersistSoon(const ProcId& proc);
   // Adds the file that is missing in a job whose states an agent of another
   // release created.
   void CompleteStates(const std::string& nspace, RankStates* states);
-  // Call these before the first line of a spawn, and after its answer.
+  // Begin and end the persistence of a spawn's lines. Called before the first
+  // line of the spawn and after its answer.
   void HoldSpawn(Connection& c);
   void ReleaseSpawn(Connection& c);
   // Creates `c.outcomes` if it does not exist and a successor could use it.
   void HoldOutcomes(Connection& c);
-  // Ends the connection, for its peer too.
+  // Ends the connection, also for its peer.
   void End(Connection& c);
 
  private:

@@ -7,7 +7,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(SpawnHintsTest, HintsAreAttributes) {
+TEST(SpawnHintsTest, HintsBecomeAttributes) {
   EXPECT_STREQ(AttributeOfHint("host"), PMIX_HOST);
   EXPECT_STREQ(AttributeOfHint("wdir"), PMIX_WDIR);
   EXPECT_EQ(AttributeOfHint("soft"), nullptr);

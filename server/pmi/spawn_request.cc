@@ -8,7 +8,7 @@
 namespace canopy::pmi {
 namespace {
 
-// The pointers are valid as long as the texts are unchanged.
+// Returns pointers that are valid as long as the texts are unchanged.
 std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   std::vector<char*> out;
   out.reserve(texts.size() + 1);

@@ -16,7 +16,7 @@ struct SpawnCommand {
   int maxprocs = 0;
   InfoList hints;
 
-  // Adds a hint of MPI_Comm_spawn. It is ignored if PMIx_Spawn has no
+  // Adds a hint of MPI_Comm_spawn. The hint is ignored if PMIx_Spawn has no
   // corresponding attribute.
   void AddHint(std::string_view name, std::string_view value);
 };
@@ -29,7 +29,7 @@ struct SpawnRequest {
   void AddPreput(std::string_view key, std::string_view value);
 };
 
-// Returns the call of PMIx_Spawn: codec form, SIZE n, n INFO, SIZE m, m APP.
+// Returns the call of PMIx_Spawn in codec form: SIZE n, n INFO, SIZE m, m APP.
 // Returns kErrBadParam if a command has no program or no number of processes,
 // and kErrOutOfResource if the call would exceed the size limit.
 Result<std::string> SpawnCallOf(SpawnRequest request);

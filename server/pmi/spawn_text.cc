@@ -39,7 +39,7 @@ std::optional<int> NumberOf(const Fields& fields, const std::string& name) {
   return number;
 }
 
-// Reads the number of pairs in NAME_num, but not more than exist.
+// Calls `use` for the number of pairs in NAME_num, but not for more than exist.
 template <typename Use>
 void ForPairs(const Fields& fields, const std::string& name, Use use) {
   const int count = NumberOf(fields, name + "_num").value_or(0);
@@ -69,7 +69,7 @@ Status ReadCommand(const Fields& fields, SpawnCommand* command) {
   return Status();
 }
 
-// Each command repeats the pairs.
+// Reads the pairs of the first command, because each command repeats them.
 void ReadPreput(const Fields& fields, SpawnRequest* request) {
   if (!request->env.empty()) return;
   ForPairs(fields, "preput", [&](std::string_view key, std::string_view value) {

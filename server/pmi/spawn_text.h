@@ -9,11 +9,12 @@
 
 namespace canopy::pmi {
 
-// Limit of the bytes of one request. A request contains arguments and hints of
-// one command between "mcmd=spawn" and "endcmd", then the next command.
+// The limit of the bytes of one request. A request contains the arguments and
+// hints of one command between "mcmd=spawn" and "endcmd", then the next
+// command.
 inline constexpr size_t kMaxSpawnBytes = 1 << 20;
 
-// Collects the lines in the order of arrival. Not thread-safe.
+// Collects the lines in the order of arrival. Used by one thread.
 class SpawnText {
  public:
   // Adds the next line, without its end. Returns kErrOutOfResource if there are
@@ -22,9 +23,9 @@ class SpawnText {
   [[nodiscard]] int Add(std::string_view line);
   // Returns true if the last command is complete.
   bool complete() const { return !in_command_ && last_; }
-  // All lines with their ends.
+  // Returns all lines with their ends.
   const std::string& text() const { return text_; }
-  // Without its end; empty if there is none.
+  // Returns the last line without its end; empty if there is none.
   std::string_view last_line() const;
 
  private:

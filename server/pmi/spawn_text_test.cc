@@ -29,7 +29,7 @@ std::vector<int> AddAll(SpawnText* spawn, std::string_view text) {
   return codes;
 }
 
-TEST(SpawnTextTest, IsCompleteWithTheLastCommand) {
+TEST(SpawnTextTest, ATextIsCompleteWithItsLastCommand) {
   SpawnText spawn;
   EXPECT_FALSE(spawn.complete());
   EXPECT_EQ(spawn.last_line(), "");
@@ -43,7 +43,7 @@ TEST(SpawnTextTest, IsCompleteWithTheLastCommand) {
   EXPECT_TRUE(spawn.complete());
 }
 
-TEST(SpawnTextTest, TakesNothingElse) {
+TEST(SpawnTextTest, OnlyLinesOfASpawnAreAccepted) {
   SpawnText spawn;
   EXPECT_EQ(spawn.Add("cmd=get"), kErrBadParam);
   EXPECT_EQ(spawn.Add(""), kErrBadParam);
@@ -52,7 +52,7 @@ TEST(SpawnTextTest, TakesNothingElse) {
   EXPECT_EQ(spawn.text(), kOne);
 }
 
-TEST(SpawnTextTest, IsBounded) {
+TEST(SpawnTextTest, TheSizeOfATextIsLimited) {
   SpawnText spawn;
   EXPECT_EQ(spawn.Add("mcmd=spawn"), kSuccess);
   const std::string line(kMaxSpawnBytes / 4, 'x');
@@ -60,7 +60,7 @@ TEST(SpawnTextTest, IsBounded) {
   EXPECT_EQ(spawn.Add(line), kErrOutOfResource);
 }
 
-TEST(SpawnTextTest, TheCallHasWhatTheLinesSay) {
+TEST(SpawnTextTest, TheCallHasTheContentOfTheLines) {
   const auto call = SpawnCallOfLines(kOne);
   ASSERT_TRUE(call.ok());
   Decoder in(*call);
@@ -84,7 +84,7 @@ TEST(SpawnTextTest, TheCallHasWhatTheLinesSay) {
   DestructElement(*FindType(PMIX_APP), &app);
 }
 
-TEST(SpawnTextTest, WhatCannotBeMeantIsRefused) {
+TEST(SpawnTextTest, InvalidTextsAreRejected) {
   EXPECT_EQ(SpawnCallOfLines("mcmd=spawn\nnprocs=1\nendcmd\n").code(),
             kErrBadParam);
   EXPECT_EQ(SpawnCallOfLines("mcmd=spawn\nexecname=x\nendcmd\n").code(),

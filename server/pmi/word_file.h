@@ -12,11 +12,12 @@
 
 namespace canopy::pmi {
 
-// A number survives the death of this process when Set has returned. One
-// thread.
+// A number survives the death of this process when Set has returned. Used by
+// one thread.
 class WordFile {
  public:
-  // Creates a file of `count` zeros, which users see under that name.
+  // Creates a file of `count` zeros, which is visible to users under the name
+  // `name`.
   static Result<std::unique_ptr<WordFile>> Create(const char* name,
                                                   size_t count);
   // Opens a file that another process created. Returns kErrBadParam if it does
@@ -26,7 +27,7 @@ class WordFile {
   WordFile(const WordFile&) = delete;
   WordFile& operator=(const WordFile&) = delete;
 
-  // `index` must be below the count.
+  // Return and replace a number. `index` must be below the count.
   uint64_t Get(size_t index) const {
     return words_[index].load(std::memory_order_relaxed);
   }

@@ -51,8 +51,9 @@ double SecondsOf(const google::protobuf::Timestamp& time) {
   return static_cast<double>(time.seconds()) + time.nanos() * 1e-9;
 }
 
-// A stream to an agent. Messages wait in a queue while one is being sent. Its
-// functions are called with the scheduler's mutex held. It deletes itself.
+// A stream to an agent. Messages wait in a queue while one is being sent. The
+// functions are called with the scheduler's mutex held. The object deletes
+// itself.
 template <class Reactor, class Message>
 class Stream : public Reactor {
  public:
@@ -136,7 +137,8 @@ struct Job {
   std::string reason;       // why it waits, as last reported
   Placing* call = nullptr;  // the open call, or null
   std::optional<v1::Granted> granted;
-  // When its slots are free again, unless the job is requested before.
+  // The time at which its slots are free again unless the job is requested
+  // before then.
   std::optional<Clock::time_point> doubtful;
 };
 
@@ -235,7 +237,7 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     return Answered(context);
   }
 
-  // There is one queue.
+  // Answers queries about the only queue.
   grpc::ServerUnaryReactor* Query(grpc::CallbackServerContext* context,
                                   const v1::QueryRequest* request,
                                   v1::QueryResponse* reply) override {
@@ -273,9 +275,9 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     Overlay& overlay = overlays_[stream->overlay_id];
     if (overlay.stream == stream) overlay.stream = nullptr;
   }
-  // The call has ended, because the job is no longer wanted or the connection
-  // is lost. The job may be requested again and then keeps its place in the
-  // queue, which follows from its time. A grant stays valid until it is
+  // Called when the call has ended, because the job is no longer wanted or the
+  // connection is lost. The job may be requested again and then keeps its place
+  // in the queue, which follows from its time. A grant stays valid until it is
   // released.
   void Gone(const Placing* call) {
     for (auto& [id, overlay] : overlays_) {
@@ -360,7 +362,8 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
       }
     }
   }
-  // Whatever the following pages do not name is gone when the time is over.
+  // Marks all nodes and granted jobs. Those that the following pages do not
+  // name are dropped when the time is over.
   static void Doubt(Clock::duration settle_time, Overlay* overlay) {
     for (auto& [name, node] : overlay->nodes) node.up = false;
     for (auto& [id, job] : overlay->jobs) {
@@ -510,7 +513,7 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     return std::min(Usable(request, name, node), node.slots - node.used);
   }
   // Returns how many of a node's slots the job may use, according to its
-  // requirements. Of a job with several applications, the hosts of all count.
+  // requirements. For a job with several applications, the hosts of all count.
   static uint32_t Usable(const v1::PlaceJobRequest& request,
                          const std::string& name, const Node& node) {
     if (std::ranges::count(request.refused_nodes(), name) > 0) return 0;

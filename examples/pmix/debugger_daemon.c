@@ -1,7 +1,7 @@
 /* The daemon of debugger.c, which runs on each node of the debugged job. It
  * finds that job by PMIX_DEBUG_TARGET, requests the local processes from its
- * agent, attaches a gdb to each of them, and prints where they are. gdb
- * detaches when it ends. */
+ * agent, attaches a gdb to each of them, and prints their innermost frames.
+ * gdb detaches when it ends. */
 #include <unistd.h>
 
 #include "check.h"

@@ -1,5 +1,6 @@
-/* No fence at all: a Get waits until its key is posted on any node. Each rank
- * answers its predecessor, so the data goes once around the job. */
+/* Exchanges data without a fence: a Get waits until its key is posted on any
+ * node. Each rank answers its predecessor, so the data goes once around the
+ * job. */
 #include <unistd.h>
 
 #include "check.h"

@@ -67,6 +67,8 @@ class CleanupRegistry : public InputObserver {
   // registered under the same name.
   Status Control(const core::AskHost& request);
   void OnLocalExits(const core::LocalExits& exits) override;
+  // Removes the paths of the job's processes that have not ended. No effect for
+  // an unknown job.
   void DropJob(const std::string& nspace);
 
  private:

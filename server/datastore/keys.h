@@ -17,6 +17,7 @@ namespace canopy::datastore {
 
 class Keys {
  public:
+  // Adds a key; a value that cannot be encoded is left out.
   void Add(const char* key, const Value& value) {
     std::string encoded = EncodeValue(value.raw());
     if (!encoded.empty()) keys_.emplace_back(key, std::move(encoded));

@@ -17,6 +17,7 @@ struct ByteHolder {
   std::string client;
 };
 
+// Returns the ByteHolder::job of the tools of a user.
 inline std::string ToolsOf(uint32_t uid) {
   return "tools of user " + std::to_string(uid);
 }

@@ -137,6 +137,8 @@ class ConnectionTable {
 
   // Must be called when `c.out` has data to send.
   void MarkDirty(Connection& c);
+  // Sends the queued data of all dirty connections, until their sockets accept
+  // no more.
   void FlushDirty();
 
   // Sets whether data is read. If `reading` is false, only the peer's end is

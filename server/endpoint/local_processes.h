@@ -53,6 +53,7 @@ class LocalProcesses {
     const auto it = jobs_.find(nspace);
     return it == jobs_.end() ? nullptr : &it->second;
   }
+  // Return null if the rank does not run here.
   Process* FindRank(const ProcId& proc) {
     Job* job = Find(proc.nspace);
     if (job == nullptr) return nullptr;

@@ -34,6 +34,7 @@ class Turn {
   // `budget` must outlive this object.
   explicit Turn(const Budget& budget) : budget_(&budget) {}
 
+  // Counts bytes that were read in this turn.
   void Charge(size_t bytes) { bytes_ += bytes; }
   // Returns true if the turn's budget is used up. Called between two messages.
   bool Spent();

@@ -83,6 +83,7 @@ class LocalJobs {
   // Returns the number of ranks, on any node, of the jobs with ranks here.
   size_t NumRanks() const;
   void SetPid(const ProcId& proc, int pid) { processes_.SetPid(proc, pid); }
+  // Return null if the job is unknown or has no such memory.
   FenceBarrier* FindBarrier(const std::string& nspace);
   CommitMailboxes* FindMailboxes(const std::string& nspace);
 

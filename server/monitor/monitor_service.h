@@ -32,8 +32,8 @@ inline constexpr size_t kMaxSamples = 4;
 class MonitorService : public InputObserver {
  public:
   struct Options {
-    EventLoop* loop = nullptr;  // must outlive it
-    InputSink* sink = nullptr;  // must outlive it
+    EventLoop* loop = nullptr;  // must outlive this object
+    InputSink* sink = nullptr;  // must outlive this object
     // The user whose rights this process has. Files are not monitored for jobs
     // of other users.
     uint32_t uid = 0;

@@ -77,6 +77,7 @@ class MonitorTable {
   // Cancels a monitor; an empty `id` stands for all monitors of the process.
   // Returns kErrNotFound if there is no monitor with that id.
   Status Cancel(const ProcId& proc, const std::string& id);
+  // Records a heartbeat for all monitors of the process.
   void Beat(const ProcId& proc);
   // Handles the state of a file. Returns the alert, if there is one. An answer
   // that comes too late has no effect.
@@ -94,6 +95,7 @@ class MonitorTable {
   // Stops the checks while debuggers hold processes of the job. Afterwards each
   // monitor of the job waits for a whole period until its next check.
   void OnHeld(int64_t now, const std::string& nspace, bool held);
+  // Cancel the monitors of a process, and of all processes of a job.
   void DropProc(const ProcId& proc);
   void DropJob(const std::string& nspace);
   size_t size() const { return monitors_.size(); }

@@ -18,6 +18,7 @@ struct Source {
   std::optional<uint32_t> uid;  // unset for an address
 };
 
+// Returns the source of a user of this machine.
 Source SourceOfUser(uint32_t uid);
 
 // The source is the whole address for IPv4 (including mapped addresses). For

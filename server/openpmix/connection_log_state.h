@@ -140,6 +140,8 @@ struct ConnectionLogState {
   void WriteRecords(const Write& write) const;
 };
 
+// Return the bytes that follow a record of kOpened, kSeries, kEvents and
+// kNotified.
 std::string EncodeOpening(const Opening& opening);
 std::string EncodeSeries(const ConnectionLogState::Collective& collective);
 std::string EncodeCodes(const std::set<int>& codes);

@@ -26,8 +26,8 @@ inline constexpr char kConnectionLogName[] = "stock.ledger";
 std::string PersistedName(core::ClientId id);
 
 // The job's shim holds the sockets of its connections, and the job's connection
-// log records what is read, served and answered. Loop thread only. `options`
-// and `jobs` must outlive it.
+// log records the data that is read, the requests that are served, and the
+// answers. Loop thread only. `options` and `jobs` must outlive this object.
 class ConnectionPersistence {
  public:
   // `find` returns the connection of that number, or null.

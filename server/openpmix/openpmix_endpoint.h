@@ -62,6 +62,7 @@ class OpenPmixEndpoint : public ClientPort,
   // process's user. The peer can only be a tool.
   void Adopt(UniqueFd fd);
   int listener() const { return listener_ ? listener_->fd() : -1; }
+  // Returns the port of the listener. Valid after Start.
   uint16_t port() const;
   // Returns the address of the listener, as in PMIX_SERVER_URI41. Valid after
   // Start.

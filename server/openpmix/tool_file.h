@@ -71,6 +71,7 @@ class ToolFile {
   ToolFile& operator=(ToolFile&& other) noexcept;
   ~ToolFile();
 
+  // Returns the paths of the files that were written.
   std::vector<std::string> paths() const;
 
  private:

@@ -31,6 +31,8 @@ using LinkService = v1::Overlay::WithRawMethod_Link<v1::Overlay::Service>;
 // Counts calls, so that Stop can wait for the last one.
 class CallCounter {
  public:
+  // Enter and Leave count a call. WaitForNone waits until all counted calls
+  // have left. Thread-safe.
   void Enter();
   void Leave();
   void WaitForNone();

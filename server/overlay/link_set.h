@@ -43,6 +43,7 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
     virtual void OnUndelivered(std::vector<Packet> packets) = 0;
     // A link was established or has ended, so Update must be called.
     virtual void OnLinksChanged() = 0;
+    // A link to the node was established.
     virtual void OnLinked(NodeId node) = 0;
     // A link has sent or received a frame.
     virtual void OnActivity() = 0;

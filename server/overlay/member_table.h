@@ -20,6 +20,7 @@ class MemberTable {
   uint32_t size() const { return static_cast<uint32_t>(states_.size()); }
   // Returns true if the member's state is known, not only assumed.
   bool Known(NodeId node) const { return states_[node].known; }
+  // Return true if the member is known to be up, or known to be down.
   bool Up(NodeId node) const { return Known(node) && states_[node].state.up; }
   bool Down(NodeId node) const {
     return Known(node) && !states_[node].state.up;

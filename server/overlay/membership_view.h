@@ -38,6 +38,7 @@ class MembershipView {
 
   // The address that this agent announces to its neighbours.
   void SetOwnAddress(const std::string& address);
+  // Sets the address at which a member is dialled.
   void SetAddress(NodeId node, std::string address);
 
   // Returns kNoNode if this agent acts as root.

@@ -110,6 +110,7 @@ class Neighbor final : public StreamListener,
   // Otherwise the caller tries again at the neighbour's next activity.
   bool Retire();
   bool retiring() const { return retiring_; }
+  // The neighbour is the parent again, so its stream is kept.
   void StopRetiring() { retiring_ = false; }
 
   // Calls `expired` once this agent has run for `period_ns` without a link to

@@ -25,6 +25,7 @@ class Router {
   class Listener {
    public:
     virtual ~Listener() = default;
+    // A message for this agent is complete.
     virtual void OnMessage(core::PeerMessage&& message) = 0;
     // A message to or from the node was dropped; `error` explains why.
     virtual void OnDropped(NodeId node, const Status& error) = 0;

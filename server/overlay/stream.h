@@ -35,6 +35,7 @@ class Stream;
 class StreamListener {
  public:
   virtual ~StreamListener() = default;
+  // A frame has arrived. Frames are reported in the order of the stream.
   virtual void OnFrame(Bytes frame) = 0;
   // The stream was busy at a call of Writable, and is not busy any more.
   virtual void OnWritable() = 0;

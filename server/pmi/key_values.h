@@ -43,6 +43,8 @@ class KeyValues {
   // Returns the value that the rank gave in a ring that has ended; an empty
   // string if there is none.
   std::string RingValue(const Connection& c, bool is_odd, Rank rank) const;
+  // Return an attribute of this node or of the client's job; no value if there
+  // is none.
   std::optional<std::string> NodeAttribute(const Connection& c,
                                            const std::string& name) const;
   std::optional<std::string> JobAttribute(const Connection& c,

@@ -41,7 +41,7 @@ namespace canopy::pmi {
 // successor. Lines of a spawn are persisted before they are removed from the
 // socket.
 //
-// Loop thread only; loop and sink must outlive it.
+// Loop thread only; loop and sink must outlive this object.
 class PmiEndpoint : public ClientPort,
                     public ProcessEnvironment,
                     private endpoint::ConnectionHandler {

@@ -14,6 +14,7 @@ namespace canopy {
 class InputObserver {
  public:
   virtual ~InputObserver() = default;
+  // Called before the core handles the input.
   virtual void OnNodeStateChanged(const core::NodeStateChanged& /*change*/) {}
   virtual void OnLocalExits(const core::LocalExits& /*exits*/) {}
   // Called in the order of the core's actions.

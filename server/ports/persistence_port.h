@@ -18,6 +18,7 @@ class PersistencePort {
   virtual void AddJob(const std::string& nspace) = 0;
   virtual void Persist(const core::PersistRecord& record) = 0;
   virtual void Persist(const core::PersistControlState& record) = 0;
+  // Removes the records of the job.
   virtual void DropJob(const std::string& nspace) = 0;
 };
 

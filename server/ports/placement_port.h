@@ -143,6 +143,7 @@ class PlacementPort {
   // The following notifications concern jobs on nodes that were granted by
   // name. `recovered` is true if a predecessor launched the job.
   virtual void Launched(const PlacedJob& job, bool recovered) = 0;
+  // The job has reached a phase, or `procs_ended` of its processes have ended.
   virtual void Changed(const std::string& nspace, core::JobPhase phase,
                        uint32_t procs_ended) = 0;
   // The job's processes have been stopped, or continue.

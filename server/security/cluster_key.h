@@ -30,6 +30,7 @@ class ClusterKey {
   // Creates `path`, mode 0600, with the hexadecimal form. Returns kErrExists,
   // and changes nothing, if the file exists.
   Status Save(const std::string& path) const;
+  // Returns the form that FromHex parses: 64 hexadecimal digits.
   std::string ToHex() const;
 
   // Returns the HMAC-SHA256 of `text` under this key: kDigestBytes bytes.

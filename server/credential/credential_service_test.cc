@@ -88,7 +88,7 @@ TEST_F(CredentialServiceTest, Sec05TheResultsDescribeTheHolder) {
 }
 
 // The caller's own claims do not affect the credential.
-TEST_F(CredentialServiceTest, Sec06TheUserIsTheOneThatTheAgentKnows) {
+TEST_F(CredentialServiceTest, Sec06ACredentialHasTheUserThatTheAgentKnows) {
   const InfoList issued =
       Issue({{PMIX_USERID, Value::Uint32(0)}, {PMIX_TIMEOUT, Value::Int(3)}});
   ASSERT_EQ(status_, kSuccess);

@@ -25,7 +25,7 @@ TEST_F(ProcessCredentialTest, CheckReturnsTheHolder) {
             holder_);
 }
 
-TEST_F(ProcessCredentialTest, TheLongestNamespaceFits) {
+TEST_F(ProcessCredentialTest, ACredentialForTheLongestNamespaceFits) {
   Holder holder = holder_;
   holder.proc = {std::string(kMaxNspaceLen, 'n'), kRankWildcard - 5};
   holder.uid = holder.gid = holder.node = UINT32_MAX;

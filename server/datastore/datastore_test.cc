@@ -269,7 +269,7 @@ TEST_F(DatastoreTest, ProcKeysHaveTheStandardsTypes) {
   EXPECT_EQ(Proc(3, PMIX_REINCARNATION), Value::Uint32(2));
 }
 
-TEST_F(DatastoreTest, CpusetsAreReadable) {
+TEST_F(DatastoreTest, TheBitmapOfACpusetCanBeDecoded) {
   Add();
   const shm::Lookup lookup = reader_->FindProc(3, PMIX_CPUSET_BITMAP);
   ASSERT_TRUE(lookup.found());

@@ -53,7 +53,7 @@ TEST(SessionContents, TheMapsContainAllJobsOfTheSession) {
             Value::String("(vector,(0,1,2),(1,1,1),(0,2,1),(2,1,2),(0,1,1))"));
 }
 
-TEST(SessionContents, RanksWithGapsHaveNoVector) {
+TEST(SessionContents, TheVectorMapIsEmptyIfRanksHaveGaps) {
   JobSpec job = ThirdJob();
   job.others.pop_back();
   const shm::KeyValues keys = SessionContents(job, Facts());
@@ -61,7 +61,7 @@ TEST(SessionContents, RanksWithGapsHaveNoVector) {
   EXPECT_TRUE(Find(keys, PMIX_ANL_MAP).empty());
 }
 
-TEST(SessionContents, ANodeWithoutANameLeavesOutTheMaps) {
+TEST(SessionContents, MapsAreLeftOutIfANodeHasNoName) {
   JobSpec job = ThirdJob();
   job.others[1].runs[0].agent = 9;
   const shm::KeyValues keys = SessionContents(job, Facts());

@@ -26,7 +26,7 @@ TEST(ByteAccount, TheBytesOfAClientAreLimited) {
   EXPECT_TRUE(account.Charge(kFirst, 6));
 }
 
-TEST(ByteAccount, TheFirstMessageMayBeLonger) {
+TEST(ByteAccount, TheFirstMessageMayExceedTheLimit) {
   ByteAccount account(Small());
   EXPECT_TRUE(account.Charge(kFirst, 100));
   EXPECT_FALSE(account.Charge(kFirst, 1));

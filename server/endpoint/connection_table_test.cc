@@ -113,7 +113,7 @@ TEST_F(ConnectionTableTest, MessagesMayArriveInPieces) {
   EXPECT_EQ(handler_.handled[1].second, "two.");
 }
 
-TEST_F(ConnectionTableTest, AFloodLeavesTurnsToOthers) {
+TEST_F(ConnectionTableTest, AFloodingConnectionLeavesTurnsToOthers) {
   const UniqueFd flood = Add(1);
   const UniqueFd other = Add(2);
   Send(flood, Many("spam", 10000));
@@ -129,7 +129,7 @@ TEST_F(ConnectionTableTest, AFloodLeavesTurnsToOthers) {
   EXPECT_EQ(handler_.HandledOf(1), 10000u);
 }
 
-TEST_F(ConnectionTableTest, ManyFloodsShareTheRound) {
+TEST_F(ConnectionTableTest, ManyFloodingConnectionsShareTheRound) {
   std::vector<UniqueFd> floods;
   for (core::ClientId id = 1; id <= 50; ++id) {
     floods.push_back(Add(id));
@@ -166,7 +166,7 @@ TEST_F(ConnectionTableTest, MessagesAfterTheEndAreNotHandled) {
   EXPECT_EQ(table_->size(), 0u);
 }
 
-TEST_F(ConnectionTableTest, APeerThatEndsIsClosed) {
+TEST_F(ConnectionTableTest, AConnectionIsClosedWhenItsPeerEnds) {
   UniqueFd first = Add(1);
   UniqueFd second = Add(2);
   Send(second, "on");
@@ -197,7 +197,7 @@ TEST_F(ConnectionTableTest, APeerIsNotServedWhileItDoesNotRead) {
   EXPECT_EQ(got.size(), size_t{6} << 20);
 }
 
-TEST_F(ConnectionTableTest, ADeadlineEndsUnlessItIsCancelled) {
+TEST_F(ConnectionTableTest, ADeadlineEndsTheConnectionUnlessCancelled) {
   const UniqueFd late = Add(1);
   const UniqueFd good = Add(2);
   table_->SetDeadline(*table_->Find(1), 0, "too late");
@@ -218,7 +218,7 @@ TEST_F(ConnectionTableTest, ContinueHandlesPartialDataWithoutAnEvent) {
   EXPECT_EQ(table_->Find(1)->partial, "th");
 }
 
-TEST_F(ConnectionTableTest, WithoutReadingOnlyTheEndIsNoticed) {
+TEST_F(ConnectionTableTest, WhileReadingIsOffOnlyTheEndIsNoticed) {
   UniqueFd peer = Add(1);
   table_->SetReading(*table_->Find(1), false);
   Send(peer, "one.");

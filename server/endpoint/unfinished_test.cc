@@ -138,7 +138,7 @@ TEST_F(UnfinishedTest, AMessageWaitsForOthersOfItsJob) {
   EXPECT_EQ(handler_.handled, (std::vector<core::ClientId>{4, 1, 3}));
 }
 
-TEST_F(UnfinishedTest, OneRankWithManyConnectionsHoldsLittle) {
+TEST_F(UnfinishedTest, ManyConnectionsOfARankShareItsLimit) {
   std::vector<UniqueFd> peers;
   for (core::ClientId id = 1; id <= 64; ++id) {
     peers.push_back(Add(id, "a", "a:0"));
@@ -192,7 +192,7 @@ TEST_F(HalfMessageTest, AStoppedProcessHasMoreTime) {
   EXPECT_EQ(handler_.closed, std::vector<core::ClientId>{1});
 }
 
-TEST_F(HalfMessageTest, ASilentConnectionWithoutAMessageStays) {
+TEST_F(HalfMessageTest, AConnectionWithoutAnIncompleteMessageIsKept) {
   const UniqueFd peer = Add(1, "a", "a:0");
   Send(peer, Message(9000).substr(0, 100));
   Send(peer, std::string(8900, 'x'));

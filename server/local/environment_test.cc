@@ -57,7 +57,7 @@ TEST(EnvironmentTest, ARankHasItsOwnVariables) {
   EXPECT_TRUE(Has(env, "OMPI_COMM_WORLD_NODE_RANK=1"));
 }
 
-TEST(EnvironmentTest, StaleNamesAreListedOnce) {
+TEST(EnvironmentTest, EachUnsetNameIsListedOnce) {
   std::vector<std::string> names = UnsetNames();
   EXPECT_TRUE(Has(names, "PMIX_SERVER_URI*"));
   EXPECT_TRUE(Has(names, "PMI_FD"));

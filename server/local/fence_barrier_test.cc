@@ -318,7 +318,7 @@ TEST_F(FenceBarrierTest, TheBarrierStaysClosedWhileOneRankIsAhead) {
   EXPECT_EQ(Arrive(6), Arrival::kWait);
 }
 
-TEST_F(FenceBarrierTest, AFailureIsReportedAndFinal) {
+TEST_F(FenceBarrierTest, AFailedFenceClosesTheBarrierForGood) {
   MakeFull(false);
   Arrive(4);
   Arrive(6);

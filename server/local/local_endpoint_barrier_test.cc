@@ -230,7 +230,7 @@ TEST_F(MailboxTest, CommitsAreReadForARequest) {
   EXPECT_EQ(Taken(), (Ranks{1, 0}));
 }
 
-TEST_F(MailboxTest, AnAwaitedRankSignals) {
+TEST_F(MailboxTest, AnAwaitedRankSignalsItsCommit) {
   Member a = Join(0);
   endpoint_->AwaitCommit({"job", 0});
   endpoint_->AwaitCommit({"other", 0});

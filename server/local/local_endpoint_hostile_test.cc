@@ -274,7 +274,7 @@ class QuietEndpointTest : public LocalEndpointTest {
   }
 };
 
-TEST_F(QuietEndpointTest, AStoppedRankMayContinueLater) {
+TEST_F(QuietEndpointTest, ASilentRankMaySendItsHelloLater) {
   TestClient client(path());
   for (int i = 0; i < 20; ++i) loop_.RunOnce(5);
   EXPECT_TRUE(client.Pump());

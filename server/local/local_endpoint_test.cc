@@ -26,7 +26,7 @@
 namespace canopy::local {
 namespace {
 
-TEST_F(LocalEndpointTest, HelloGivesIdentityAndSegment) {
+TEST_F(LocalEndpointTest, AHelloConnectsTheRankAndSendsItsSegment) {
   TestClient client(path());
   client.Hello({"job", 1}, Token(1));
   Settle();
@@ -294,7 +294,7 @@ TEST_F(LocalEndpointTest, AnswersOfOneRoundAreSentTogether) {
   }
 }
 
-TEST_F(LocalEndpointTest, DataOfAnotherNamespaceComesWithItsSegment) {
+TEST_F(LocalEndpointTest, AGetOfAnotherNamespaceSendsItsSegment) {
   auto client = Connected(0);
   client->fds.clear();
   client->Send(FrameType::kGet, 2, GetOf({"other", 0}));
@@ -325,7 +325,7 @@ std::string NspaceOf(const ReceivedFrame& frame) {
   return std::string(segment.nspace);
 }
 
-TEST_F(LocalEndpointTest, ASpawnedJobComesWithItsSegment) {
+TEST_F(LocalEndpointTest, ASpawnIsAnsweredWithTheSegmentOfItsJob) {
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
   for (const uint64_t tag : {2, 3, 4}) {
@@ -348,7 +348,7 @@ TEST_F(LocalEndpointTest, ASpawnedJobComesWithItsSegment) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
-TEST_F(LocalEndpointTest, ConnectedJobsComeWithTheirSegments) {
+TEST_F(LocalEndpointTest, AConnectIsAnsweredWithTheSegmentsOfItsJobs) {
   auto client = Connected(0);
   Collective connect;
   connect.series = {CollectiveOp::kConnect,
@@ -573,7 +573,7 @@ TEST_F(AskingEndpointTest, TheHostIsNotConsultedAboutAnUnidentifiedClient) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(AskingEndpointTest, AClientThatLeftMeanwhileIsForgotten) {
+TEST_F(AskingEndpointTest, AClientThatLeavesWhileItWaitsIsForgotten) {
   TestClient client(path());
   client.Hello({"job", 0}, Token(0));
   Settle();

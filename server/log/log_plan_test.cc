@@ -104,7 +104,7 @@ TEST(LogPlan, Job22SyslogEntriesHaveThePriorityOfTheRequest) {
   EXPECT_EQ(Plan(data).time, kNow);
 }
 
-TEST(LogPlan, TimeAndChannelCanBeInTheText) {
+TEST(LogPlan, DirectivesAddTimeAndChannelToTheText) {
   const InfoList time = {{PMIX_LOG_TIMESTAMP_OUTPUT, Value::Bool(true)}};
   EXPECT_EQ(Texts(Plan(Error("x"), time)), "E:2001-09-09T01:46:40Z x|");
   EXPECT_EQ(Texts(Plan(Error("x"), time, kNow + 1)),

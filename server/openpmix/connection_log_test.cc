@@ -193,7 +193,7 @@ TEST_F(LedgerTest, AProtocolViolationBreaksOneConnectionOnly) {
   EXPECT_EQ(Kept().received, received_);
 }
 
-TEST_F(LedgerTest, OtherFilesAreRejected) {
+TEST_F(LedgerTest, FilesThatAreNoValidLogAreRejected) {
   const UniqueFd empty(memfd_create("test", MFD_CLOEXEC));
   EXPECT_FALSE(ConnectionLogReader::Open(UniqueFd(dup(empty.get()))).ok());
   ASSERT_EQ(ftruncate(empty.get(), lseek(fd_.get(), 0, SEEK_END)), 0);

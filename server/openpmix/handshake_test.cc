@@ -69,7 +69,7 @@ TEST(Handshake, EveryTruncationIsRejected) {
   }
 }
 
-TEST(Handshake, WrongGreetingsAreRejected) {
+TEST(Handshake, MalformedGreetingsAreRejected) {
   EXPECT_FALSE(ParseConnectHeader("GET / HTTP/1.1\r\n"));
   EXPECT_FALSE(ParseConnectHeader(Unhex("ffffffff ffffffff")));
   std::string kind = kPlain;

@@ -88,7 +88,7 @@ TEST(Kvals, CompressedStringsAreInflated) {
   EXPECT_EQ(out, Unhex("04 6100 03 924e") + text + '\0');
 }
 
-TEST(Kvals, OtherValuesAreNotInflated) {
+TEST(Kvals, ValuesOfOtherTypesAreNotInflated) {
   // Type 42 with three bytes that no decompressor accepts.
   std::string out;
   EXPECT_EQ(Read(Modern(), Unhex("02 04 6100 2a 03 010203"), &out), kSuccess);
@@ -131,7 +131,7 @@ std::string NameKval(const std::string& name, const std::string& value) {
 
 // The message has two values of "k" that a qualifier distinguishes, and a value
 // of "j" without a qualifier.
-TEST(Kvals, QualifiedValuesHaveNamesOfTheirOwn) {
+TEST(Kvals, QualifiedValuesAreStoredUnderTheirOwnNames) {
   const std::string key = "02 1c 706d69782e7175616c2e76616c00";
   const std::string one = "27 18 02 04 6b00 00 0e 01 04 7100 08 0e 07";
   const std::string two = "27 18 02 04 6b00 00 0e 02 04 7100 08 0e 08";

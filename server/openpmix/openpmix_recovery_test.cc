@@ -319,7 +319,7 @@ TEST_F(OpenPmixRecoveryTest, AnEventIsSentOnce) {
   EXPECT_EQ(Receive(fd), "");
 }
 
-TEST_F(OpenPmixRecoveryTest, AClientThatLeftMeanwhileIsDetected) {
+TEST_F(OpenPmixRecoveryTest, AClientThatLeftDuringTheRestartIsDetected) {
   UniqueFd fd = Join();
   Send(fd, Message(101, kFinalize));
   Answer(101, kSuccess);

@@ -247,7 +247,7 @@ TEST_F(OpenPmixEndpointTest, ARefreshReturnsTheDataOfTheTarget) {
   EXPECT_EQ(Body(Receive(fd), 101), "020002046b000e05");
 }
 
-TEST_F(OpenPmixEndpointTest, ConnectSendsTheJobInfoOfTheOthers) {
+TEST_F(OpenPmixEndpointTest, AConnectReturnsTheJobInfoOfTheOtherJobs) {
   const UniqueFd fd = Join();
   // The connect names the client's own namespace, and one that is not known
   // here any more.

@@ -327,7 +327,7 @@ TEST_F(OpenPmixAskingTest, ARefusedToolsConnectionIsClosed) {
   EXPECT_NE(Receive(again), "closed");
 }
 
-TEST_F(OpenPmixAskingTest, AClientThatLeftMeanwhileIsForgotten) {
+TEST_F(OpenPmixAskingTest, AClientThatLeavesWhileItWaitsIsForgotten) {
   proof_->owner.uid = geteuid();
   UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));

@@ -159,7 +159,7 @@ TEST_P(PeerProofTest, AClosedPeerHasNoOwner) {
   EXPECT_FALSE(proof_->OwnerOf(server.get()).ok());
 }
 
-TEST_P(PeerProofTest, OtherDescriptorsHaveNoOwner) {
+TEST_P(PeerProofTest, DescriptorsThatAreNoTcpSocketsHaveNoOwner) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   const UniqueFd a(fds[0]);

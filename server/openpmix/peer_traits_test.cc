@@ -24,7 +24,7 @@ TEST(PeerTraits, TheCodecDeterminesTheForm) {
   }
 }
 
-TEST(PeerTraits, TheVersionDeterminesTheRest) {
+TEST(PeerTraits, TheVersionDeterminesTheOtherTraits) {
   EXPECT_EQ(Traits("4.1.2", "v41").max_reply_bytes, size_t{16} << 20);
   EXPECT_EQ(Traits("4.2.0", "v41").max_reply_bytes, SIZE_MAX);
   EXPECT_EQ(Traits("6.0.0", "v41").max_reply_bytes, SIZE_MAX);

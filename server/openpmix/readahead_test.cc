@@ -41,7 +41,7 @@ TEST(Readahead, ReadaheadContinuesAfterStopBefore) {
   EXPECT_EQ(readahead.OnGet(0, 3), 8u);
 }
 
-TEST(Readahead, AFenceEndsTheSequence) {
+TEST(Readahead, AFenceResetsTheWindow) {
   Readahead readahead;
   EXPECT_EQ(readahead.OnGet(0, 1), 4u);
   readahead.OnFence();

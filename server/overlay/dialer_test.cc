@@ -85,7 +85,7 @@ TEST_F(DialerTest, ProbesEachEarlierMemberInTurn) {
   EXPECT_EQ(probed, (std::vector<NodeId>{0, 1, 2, 0}));
 }
 
-TEST_F(DialerTest, NothingIsCalledAfterStop) {
+TEST_F(DialerTest, NoCallbackIsCalledAfterStop) {
   dialer_->Dial(1, {});
   dialer_->Pause([] { FAIL(); });
   dialer_->ProbeLater([] { FAIL(); });

@@ -41,7 +41,7 @@ bool Has(const std::vector<core::NodeStateChanged>& states, NodeId node,
   });
 }
 
-TEST(GrpcOverlayTest, OneMemberIsReadyAlone) {
+TEST(GrpcOverlayTest, ASingleMemberIsReady) {
   TestCluster cluster(1);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -149,7 +149,7 @@ TEST(GrpcOverlayTest, SmallMessagesOvertakeALargeOne) {
   EXPECT_TRUE(std::get<core::DmodexReply>(got[20].body).data.view() == data);
 }
 
-TEST(GrpcOverlayTest, SmallMessagesPassInTheMiddleOfALargeOne) {
+TEST(GrpcOverlayTest, SmallMessagesPassBetweenThePiecesOfALargeOne) {
   TestCluster cluster(2);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -174,7 +174,7 @@ TEST(GrpcOverlayTest, SmallMessagesPassInTheMiddleOfALargeOne) {
   EXPECT_GE(echoes, 1);
 }
 
-TEST(GrpcOverlayTest, MessageOverTheLimitArrivesAsAnError) {
+TEST(GrpcOverlayTest, AMessageOverTheLimitArrivesAsAnError) {
   TestCluster cluster(2);
   cluster.base().message_limit_bytes = 1 << 20;
   cluster.StartAll();
@@ -271,7 +271,7 @@ TEST(GrpcOverlayTest, VersionsWithoutACommonOneAreRejected) {
                 std::to_string(kNewestVersion));
 }
 
-TEST(GrpcOverlayTest, UnreachableParentIsReportedAndAwaited) {
+TEST(GrpcOverlayTest, AnUnreachableParentIsReportedAndAwaited) {
   TestCluster cluster(2);
   cluster.Start(0);
   const std::string address = cluster.overlay(0).address();
@@ -288,7 +288,7 @@ TEST(GrpcOverlayTest, UnreachableParentIsReportedAndAwaited) {
   EXPECT_TRUE(cluster.AllReady());
 }
 
-TEST(GrpcOverlayTest, SecondServerOnTheSamePortIsAnError) {
+TEST(GrpcOverlayTest, ListenFailsOnAPortInUse) {
   TestCluster cluster(2);
   cluster.Start(0);
   OverlayConfig config = cluster.base();

@@ -196,7 +196,7 @@ TEST_F(LinkSetTest, AQueueOverTheLimitIsReported) {
   EXPECT_FALSE(At(1).unreachable.empty());
 }
 
-TEST_F(LinkSetTest, NothingIsCalledAfterStop) {
+TEST_F(LinkSetTest, NoCallbackIsCalledAfterStop) {
   for (NodeId id = 0; id < 3; ++id) Start(id);
   ASSERT_TRUE(AllLinked());
   At(1).links.Stop();

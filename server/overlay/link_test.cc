@@ -143,7 +143,7 @@ TEST(LinkTest, TakeUnsentLeavesOutBegunMessages) {
   EXPECT_EQ(link.queued_bytes(), 0u);
 }
 
-TEST(LinkTest, TakeUnsentCanTakeTheUnacknowledgedToo) {
+TEST(LinkTest, TakeUnsentCanIncludeUnacknowledgedPackets) {
   Link link;
   link.Enqueue(Piece(1, kMaxPiece, 1, true));
   link.Enqueue(Piece(1, 10, 1, false));

@@ -27,7 +27,7 @@ MemberState Down(NodeId node, uint64_t incarnation) {
   return {node, incarnation, false, "gone", "", false};
 }
 
-TEST(MembershipViewTest, MembersJoinAreLostAndReturn) {
+TEST(MembershipViewTest, MergeReportsJoinLossAndReturn) {
   MembershipView view(Config(1, 4));
   EXPECT_EQ(view.Merge(Up(3, 5)), Change::kReturned);
   EXPECT_EQ(view.Merge(Up(3, 5)), Change::kNone);

@@ -59,7 +59,7 @@ TEST(RunningTimeTest, AStallInTheLastStepStartsThePeriodOver) {
   EXPECT_EQ(Finish(&time, now, 0), kPeriod);
 }
 
-TEST(RunningTimeTest, TheShortestPeriodEnds) {
+TEST(RunningTimeTest, AVeryShortPeriodEnds) {
   for (const int64_t period : {int64_t{1}, kMs / 2, kMs, 3 * kMs}) {
     RunningTime time(period, 0);
     EXPECT_EQ(Finish(&time, 0, 0), period);

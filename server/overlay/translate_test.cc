@@ -139,7 +139,7 @@ TEST(TranslateTest, RoundTripKeepsEveryField) {
   }
 }
 
-TEST(TranslateTest, DefaultsRoundTripToo) {
+TEST(TranslateTest, DefaultValuesSurviveARoundTrip) {
   core::JobPrepared prepared;
   prepared.errors.emplace_back();
   const MessageBody back = RoundTrip(prepared);

@@ -94,7 +94,7 @@ core::PeerMessage Note(NodeId to, uint64_t number) {
   return {kNoNode, to, core::OutputCredit{"job", number}};
 }
 
-TEST_F(TreeOverlayTest, CutLinksReplayExactlyOnceInOrder) {
+TEST_F(TreeOverlayTest, BrokenLinksResendMessagesOnceInOrder) {
   Make(7);
   ASSERT_TRUE(WaitForAll());
   constexpr uint64_t kCount = 3000;

@@ -452,7 +452,7 @@ TEST_F(PmiEndpointTest, ACommandBeforeInitEndsTheConnection) {
   EXPECT_EQ(log_.size(), 1u);
 }
 
-TEST_F(PmiEndpointTest, OtherVersionsAreRefused) {
+TEST_F(PmiEndpointTest, UnknownVersionsOfPmiAreRefused) {
   EXPECT_EQ(Ask("cmd=init pmi_version=3 pmi_subversion=0"),
             "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
   EXPECT_TRUE(sink_.inputs.empty());

@@ -229,7 +229,7 @@ TEST_F(PmiRecoveryTest, ASuccessorAnswersASpawnThatHasEnded) {
   EXPECT_EQ(Receive(), kSpawned);
 }
 
-TEST_F(PmiRecoveryTest, StatesOfReleaseOneAreCompleted) {
+TEST_F(PmiRecoveryTest, StatesOfAnEarlierReleaseAreCompleted) {
   Init();
   fd_store_.files.erase("pmi1.changes");
   Kill();

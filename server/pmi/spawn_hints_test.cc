@@ -14,7 +14,7 @@ TEST(SpawnHintsTest, HintsBecomeAttributes) {
   EXPECT_EQ(AttributeOfHint(""), nullptr);
 }
 
-TEST(SpawnHintsTest, PairsTravelAsVariables) {
+TEST(SpawnHintsTest, PreputPairsBecomeVariables) {
   EXPECT_EQ(PreputEntry(3, "port", "a=b c"), "PMI_PREPUT_3=port=a=b c");
   EXPECT_EQ(PreputValueIn("PMI_PREPUT_3=port=a=b c", "port"), "a=b c");
   EXPECT_EQ(PreputValueIn("PMI_PREPUT_0=port=", "port"), "");

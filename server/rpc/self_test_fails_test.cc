@@ -11,7 +11,7 @@
 namespace canopy::rpc {
 namespace {
 
-TEST(SelfTestFailsTest, ThePlainDriverIsChosen) {
+TEST(SelfTestFailsTest, TheThreadIsChosenIfTheSelfTestFails) {
   setenv("GRPC_POLL_STRATEGY", "epoll1", 1);
   grpc_init();
   const absl::Status status = TestInLoopDriver();

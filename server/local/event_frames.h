@@ -12,8 +12,8 @@ namespace canopy::local {
 // An event is sent to many processes with the same frame, which is encoded once
 // and shared by their queues. Used by one thread.
 class EventFrames {
-  // Returns the frame of the event.
  public:
+  // Returns the frame of the event.
   Bytes Of(const std::shared_ptr<const core::ClientEvent>& event);
 
  private:

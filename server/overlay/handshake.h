@@ -30,7 +30,6 @@ struct Identity {
 
 // The state of the packet flow between two incarnations.
 struct ResumePoint {
-  // The incarnation of the peer; 0: there is no flow yet.
   uint64_t peer_incarnation = 0;  // 0: no flow yet
   uint64_t received = 0;
 };

@@ -44,7 +44,7 @@ struct PlacementRequest {
   // followed by data that is ignored.
   Bytes directives;
   std::string parent;  // namespace; empty: none
-  bool again = false;  // true: a predecessor may have requested it before
+  bool again = false;  // may have been requested before
 };
 
 struct PlacementQueued {

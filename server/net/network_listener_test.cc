@@ -158,7 +158,7 @@ TEST_F(NetworkListenerTest, TheOldestSilentConnectionMakesRoom) {
   EXPECT_TRUE(IsOpen(next));
 }
 
-TEST_F(NetworkListenerTest, AnIdentifiedConnectionDoesNotMakeRoom) {
+TEST_F(NetworkListenerTest, AConnectionThatHasSentDataDoesNotMakeRoom) {
   listener_->Open();
   std::vector<UniqueFd> held = Dial(6);
   ASSERT_EQ(send(held[0].get(), "hello", 5, MSG_NOSIGNAL), 5);

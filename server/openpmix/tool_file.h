@@ -15,7 +15,7 @@
 namespace canopy::openpmix {
 
 // The content of the files. Tools search everything below their TMPDIR for
-// "pmix.HOST.tool" and names that begin with it; if they want a process or a
+// "pmix.HOST.tool" and names that begin with it. To find a process or a
 // namespace, they search for the name that ends with it. HOST is this machine's
 // own name. A tool that requests the system server uses only "pmix.sys.HOST" in
 // one directory.

@@ -110,7 +110,7 @@ TEST_P(SizesTest, EveryMemberReachesEveryOther) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, SizesTest, testing::Values(2, 3, 4, 7));
 
-TEST(GrpcOverlayTest, ReadyIsReportedOnceAndProgressForEachMember) {
+TEST(GrpcOverlayTest, ReadyIsReportedOnceAndProgressIncreases) {
   TestCluster cluster(4);
   cluster.Start(0);
   cluster.overlay(0).Join();

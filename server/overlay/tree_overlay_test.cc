@@ -233,7 +233,7 @@ TEST_F(TreeOverlayTest, MembersThatLostEachOtherReconnect) {
   }));
 }
 
-TEST_F(TreeOverlayTest, AMalformedFrameDoesNotLoseTheMember) {
+TEST_F(TreeOverlayTest, AMalformedStreamOfAStrangerIsRefused) {
   Make(2);
   ASSERT_TRUE(WaitForAll());
   const auto stranger = network_.Dial(Name(0));

@@ -19,7 +19,7 @@ static_assert(kMaxInSocket > kMaxLine);
 struct Message {
   std::string_view text;  // without the end of its line, or its header
   bool is_line = true;
-  size_t size = 0;                // size in the socket; 0: it is incomplete
+  size_t size = 0;                // size in the socket; 0: incomplete
   size_t wanted = 0;              // size of the message in bytes; 0: unknown
   const char* problem = nullptr;  // reason to end the connection
 };

@@ -135,7 +135,7 @@ TEST_F(Pmi2EndpointTest, AGetOfTheOwnJobIsAnsweredFromItsData) {
             "cmd=kvs-get-response;rc=0;found=FALSE;");
 }
 
-TEST_F(Pmi2EndpointTest, AGetOfAnotherJobGoesToTheCore) {
+TEST_F(Pmi2EndpointTest, AGetOfAnotherJobIsRequestedIfItsDataIsNotHere) {
   Init();
   keys_["job-2/here"] = "v";
   EXPECT_EQ(Ask("cmd=kvs-get;jobid=job-2;srcid=-1;key=here;"),

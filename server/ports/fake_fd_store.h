@@ -47,7 +47,7 @@ class FakeFdStore : public FdStorePort {
   std::map<std::string, UniqueFd> files;
   std::map<std::string, UniqueFd> connections;
   std::vector<std::string> released;
-  std::vector<std::string> nspaces;  // of each call that stored something
+  std::vector<std::string> nspaces;  // one for each call that stored
   bool has_room = true;              // for connections
 };
 

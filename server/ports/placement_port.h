@@ -56,8 +56,8 @@ struct PlacementQueued {
 struct GrantedNode {
   std::string name;
   uint32_t slots = 0;
-  CpuSet cpus = {};                    // that the job may use; empty: all
-  std::vector<std::string> gpus = {};  // likewise, by GpuName; empty: all
+  CpuSet cpus = {};                    // CPUs that the job may use; empty: all
+  std::vector<std::string> gpus = {};  // GPUs, by GpuName; empty: all
   // NAME=VALUE; overrides the environment of the processes on this node.
   std::vector<std::string> env = {};
 };
@@ -120,7 +120,7 @@ struct PlacedEnd {
   int64_t ended_ms = 0;  // milliseconds since 1970
   // True if no other job uses what was granted for this placement.
   bool last = true;
-  core::JobUsage used = {};  // of those ranks for which it is known
+  core::JobUsage used = {};  // of the ranks for which it is known
 };
 
 class PlacementPort {

@@ -279,8 +279,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
         self.tokens = {}       # by overlay_id
         self.accounting = accounting and open(accounting, "a+", encoding="utf-8")
         self.overlays = collections.defaultdict(lambda: Overlay(self))
-        # Names of jobs are unique over restarts: the clock is faster than the
-        # jobs.
+        # Names of jobs are unique over restarts, because the clock is faster
+        # than the jobs.
         self.last_name = int(time.time() * 1000)
         self.next_command = 0
         self.last_command = pb.AttachResponse()
@@ -460,7 +460,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
         if overlay.out is not None:
             overlay.out.put_nowait(None)  # the new stream replaces it
         overlay.out = out
-        # Of the changes of jobs, the ends alone are of interest.
+        # Only the ends of jobs are of interest.
         yield pb.AttachResponse(hello=pb.HostHello(
             incarnation=hello.incarnation, acknowledged=overlay.taken,
             filter=pb.ReportFilter()))

@@ -37,7 +37,7 @@ class Admission {
                       std::string_view payload, const ProcId& name);
   // Makes the checks of Identify or IdentifyTool and returns the identity, but
   // queues no welcome. A rank's connection counts toward its rank's limit from
-  // then on.
+  // then on. An error means that the connection is rejected.
   Result<endpoint::Newcomer> Recognise(Connection& c, bool is_tool,
                                        std::string_view payload);
   // Records that a connection is closed.

@@ -36,7 +36,9 @@ class CommitMailboxes {
 
   // Opens the mailboxes of the predecessor if they fit, and creates new ones
   // otherwise. `ranks` are the job's ranks on this node, ascending, at least
-  // one. `former` is the predecessor's descriptor, or empty.
+  // one. `former` is the predecessor's descriptor, or empty. kErrOutOfResource:
+  // no mailboxes can be created or mapped; kErrBadParam: there are too many
+  // ranks.
   static Result<std::unique_ptr<CommitMailboxes>> Make(
       const std::string& nspace, std::vector<Rank> ranks, UniqueFd former,
       InputSink* sink, Defer defer, OnCorrupted on_corrupted);

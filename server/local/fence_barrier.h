@@ -59,10 +59,12 @@ class FenceBarrier {
   // Reports to the core the commits that a rank has left in shared memory.
   using TakeCommits = std::function<void(Rank rank)>;
 
-  // `ranks` are the job's ranks on this node, ascending, at least one.
-  // `local_only` is true if the job has no other ranks. `defer` is used to wake
-  // participants after all replies of the round have been processed and the
-  // barrier is open again.
+  // Creates a barrier. `ranks` are the job's ranks on this node, ascending, at
+  // least one. `local_only` is true if the job has no other ranks. `defer` is
+  // used to wake participants after all replies of the round have been
+  // processed and the barrier is open again. kErrOutOfResource: no shared
+  // memory can be created or mapped; kErrBadParam: the number of ranks is not
+  // supported.
   static Result<std::unique_ptr<FenceBarrier>> Create(
       const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
       Defer defer, TakeCommits take_commits);

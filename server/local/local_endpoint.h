@@ -49,6 +49,7 @@ class LocalEndpoint : public ClientPort,
   LocalEndpoint& operator=(const LocalEndpoint&) = delete;
 
   // Creates the socket. Its directory must exist, be private and remain.
+  // kErrBadParam: its path is too long; kErrUnreach: it cannot be created.
   Status Start();
   // Adds one end of a socket pair of this process, whose other end is forwarded
   // to a tool on another machine. The tool has proved that it belongs to this

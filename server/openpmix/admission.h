@@ -31,6 +31,7 @@ class Admission {
   Status Identify(Connection& c);
   // Admits a connection that is kProved. `name` is used for a tool that
   // requests an identity; with an empty namespace the tool gets a unique one.
+  // An error means that the connection is rejected.
   Status Admit(Connection& c, const ProcId& name);
   // Records that a connection is closed.
   void OnClosed(const Connection& c);

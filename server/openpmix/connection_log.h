@@ -46,7 +46,8 @@ class ConnectionLog {
   };
 
   // Creates a log with the content `state`. Calls `hooks.moved` with the new
-  // file before it returns.
+  // file before it returns. kErrOutOfResource: the file cannot be created or
+  // mapped, or `state` is too large.
   static Result<std::unique_ptr<ConnectionLog>> Create(
       Hooks hooks, const ConnectionLogState& state);
   ~ConnectionLog();

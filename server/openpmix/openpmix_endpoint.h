@@ -56,6 +56,8 @@ class OpenPmixEndpoint : public ClientPort,
 
   // Listens on `listener`, the predecessor's, if it is valid; otherwise on the
   // address and port of the options, or on any port if that port is in use.
+  // Then writes the tool files. Errors are those of net::ListenTcp and
+  // ToolFile::Write.
   Status Start(UniqueFd listener = UniqueFd());
   // Adds one end of a socket pair of this process, whose other end is forwarded
   // to a tool on another machine. The tool has proved that it belongs to this

@@ -13,8 +13,8 @@
 namespace canopy::openpmix {
 
 // Parses the request in one message. `tag` becomes the core's request number.
-// Fails only for a malformed message; the connection should then end. An
-// unknown command or data type, and a required directive without an effect,
+// kErrUnpackFailure: the message is malformed, and the connection should end.
+// An unknown command or data type, and a required directive without an effect,
 // result in a RefusedRequest. Adds the other directives without an effect to
 // `ignored` if it is not null.
 Result<Request> ParseRequest(const Requester& requester, uint32_t tag,

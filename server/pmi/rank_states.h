@@ -45,7 +45,8 @@ struct ChangeState {
 // thread.
 class RankStates {
  public:
-  // Creates new files for `ranks` ranks.
+  // Creates new files for `ranks` ranks, including the file of changes.
+  // kErrOutOfResource: no memory file can be created.
   static Result<std::unique_ptr<RankStates>> Create(size_t ranks);
   // Opens a file that another process created; AdoptChanges adds the file of
   // changes. Returns kErrBadParam if the file is not for `ranks` ranks.

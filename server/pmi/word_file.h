@@ -17,7 +17,7 @@ namespace canopy::pmi {
 class WordFile {
  public:
   // Creates a file of `count` zeros, which is visible to users under the name
-  // `name`.
+  // `name`. kErrOutOfResource: no memory file can be created.
   static Result<std::unique_ptr<WordFile>> Create(const char* name,
                                                   size_t count);
   // Opens a file that another process created. Returns kErrBadParam if it does

@@ -42,8 +42,8 @@ class JobCommandsPort {
   // Stops every process (`suspended` true), or lets it continue.
   virtual Status SuspendHostJob(const std::string& host_job,
                                 bool suspended) = 0;
-  // Replaces the job's time limits; 0: none. Its processes get an event
-  // `warn_seconds` before the limit; 0: none.
+  // Replaces the job's time limit, in seconds from now; 0: no limit. Its
+  // processes get an event `warn_seconds` before the limit; 0: no event.
   virtual Status SetHostTimeLimit(const std::string& host_job, uint32_t seconds,
                                   uint32_t warn_seconds) = 0;
   // Ends the job and makes its launcher request it again. kErrNotSupported: the

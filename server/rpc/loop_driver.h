@@ -21,7 +21,7 @@ class LoopDriver {
   virtual ~LoopDriver() = default;
 
   // Begins to serve the queue, which must live, and must not be shut down,
-  // until Detach.
+  // until Detach. Returns an error if the loaded gRPC does not fit the driver.
   virtual absl::Status Attach(grpc::CompletionQueue* queue) = 0;
   // Returns the queue to the caller, which serves it again. No effect if no
   // queue is attached.

@@ -21,10 +21,14 @@ class ClusterKey {
  public:
   // Returns a new key from the system's random source; kError if that fails.
   static Result<ClusterKey> Generate();
-  // Parses 64 hexadecimal digits; surrounding white space is ignored.
+  // Parses 64 hexadecimal digits; surrounding white space is ignored. Returns
+  // kErrBadParam for any other text.
   static Result<ClusterKey> FromHex(std::string_view hex);
   // Loads a file with the hexadecimal form. The file must be a regular file of
-  // this user or root, without access for group and others.
+  // this user or root, without access for group and others. kErrNotFound: there
+  // is no such file; kErrNoPermissions: the file cannot be opened, belongs to
+  // another user, or can be used by others; kErrBadParam: it is not a regular
+  // file or its content is not a key.
   static Result<ClusterKey> Load(const std::string& path);
 
   // Creates `path`, mode 0600, with the hexadecimal form. Returns kErrExists,

@@ -25,7 +25,7 @@ struct TlsIdentity {
 // Derives the cluster's authority (a P-256 key pair that HKDF derives from the
 // key, the same in every agent). The authority signs a fresh key pair for this
 // process. Without the key it is impossible to sign a certificate that agents
-// accept.
+// accept. Returns an error if OpenSSL fails.
 Result<TlsIdentity> DeriveIdentity(const ClusterKey& key);
 
 // Derives an identity for a scheduler that does not know the key. The scheduler

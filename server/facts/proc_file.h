@@ -25,8 +25,9 @@ std::vector<std::string_view> WordsOf(std::string_view line);
 std::vector<std::string_view> LinesOf(std::string_view text);
 // Returns the number at the beginning of a text, or 0 if there is none.
 uint64_t NumberIn(std::string_view text);
-// Returns the number of a line "NAME: NUMBER ..."; no value if the text has no
-// such line, or if the line has no number.
+// Returns the number of a line "NAME: NUMBER ...", or 0 if another word than a
+// number follows the name. Returns no value if the text has no such line, or if
+// nothing follows the name.
 std::optional<uint64_t> NumberOf(std::string_view text, std::string_view name);
 
 }  // namespace canopy::facts

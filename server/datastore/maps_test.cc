@@ -16,7 +16,7 @@ TEST(MapsTest, ProcMapsListTheRanksOfEachNode) {
   EXPECT_EQ(ProcMapRegex({{0, 1, 2, 6}, {3, 5}, {4}}), "pmix[0-2,6;3,5;4]");
 }
 
-TEST(MapsTest, ProcessMappingGroupsAndRepeats) {
+TEST(MapsTest, ProcessMappingJoinsEqualNodesAndShortensRepetitions) {
   EXPECT_EQ(ProcessMapping({0, 0, 1, 1}), "(vector,(0,2,2))");
   EXPECT_EQ(ProcessMapping({0, 0, 1}), "(vector,(0,1,2),(1,1,1))");
   EXPECT_EQ(ProcessMapping({0, 1, 0, 1}), "(vector,(0,2,1))");

@@ -218,7 +218,7 @@ TEST_F(ConnectionTableTest, ContinueHandlesPartialDataWithoutAnEvent) {
   EXPECT_EQ(table_->Find(1)->partial, "th");
 }
 
-TEST_F(ConnectionTableTest, WhileReadingIsOffOnlyTheEndIsNoticed) {
+TEST_F(ConnectionTableTest, NoMessageIsHandledWhileReadingIsOff) {
   UniqueFd peer = Add(1);
   table_->SetReading(*table_->Find(1), false);
   Send(peer, "one.");

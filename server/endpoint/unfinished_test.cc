@@ -109,7 +109,7 @@ TEST_F(UnfinishedTest, AnIncompleteMessageIsChargedUntilItIsComplete) {
   EXPECT_EQ(handler_.handled.size(), 1u);
 }
 
-TEST_F(UnfinishedTest, AClosedConnectionHoldsNothing) {
+TEST_F(UnfinishedTest, AConnectionThatEndsIsNoLongerCharged) {
   UniqueFd peer = Add(1, "a", "a:0");
   Send(peer, Message(5000).substr(0, 100));
   peer.Reset();

@@ -93,7 +93,7 @@ TEST_F(MonitorTableTest, Job19AProcessWithHeartbeatsRaisesNoAlert) {
   }
 }
 
-TEST_F(MonitorTableTest, Job16AFileHasToChange) {
+TEST_F(MonitorTableTest, Job16AFileWithoutChangesRaisesAnAlert) {
   ASSERT_TRUE(table_.Start(0, kProc, File(true, false, true)).ok());
   EXPECT_FALSE(Probed({true, 5, 1, 1}));
   EXPECT_FALSE(Probed({true, 6, 1, 1}));
@@ -105,7 +105,7 @@ TEST_F(MonitorTableTest, Job16AFileHasToChange) {
   EXPECT_FALSE(Probed({true, 7, 2, 2}));
 }
 
-TEST_F(MonitorTableTest, Job16AFileHasToBeRead) {
+TEST_F(MonitorTableTest, Job16AFileThatIsNotReadRaisesAnAlert) {
   ASSERT_TRUE(table_.Start(0, kProc, File(false, true, false)).ok());
   EXPECT_FALSE(Probed({true, 5, 1, 1}));
   EXPECT_FALSE(Probed({true, 5, 2, 1}));

@@ -200,7 +200,7 @@ TEST_F(NetworkListenerTest, AConnectionClosedByItsOwnerIsForgotten) {
   close(pair[1]);
 }
 
-TEST_F(NetworkListenerTest, AnotherUsersConnectionsDoNotDisplaceTheOwn) {
+TEST_F(NetworkListenerTest, AnotherUsersConnectionsDoNotDisplaceOurOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   listener_->Open();
   int ready[2];

@@ -52,7 +52,7 @@ void ExpectContext(Decoder& in) {
   EXPECT_EQ(context, kContext);
 }
 
-TEST(GroupReply, PeersBefore5GetOnlyTheContextId) {
+TEST(GroupReply, PeersBeforeVersion5GetOnlyTheContextId) {
   const std::string bytes = Packed(Of("4.2.2"), true);
   Decoder in(bytes, Of("4.2.2").form);
   ExpectContext(in);
@@ -60,7 +60,7 @@ TEST(GroupReply, PeersBefore5GetOnlyTheContextId) {
   EXPECT_EQ(Packed(Of("4.2.2"), false), "");
 }
 
-TEST(GroupReply, PeersOf5GetTheMembersFirst) {
+TEST(GroupReply, PeersOfVersion5GetTheMembersFirst) {
   for (const bool context : {false, true}) {
     const std::string bytes = Packed(Of("5.0.3"), context);
     Decoder in(bytes, Of("5.0.3").form);
@@ -70,7 +70,7 @@ TEST(GroupReply, PeersOf5GetTheMembersFirst) {
   }
 }
 
-TEST(GroupReply, PeersOf6GetAFlagForTheContextId) {
+TEST(GroupReply, PeersOfVersion6GetAFlagForTheContextId) {
   for (const bool context : {false, true}) {
     const std::string bytes = Packed(Of("6.0.1"), context);
     Decoder in(bytes, Of("6.0.1").form);
@@ -83,7 +83,7 @@ TEST(GroupReply, PeersOf6GetAFlagForTheContextId) {
   }
 }
 
-TEST(GroupReply, PeersSince61GetTheSharedData) {
+TEST(GroupReply, PeersSinceVersion61GetTheSharedData) {
   const std::string bytes = Packed(Of("6.1.0"), true);
   Decoder in(bytes, Of("6.1.0").form);
   ExpectMembers(in);

@@ -47,7 +47,7 @@ TEST(MessageParts, TextsAreSkippedOneByOne) {
   EXPECT_FALSE(AreParts("02 03 02 04 6100 02 04 6200", {kTexts}));
 }
 
-TEST(MessageParts, ADestructHasParticipantsOnlySince424) {
+TEST(MessageParts, ADestructHasParticipantsOnlySinceVersion424) {
   EXPECT_TRUE(AreParts("02 00", {kDestructProcs}, "4.2.4"));
   EXPECT_TRUE(AreParts("", {kDestructProcs}, "4.2.2"));
 }

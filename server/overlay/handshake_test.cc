@@ -34,7 +34,7 @@ TEST(HandshakeTest, MembersWithTheSameKeyAcceptEachOther) {
           .ok());
 }
 
-TEST(HandshakeTest, NoncesAreFresh) {
+TEST(HandshakeTest, EachHelloHasItsOwnNonce) {
   EXPECT_NE(MakeHello(Agent(1), {}).nonce, MakeHello(Agent(1), {}).nonce);
 }
 

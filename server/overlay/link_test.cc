@@ -155,7 +155,7 @@ TEST(LinkTest, TakeUnsentCanIncludeUnacknowledgedPackets) {
   EXPECT_TRUE(link.Idle());
 }
 
-TEST(LinkTest, ResetStartsBothDirectionsOver) {
+TEST(LinkTest, ResetRestartsBothDirections) {
   Link link;
   link.Enqueue(Piece(1, 10));
   Filled(&link);

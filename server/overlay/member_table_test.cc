@@ -44,7 +44,7 @@ TEST(MemberTableTest, AMemberWithoutIncarnationCanOnlyBeDown) {
   EXPECT_TRUE(table.Merge(Up(1, 1)));
 }
 
-TEST(MemberTableTest, NumbersOfNoMemberAreIgnored) {
+TEST(MemberTableTest, NodesOutsideTheOverlayAreIgnored) {
   MemberTable table(2);
   EXPECT_FALSE(table.Merge(Up(2, 1)));
   EXPECT_FALSE(table.Merge(Up(UINT32_MAX, 1)));

@@ -37,7 +37,7 @@ TEST(RunningTimeTest, ThePeriodEndsAlsoOnABusyMachine) {
   EXPECT_LE(Finish(&time, 0, 40 * kMs), kPeriod + 8 * 40 * kMs);
 }
 
-TEST(RunningTimeTest, AStallInTheMiddleStartsThePeriodOver) {
+TEST(RunningTimeTest, AStallInTheMiddleRestartsThePeriod) {
   RunningTime time(kPeriod, 0);
   int64_t now = time.step();
   EXPECT_FALSE(time.EndStep(now));
@@ -47,7 +47,7 @@ TEST(RunningTimeTest, AStallInTheMiddleStartsThePeriodOver) {
   EXPECT_EQ(Finish(&time, now, 0), kPeriod);
 }
 
-TEST(RunningTimeTest, AStallInTheLastStepStartsThePeriodOver) {
+TEST(RunningTimeTest, AStallInTheLastStepRestartsThePeriod) {
   RunningTime time(kPeriod, 0);
   int64_t now = 0;
   for (int i = 0; i < 7; ++i) {

@@ -114,7 +114,7 @@ class TlsFilesTest : public testing::Test {
   TestCluster cluster_{2};
 };
 
-TEST_F(TlsFilesTest, MembersOfOneAuthorityLink) {
+TEST_F(TlsFilesTest, MembersWithCertificatesOfOneAuthorityLink) {
   Start(right_, ours_.Issue("agent", "20981231235959Z"));
   EXPECT_TRUE(cluster_.AllReady());
 }

@@ -127,7 +127,7 @@ TEST_F(TreeOverlayTest, BrokenLinksResendMessagesOnceInOrder) {
   }
 }
 
-TEST_F(TreeOverlayTest, LargeMessagesSurviveCuts) {
+TEST_F(TreeOverlayTest, ALargeMessageArrivesOnceDespiteBrokenLinks) {
   Make(4);
   ASSERT_TRUE(WaitForAll());
   std::string data(5 << 20, '\0');

@@ -16,7 +16,7 @@ TEST(MessageTest, ALineIsCompleteWithItsEnd) {
   EXPECT_EQ(RequestIn(message).name, "x");
 }
 
-TEST(MessageTest, ALongLineIsAProblemWithAndWithoutItsEnd) {
+TEST(MessageTest, ALineOverTheLimitIsReportedEvenBeforeItEnds) {
   const std::string line(kMaxLine, 'x');
   EXPECT_EQ(FirstMessage(false, line).problem, nullptr);
   EXPECT_EQ(FirstMessage(false, line + "\n").size, kMaxLine + 1);
@@ -36,7 +36,7 @@ TEST(MessageTest, AHeaderDeterminesTheSizeOfItsMessage) {
   EXPECT_EQ(RequestIn(message).name, "x");
 }
 
-TEST(MessageTest, ABadHeaderIsAProblem) {
+TEST(MessageTest, AMalformedHeaderIsReported) {
   EXPECT_NE(FirstMessage(true, "hello world").problem, nullptr);
   EXPECT_NE(FirstMessage(true, "999999").problem, nullptr);
   EXPECT_NE(FirstMessage(true, "     0").problem, nullptr);

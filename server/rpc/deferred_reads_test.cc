@@ -147,7 +147,7 @@ TEST_F(DeferredReadsTest, WindowUpdatesDoNotPreventADeferral) {
   EXPECT_TRUE(Message(&connection_, &reader_));
 }
 
-TEST_F(DeferredReadsTest, WithoutTlsOneMoreByteDoesNotFit) {
+TEST_F(DeferredReadsTest, WithoutTlsOneByteTooManyPreventsADeferral) {
   reads_.SetRecordBytes(0);
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();
@@ -169,7 +169,7 @@ TEST_F(DeferredReadsTest, PartsOfLargeDataAreNotDeferred) {
   }
 }
 
-TEST_F(DeferredReadsTest, NoneOfTwoReadableConnectionsIsAssigned) {
+TEST_F(DeferredReadsTest, TwoReadableConnectionsAreNotAssigned) {
   Connection other;
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();

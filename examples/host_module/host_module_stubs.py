@@ -44,7 +44,7 @@ errors, pb, rpc = _make(os.environ.get("CANOPY_PROTOS", _PROTOS))
 
 
 async def refuse(context, code, reason, text):
-    """Ends a call with an error that names its PMIx status."""
+    """Ends a call with an error that has the name of a PMIx status, `reason`."""
     info = errors.ErrorInfo(reason=reason, domain="pmix.org")
     status = errors.Status(code=code.value[0], message=text)
     status.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo",
@@ -59,8 +59,9 @@ def moment(timestamp):
 
 @contextlib.contextmanager
 def reading(overlay, out, reader):
-    """Runs the coroutine that reads the stream with the queue OUT. After the block
-    the overlay has no stream, unless another one has replaced it."""
+    """Runs `reader` during the block; it reads the stream whose queue is `out`.
+    After the block the overlay has no stream, unless another one has replaced
+    it."""
     task = asyncio.ensure_future(reader)
     try:
         yield
@@ -71,8 +72,8 @@ def reading(overlay, out, reader):
 
 
 def health():
-    """Returns the handler of grpc.health.v1.Health/Check, which answers that the
-    scheduler serves: field 1 of the response is 1."""
+    """Returns a handler of grpc.health.v1.Health/Check. It answers SERVING: field
+    1 of the response is 1."""
     async def serving(request, context):
         return b"\x08\x01"
     return grpc.method_handlers_generic_handler("grpc.health.v1.Health", {

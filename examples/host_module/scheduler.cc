@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kTickMs = 100;
 
-// Returns a refusal, with the name of the PMIx status that its user gets.
+// Returns a refusal with the name of the PMIx status that the user gets.
 grpc::Status Refusal(const std::string& pmix_status, const std::string& why) {
   v1::ErrorInfo info;
   info.set_reason(pmix_status);
@@ -52,12 +52,12 @@ double SecondsOf(const google::protobuf::Timestamp& time) {
 }
 
 // A stream to an agent. Messages wait in a queue while one is being sent. The
-// functions are called with the scheduler's mutex held. The object deletes
-// itself.
+// caller of each function holds the scheduler's mutex. The object deletes
+// itself when the call is done.
 template <class Reactor, class Message>
 class Stream : public Reactor {
  public:
-  // `last` ends the stream after the message.
+  // Ends the stream after the message if `last` is true.
   void Send(Message message, bool last = false) {
     out_.push_back(std::move(message));
     ending_ |= last;
@@ -206,7 +206,7 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     const std::lock_guard lock(mutex_);
     Overlay& overlay = overlays_[request->overlay().overlay_id()];
     const auto job = overlay.jobs.find(request->placement().request_id());
-    // A report about an earlier attempt is ignored: a later attempt has the
+    // The release of an earlier attempt is ignored: the later attempt has the
     // slots.
     if (job != overlay.jobs.end() &&
         job->second.request.placement().attempt() ==
@@ -275,10 +275,10 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     Overlay& overlay = overlays_[stream->overlay_id];
     if (overlay.stream == stream) overlay.stream = nullptr;
   }
-  // Called when the call has ended, because the job is no longer wanted or the
-  // connection is lost. The job may be requested again and then keeps its place
-  // in the queue, which follows from its time. A grant stays valid until it is
-  // released.
+  // Called when a call has ended because the job is no longer wanted or the
+  // connection is lost. Removes a waiting job. If the agent requests it again,
+  // its place in the queue is the same, because the request has the same time.
+  // A grant stays valid until it is released.
   void Gone(const Placing* call) {
     for (auto& [id, overlay] : overlays_) {
       for (auto job = overlay.jobs.begin(); job != overlay.jobs.end(); ++job) {

@@ -95,8 +95,8 @@ class Overlay:
             self.free[name] = self.free.get(name, 0) - sign * slots
 
     def rooms(self, request, application, slots):
-        """Returns how many processes of an application fit on each node with
-        these free slots."""
+        """Returns by node how many processes of an application fit into the
+        given free slots."""
         hosts = application.hosts or request.hosts
         per_process = max(application.slots_per_process, 1)
         rooms = {}
@@ -119,7 +119,8 @@ class Overlay:
         return rooms
 
     def pick(self, request, slots):
-        """Returns slots by node if the job fits into these slots, or None."""
+        """Returns the slots for the job by node, or None if it does not fit into
+        the given slots."""
         left = dict(slots)
         picked = collections.Counter()
         for application in request.applications:
@@ -151,13 +152,15 @@ class Overlay:
             del self.waiting[at]
 
     def forget(self, job):
-        """Removes a job that is no longer wanted, or has ended."""
+        """Removes a job that has ended or is no longer wanted, and frees its
+        slots."""
         del self.jobs[job.placement.request_id]
         self.dequeue(job)
         self.use(job.nodes, -1)
 
     def schedule(self):
-        """Starts the jobs that can start."""
+        """Starts the jobs that can start. A job behind the first waiting one
+        starts only if it ends before that one can start."""
         blocked_until = None  # start of the first waiting job
         for _, job in list(self.waiting):
             if blocked_until is not None and not any(
@@ -279,8 +282,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
         self.tokens = {}       # by overlay_id
         self.accounting = accounting and open(accounting, "a+", encoding="utf-8")
         self.overlays = collections.defaultdict(lambda: Overlay(self))
-        # Names of jobs are unique over restarts, because the clock is faster
-        # than the jobs.
+        # Names start at the time in milliseconds. They stay unique after a
+        # restart as long as fewer than 1000 jobs start per second.
         self.last_name = int(time.time() * 1000)
         self.next_command = 0
         self.last_command = pb.AttachResponse()
@@ -311,7 +314,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
     # -------------------------------------------------------------- service
 
     async def overlay_of(self, message, context):
-        """Returns the overlay that calls, whose token proves it."""
+        """Returns the overlay of a call after checking its token."""
         metadata = dict(context.invocation_metadata())
         token = metadata.get("authorization", "").removeprefix("Bearer ")
         if self.users is not None and token not in self.users:
@@ -366,7 +369,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     def job_of(overlay, request):
-        """Returns the job of a request, or None if a later attempt is known."""
+        """Returns the job of a request, or None if a later attempt of it is
+        known."""
         job = overlay.jobs.get(request.placement.request_id)
         if job is not None:
             if job.placement.attempt > request.placement.attempt:
@@ -380,7 +384,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     def call_ended(overlay, job, answers):
-        """A job that still waits is requested again if it is still wanted."""
+        """Removes the job if it still waits: the agent requests it again if it is
+        still wanted."""
         if job.answers is not answers:
             return
         job.answers = None
@@ -394,7 +399,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
     async def JobReleased(self, request, context):
         overlay = await self.overlay_of(request.overlay, context)
         job = overlay.jobs.get(request.placement.request_id)
-        # The release of an earlier attempt is late: a later one has the slots.
+        # The release of an earlier attempt is ignored: the later attempt has the
+        # slots.
         if job is not None and job.placement.attempt <= request.placement.attempt:
             overlay.forget(job)
             if job.answers is not None:
@@ -403,8 +409,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
         return pb.JobReleasedResponse()
 
     async def Allocate(self, request, context):
-        """Jobs keep their nodes. The error states whether the request could
-        ever succeed."""
+        """Refuses every request, because jobs keep their nodes. The error states
+        whether the request could ever succeed."""
         infos = {info.key: info.value for info in request.infos}
         wanted = infos.get("pmix.alloc.nnodes", pb.Value()).unsigned_integer
         overlay = await self.overlay_of(request.call.overlay, context)
@@ -431,7 +437,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     def answer(overlay, key, qualifiers, caller):
-        """Returns None if there is no answer."""
+        """Returns the value of a query's key, or None if it is unknown."""
         name = qualifiers.get("pmix.alloc.id", pb.Value()).text.decode()
         jobs = [job for job in overlay.jobs.values() if job.nodes and
                 job.host_job_id == (name or caller.host_job_id)]
@@ -460,12 +466,12 @@ class Scheduler(rpc.HostModuleServiceServicer):
         if overlay.out is not None:
             overlay.out.put_nowait(None)  # the new stream replaces it
         overlay.out = out
-        # Only the ends of jobs are of interest.
+        # With an empty filter, agents report only nodes and the ends of jobs.
         yield pb.AttachResponse(hello=pb.HostHello(
             incarnation=hello.incarnation, acknowledged=overlay.taken,
             filter=pb.ReportFilter()))
-        # These commands may have been lost with the previous agent; none is
-        # executed twice.
+        # These commands may have been lost with the previous stream. Agents do not
+        # execute a command twice.
         for message in overlay.unanswered.values():
             out.put_nowait(message)
         with reading(overlay, out, self.read(
@@ -527,7 +533,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     def bound(record):
-        """Returns "+" if the numbers of a record are lower bounds."""
+        """Returns "+" if not all processes were measured: the numbers of the
+        record are then lower bounds. Otherwise returns an empty text."""
         return "+" if record.procs_measured < record.num_procs else ""
 
     def cpu_ms(self, record):
@@ -548,8 +555,9 @@ class Scheduler(rpc.HostModuleServiceServicer):
         print("; ".join(running) or "no jobs", flush=True)
 
     def overlays_with(self, name, is_node):
-        """Returns the overlays that have a node or a job of this name, or, if
-        none has it, all: the agents then answer that there is none."""
+        """Returns the connected overlays that have a node or a job of this name.
+        Returns all connected overlays if none has it: their agents then answer
+        that it does not exist."""
         found = [overlay for overlay in self.overlays.values() if overlay.out and (
             name in overlay.nodes if is_node else
             any(job.host_job_id == name for job in overlay.jobs.values()))]

@@ -55,7 +55,7 @@ async def slurm(*command):
 
 
 def time_of(seconds):
-    """Returns a duration for --time, in whole minutes, which Slurm counts in."""
+    """Returns a duration for --time: whole minutes, rounded up, at least one."""
     return str(max((int(seconds) + 59) // 60, 1))
 
 
@@ -69,14 +69,14 @@ class Submission:
             self.options += [f"--uid={user.uid}", f"--gid={user.gid}"]
 
     def add(self, option, value):
-        """Adds an option that has a value."""
+        """Adds an option unless its value is empty or 0."""
         if value:
             self.options.append(f"--{option}={value}")
 
     async def submit(self):
-        """Returns the number of the Slurm job."""
-        # Slurm leaves the job's processes on its first node; one that sleeps
-        # keeps the nodes.
+        """Submits the job and returns its number."""
+        # The batch script runs only on the first node. A script that sleeps keeps
+        # all nodes of the job.
         out = await slurm("sbatch", *self.options, "--wrap", "exec sleep infinity")
         return out.strip().split(";")[0]
 
@@ -115,7 +115,7 @@ def submission_of(request, comment):
     return job
 
 
-# The hints that are options of sbatch of the same name.
+# Hints that become options of sbatch with the same name.
 HINTS = ("constraint", "licenses", "mem", "mem-per-cpu", "qos", "reservation",
          "gres", "exclusive", "nice")
 
@@ -153,7 +153,7 @@ class Cluster:
                 self.held[fields[0]] = Held(fields[0], fields[5])
 
     async def queue(self):
-        """Returns the fields of each job that is not over."""
+        """Returns the fields of each job that has not ended."""
         out = await slurm("squeue", "--noheader", "--format", self.FIELDS)
         return [line.split("|", 5) for line in out.splitlines()
                 if line.count("|") >= 5]
@@ -185,8 +185,9 @@ class Cluster:
             print(f"job {held.number}: {error}", flush=True)
 
     async def poll(self):
-        """Updates all jobs with one command, and calls back for each change."""
-        # Jobs submitted meanwhile are not in the answer.
+        """Updates all jobs with one command. Sets `changed` of each job whose
+        state, reason or start has changed."""
+        # Jobs that are submitted during the command are not in its output.
         asked = dict(self.held)
         if not asked:
             return
@@ -217,7 +218,7 @@ class Cluster:
 
     @staticmethod
     async def slots_of(number):
-        """Returns the tasks that each node of a job has room for."""
+        """Returns by node how many tasks of a job fit there."""
         shown = await slurm("scontrol", "--details", "show", "job", number)
         found = re.search(r"CPUs/Task=(\d+)", shown)
         per_task = int(found[1]) if found else 1
@@ -247,7 +248,8 @@ class Job:
 
     @property
     def name(self):
-        """The host_job_id. Jobs spawned in one allocation share a Slurm job."""
+        """The host_job_id. Jobs that are spawned in one allocation share a Slurm
+        job; the request_id then distinguishes them."""
         number = self.held.number
         return number if self.owns else \
             f"{number}/{self.placement.request_id}"[:255]
@@ -268,7 +270,7 @@ class Overlay:
         return f"canopy {self.key.hex()} {kind} {name}"
 
     def command(self, **fields):
-        """Sends a command, if an agent is connected."""
+        """Sends a command. Returns False if no agent is connected."""
         if self.out is None:
             return False
         self.commands += 1
@@ -277,7 +279,8 @@ class Overlay:
         return True
 
     def follow(self):
-        """Does with the overlay's jobs what has happened to those of Slurm."""
+        """Ends, suspends or resumes the overlay's jobs whose Slurm jobs have ended,
+        were suspended or were resumed."""
         for job in list(self.jobs.values()):
             if not job.granted:
                 continue
@@ -380,7 +383,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     def grant(job):
-        """A job that is spawned in an allocation gets all of its nodes."""
+        """Returns a grant of all nodes of the Slurm job, also to a job that is
+        spawned in an allocation."""
         granted = pb.Granted(
             host_job_id=job.name,
             nodes=[pb.GrantedNode(name=name, slots=n)
@@ -391,7 +395,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
         return granted
 
     async def job_of(self, overlay, request):
-        """Returns the job of a request, or None if a later attempt is known."""
+        """Returns the job of a request, or None if a later attempt of it is
+        known."""
         placement = request.placement
         job = overlay.jobs.get(placement.request_id)
         if job is not None and job.placement.attempt > placement.attempt:
@@ -405,7 +410,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
         held = inside or self.cluster.with_comment(comment)
         if held is None:
             held = await self.cluster.submit(submission_of(request, comment), comment)
-        # The request may have come twice meanwhile.
+        # The same request may have arrived again during the submission.
         known = overlay.jobs.get(placement.request_id)
         if known is not None and known.placement.attempt >= placement.attempt:
             if not inside and known.held is not held:
@@ -427,7 +432,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
         return None
 
     def abandon(self, overlay, job, call):
-        """Cancels a job that was not requested again."""
+        """Cancels a waiting job unless it was requested again after `call`."""
         known = overlay.jobs.get(job.placement.request_id)
         if known is job and job.calls == call and not job.granted:
             asyncio.ensure_future(self.release(overlay, job))
@@ -444,7 +449,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
     async def JobReleased(self, request, context):
         overlay = self.overlay(request.overlay)
         job = overlay.jobs.get(request.placement.request_id)
-        # The release of an earlier attempt is late: a later one has the nodes.
+        # The release of an earlier attempt is ignored: the later attempt has the
+        # nodes.
         if job is not None and job.placement.attempt <= request.placement.attempt:
             await self.release(overlay, job)
         return pb.JobReleasedResponse()
@@ -520,7 +526,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     async def answer(key, held):
-        """Returns None if there is no answer."""
+        """Returns the value of a query's key, or None if it is unknown."""
         if key == "pmix.qry.qlst":
             names = (await slurm("sinfo", "--noheader", "--format", "%R")).split()
             return pb.Value(text=",".join(names).encode())
@@ -569,7 +575,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
             out.put_nowait(None)
 
     def adopt(self, overlay, pages):
-        """Adopts the jobs that run, and those of Slurm whose jobs are gone."""
+        """Adopts the jobs of a snapshot. After its settle time, Slurm jobs without
+        a job of the overlay are cancelled."""
         for page in pages:
             for report in page.jobs:
                 self.adopt_job(overlay, report)
@@ -591,7 +598,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
         job.suspended = report.state == pb.JOB_STATE_SUSPENDED
 
     def settle(self, overlay):
-        """Cancels the Slurm jobs of the overlay that no job of it has."""
+        """Cancels the Slurm jobs of the overlay that belong to none of its jobs."""
         wanted = {job.held for job in overlay.jobs.values()}
         prefix = overlay.comment("job", "")
         for held in list(self.cluster.held.values()):
@@ -609,14 +616,15 @@ def text(value):
 
 
 def number(value):
-    """Returns 0 for a value that is not there."""
+    """Returns the number of a value; 0 if there is no value or it is negative."""
     if value is None:
         return 0
     return value.unsigned_integer or max(value.integer, 0)
 
 
 def seconds_of(left):
-    """Returns the seconds of a time such as 1-02:03:04, or None."""
+    """Returns the seconds of a time such as 1-02:03:04, or None if the text has
+    another form."""
     found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", left)
     if not found:
         return None

@@ -10,7 +10,7 @@
 static pmix_proc_t self;
 static uint32_t job_size;
 
-/* Ends the program, and with it the job, unless `condition` holds. */
+/* Ends the program and the job unless `condition` holds. */
 #define CHECK(condition)                                                     \
   do {                                                                       \
     if (!(condition)) {                                                      \
@@ -20,7 +20,7 @@ static uint32_t job_size;
     }                                                                        \
   } while (0)
 
-/* Does the same unless the call returns `wanted`. */
+/* Ends the program and the job unless the call returns `wanted`. */
 #define CHECK_STATUS(call, wanted)                                             \
   do {                                                                         \
     pmix_status_t status_ = (call);                                            \
@@ -94,7 +94,8 @@ static inline void fence(bool collect) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-/* argv[1] is the expected number of ranks. */
+/* Connects to the server. Ends the program if argv[1], the expected number of
+ * ranks, is given and wrong. */
 static inline void begin(int argc, char **argv) {
   CHECK_OK(PMIx_Init(&self, NULL, 0));
   job_size = get_number(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);

@@ -61,7 +61,7 @@ static void wait_for(const Names *names, const char *nspace) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Waits for the first job, whichever it is. */
+/* Waits until `names` has a job, and copies the first one to `nspace`. */
 static void wait_for_any(const Names *names, pmix_nspace_t nspace) {
   pthread_mutex_lock(&mutex);
   while (names->count == 0) pthread_cond_wait(&changed, &mutex);

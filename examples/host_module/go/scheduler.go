@@ -66,12 +66,14 @@ func newScheduler() *scheduler {
 	return &scheduler{
 		changed:  make(chan struct{}),
 		overlays: map[string]*overlay{},
-		// Names are unique over restarts: the clock is faster than the jobs.
+		// Names start at the time in milliseconds. They stay unique after a
+		// restart as long as fewer than 1000 jobs start per second.
 		lastName: time.Now().UnixNano() / 1e6,
 	}
 }
 
-// The caller holds the mutex, as for all methods up to the service's.
+// The caller holds the mutex. This is true for all functions from here to
+// "service".
 func (s *scheduler) overlay(id []byte) *overlay {
 	o := s.overlays[string(id)]
 	if o == nil {
@@ -116,8 +118,8 @@ func (o *overlay) use(slots map[string]uint32, sign int64) {
 	}
 }
 
-// Returns whether one of the hosts is the node, and how many processes the user
-// allows there.
+// Returns whether the node is one of the hosts, and how many processes the user
+// allows on it.
 func named(hosts []*pb.HostSlots, node *pb.NodeReport) (bool, uint32) {
 	found, counted, slots := false, true, uint32(0)
 	for _, host := range hosts {
@@ -169,7 +171,8 @@ func (o *overlay) rooms(r *pb.PlaceJobRequest, app *pb.Application,
 	return rooms, total
 }
 
-// Returns slots by node if the job fits into the free slots, or nil.
+// Returns the slots for the job by node, or nil if it does not fit into the
+// free slots.
 func (o *overlay) pick(r *pb.PlaceJobRequest, free map[string]int64) map[string]uint32 {
 	left, picked := map[string]int64{}, map[string]uint32{}
 	for name, n := range free {
@@ -206,7 +209,8 @@ func (o *overlay) pick(r *pb.PlaceJobRequest, free map[string]int64) map[string]
 	return picked
 }
 
-// Starts jobs in the order of their requests, as long as the first one fits.
+// Starts jobs in the order of their requests until the first one has to wait.
+// A job that would not fit into all slots is refused.
 func (s *scheduler) schedule(o *overlay) {
 	sort.SliceStable(o.queue, func(a, b int) bool {
 		return before(o.queue[a].request, o.queue[b].request)
@@ -248,7 +252,7 @@ func before(a, b *pb.PlaceJobRequest) bool {
 	return a.Placement.RequestId < b.Placement.RequestId
 }
 
-// Forgets a job that is no longer wanted, or has ended.
+// Removes a job that has ended or is no longer wanted, and frees its slots.
 func (o *overlay) forget(j *job) {
 	delete(o.jobs, j.request.Placement.RequestId)
 	for i, other := range o.queue {
@@ -269,8 +273,8 @@ func (s *scheduler) GetCapabilities(context.Context, *pb.GetCapabilitiesRequest)
 			pb.Feature_FEATURE_ATTACH}}, nil
 }
 
-// Returns the job of a request, or nil if a later attempt is known. Earlier
-// calls for the job end.
+// Returns the job of a request, or nil if a later attempt of it is known. Ends
+// earlier calls for the job.
 func (s *scheduler) jobOf(o *overlay, r *pb.PlaceJobRequest) *job {
 	j := o.jobs[r.Placement.RequestId]
 	if j != nil && j.request.Placement.Attempt > r.Placement.Attempt {
@@ -339,7 +343,8 @@ func (s *scheduler) PlaceJob(r *pb.PlaceJobRequest,
 		Kind: &pb.PlaceJobResponse_Granted{Granted: grant(j)}})
 }
 
-// A job that still waits is requested again if it is still wanted.
+// Called when a call has ended. Removes the job if it still waits: the agent
+// requests it again if it is still wanted.
 func (s *scheduler) leave(o *overlay, j *job, replaced chan struct{}) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -381,7 +386,8 @@ func (s *scheduler) JobReleased(_ context.Context, r *pb.JobReleasedRequest) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.overlay(r.Overlay.OverlayId)
-	// The release of an earlier attempt is late: a later one has the slots.
+	// The release of an earlier attempt is ignored: the later attempt has the
+	// slots.
 	if j := o.jobs[r.Placement.RequestId]; j != nil &&
 		j.request.Placement.Attempt <= r.Placement.Attempt {
 		o.forget(j)
@@ -457,7 +463,7 @@ func (s *scheduler) takeSnapshot(o *overlay, page *pb.SnapshotPage) {
 	for _, node := range page.Nodes {
 		o.setNode(node)
 	}
-	// Jobs that an earlier run of this program has started.
+	// Unknown jobs were started by an earlier run of this program.
 	for _, report := range page.Jobs {
 		name := report.Placement.RequestId
 		if report.State == pb.JobState_JOB_STATE_QUEUED || o.jobs[name] != nil {
@@ -475,7 +481,8 @@ func (s *scheduler) takeSnapshot(o *overlay, page *pb.SnapshotPage) {
 	if !page.Last {
 		return
 	}
-	// Other granted jobs have ended, unless they are requested again in time.
+	// Granted jobs that no page named have ended, unless they are requested again
+	// within the settle time.
 	var gone []*job
 	for name, j := range o.jobs {
 		if j.slots != nil && !o.there[name] {
@@ -519,7 +526,7 @@ func (s *scheduler) takeReport(o *overlay, incarnation uint64, report *pb.Report
 
 // -------------------------------------------------------------------- errors
 
-// Returns an error that names its PMIx status.
+// Returns an error with the name of a PMIx status.
 func refusal(code codes.Code, reason, text string) error {
 	info, err := proto.Marshal(&pb.ErrorInfo{Reason: reason, Domain: "pmix.org"})
 	if err != nil {

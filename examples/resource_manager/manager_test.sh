@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Arguments: MANAGER EXCHANGE ABORT. The ranks of EXCHANGE exchange their data in
-# two rounds; those of ABORT end with the code that one of them passes to
+# Arguments: MANAGER EXCHANGE ABORT. The ranks of EXCHANGE exchange their data
+# in two rounds. The ranks of ABORT end with the code that one of them passes to
 # PMIx_Abort.
 set -euo pipefail
 out=$("$1" 4 "$2" 4)

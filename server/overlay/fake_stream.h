@@ -159,7 +159,7 @@ class FakeNetwork : public Transport {
   std::vector<std::shared_ptr<FakeStream>> streams_;
 };
 
-// Test only: one member's access to the network, which outlives it.
+// Test only: the access of one member to the network, which must outlive it.
 class FakeTransport : public Transport {
  public:
   explicit FakeTransport(FakeNetwork* network) : network_(network) {}

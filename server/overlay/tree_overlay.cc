@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kMs = 1000000;
 
-// A wildcard is no address that other members could dial.
+// Returns true for a wildcard address, which other members cannot dial.
 bool IsWildcard(const std::string& address) {
   return address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
 }
@@ -35,7 +35,7 @@ std::function<void()> TreeOverlay::Guard(std::function<void()> work) {
   };
 }
 
-// A configured address, which other members dial, stays valid.
+// A configured address stays valid, because other members dial it.
 Status TreeOverlay::Listen() {
   Status status = transport_->Listen(
       config_.listen,

@@ -1,7 +1,7 @@
 // A member of the overlay, the tree of agents: routes messages between members
 // over streams along the edges of core::Tree, and reports changes of the
 // membership. Combines the membership view, the links and the router of this
-// member. Independent of the transport; has no thread of its own.
+// member. It does not depend on the kind of transport, and has no thread.
 #ifndef CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 #define CANOPY_SERVER_OVERLAY_TREE_OVERLAY_H_
 
@@ -83,6 +83,8 @@ class TreeOverlay final : public OverlayPort,
 
   const MemberTable& table() const { return view_.table(); }
   const core::Tree& tree() const { return view_.tree(); }
+  // Returns the root of the tree, in this member's view; kNoNode if every
+  // member is lost.
   NodeId root() const { return tree().root(); }
   // Returns the number of members that are up, this one included.
   uint32_t members_up() const { return table().up_count(); }

@@ -103,7 +103,7 @@ class FenceBarrier {
   void OnCommit(Rank rank, core::ClientId client);
   // Called when a participant signals that all have arrived.
   void OnFull();
-  // The core has released the rank (core::ReleaseFence).
+  // Called when the core has released the rank (core::ReleaseFence).
   void OnReleased(Rank rank, int status);
   // Called periodically: passes a fence without progress to the core.
   void Watch();

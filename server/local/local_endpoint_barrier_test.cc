@@ -110,8 +110,8 @@ TEST_F(GatedTest, TheEndOfARankPassesTheFenceToTheCore) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-// Whatever its tag, a fence by message does not count as one in the barrier.
-TEST_F(GatedTest, AnyTagIsThatOfAMessage) {
+// The tag of the message makes no difference.
+TEST_F(GatedTest, AFenceByMessageDoesNotCountInTheBarrier) {
   Member a = Join(0);
   Member b = Join(1);
   ASSERT_EQ(b.barrier->Arrive(0, &b.ticket),

@@ -32,9 +32,11 @@ class ClientPort {
   // (DropJob).
   virtual void AddJob(const core::RegisterJob& job) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
-  // The next three have no effect for a client that is not connected.
+  // Reply, ReleaseFence, Notify and Close have no effect for a client that is
+  // not connected.
   virtual void Reply(const core::ReplyClient& reply) = 0;
-  // Answers core::LocalFenceArrived, so only adapters that send it override it.
+  // Releases ranks from a fence. Overridden only by adapters that raise
+  // core::LocalFenceArrived.
   virtual void ReleaseFence(const core::ReleaseFence& /*release*/) {}
   virtual void Notify(const core::NotifyClient& event) = 0;
   virtual void Close(core::ClientId client, const std::string& reason) = 0;

@@ -9,16 +9,16 @@
 namespace canopy::core {
 namespace {
 
-// How long a puller whose client may be gone, and the unread output of a
-// finished job, wait for a read, in nanoseconds.
+// How long the controller keeps a puller whose client may be gone, and the
+// unread output of a finished job, until the next read. In nanoseconds.
 constexpr TimeNs kLinger = 60'000'000'000;
 
-// Ended pullers that are remembered for each job.
+// Maximum number of ended pullers that are recorded for each job.
 constexpr size_t kMaxEnded = 256;
 
 constexpr uint16_t kOutputs = kOutputChannel | kErrorChannel;
 
-// Returns the empty set for all ranks.
+// Returns an empty set if the targets include all ranks.
 std::set<Rank> RanksOf(const std::vector<ProcId>& targets) {
   std::set<Rank> ranks;
   for (const ProcId& target : targets) {
@@ -156,7 +156,7 @@ bool Forwarding::OnEnded(const HostReply& reply) {
          }) > 0;
 }
 
-// A rejected read has made no puller, so there is none to end.
+// A rejected read has created no puller, so there is none to end.
 void Forwarding::Disown(const HostRequest& request) {
   OutputRead read;
   if (request.op != HostOp::kReadOutput ||
@@ -295,10 +295,10 @@ int Forwarding::Check(const HostRequest& request, const OutputRead& read,
                                                            : kErrNotSupported;
 }
 
-// True for a repetition of a read from before the puller's end, whose answer
-// may have been lost with an agent in between. A repetition of the first read
-// is recognised for a limited time only: later it may be the first read of
-// another process.
+// Returns true if the read is a repetition and its puller has ended: the answer
+// may have been lost with an agent that forwarded it. A repeated first read,
+// which has no cursor, is recognised for a limited time only; later it may be
+// the first read of another process.
 bool Forwarding::HasEnded(TimeNs now, const Source& source,
                           const HostRequest& request, const OutputRead& read) {
   const PullerId id{request.proc, read.handle};
@@ -310,10 +310,10 @@ bool Forwarding::HasEnded(TimeNs now, const Source& source,
              : request.request <= ended.end;
 }
 
-// True for a read that is repeated although its process has had the answer. A
-// read without a cursor may also come from a new process that replaces one
-// whose end is unknown here; in this case the agent in between was restarted
-// (`expires` is set).
+// Returns true if the read is repeated although its process has had the answer.
+// A read without a cursor may also come from a new process, which replaces a
+// process whose end is unknown here; in this case the agent that forwards the
+// read was restarted (`expires` is set).
 bool Forwarding::IsLate(const Source& source, const HostRequest& request,
                         const OutputRead& read) {
   const auto known = source.pullers.find({request.proc, read.handle});
@@ -495,8 +495,9 @@ void Forwarding::OnTreeChanged(TimeNs now, Actions* actions) {
   AskAgain(now, "", actions);
 }
 
-// Sends pending requests again, for one job or (with "") for all. Requests to a
-// controller that was lost go to the root once the job is removed.
+// Sends the pending requests of the job again, or those of all jobs if `nspace`
+// is empty. Requests to a controller that was lost go to the root once the job
+// is removed.
 void Forwarding::AskAgain(TimeNs now, const std::string& nspace,
                           Actions* actions) {
   const auto is_meant = [&](const HostRequest& request) {

@@ -61,11 +61,11 @@ inline constexpr size_t kMaxReads = 64;
 // Requests may therefore be repeated or arrive late. The controller compares
 // request numbers, which grow within a process, with those of the puller's
 // first and last read:
-// - the number of the first read again, before any other: the same puller;
-//   answered again;
+// - the number of the first read, before any other read: the same puller
+//   repeats its first read, which is answered again;
 // - a first read with another number: a new puller replaces the old one;
-// - a lower number than the last read: late (IsLate); ignored, because its
-//   process has had the answer;
+// - a lower number than the last read: a late read (IsLate). It is ignored,
+//   because its process has had the answer;
 // - a read of a puller that has ended (`ended`): answered as complete
 //   (HasEnded);
 // - a read with a cursor of another controller: a new Entry resumes from that
@@ -83,7 +83,7 @@ class Forwarding final : public Engine, public OutputTap {
   // Handles HostOp::kReadOutput and kPushInput. Replies kErrInit, kErrBadParam
   // or kErrOutOfResource at once; other results come from the controller.
   void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
-  // Returns false if the reply belongs to no request of this agent.
+  // Returns false if no request of this agent expects the reply.
   bool OnReply(NodeId src, const HostReply& reply, Actions* actions);
   // Ends the pullers of the client.
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
@@ -97,8 +97,8 @@ class Forwarding final : public Engine, public OutputTap {
   // forwarded, kErrNoPermissions for a job of another user.
   void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                  Actions* actions);
-  // The job's output, from OutputTap. Returns true if a puller redirects it, so
-  // that the launcher must not get it.
+  // Handles output of the job. Returns true if a puller redirects the output,
+  // so that the launcher must not get it.
   bool OnOutput(TimeNs now, const TappedOutput& output,
                 Actions* actions) override;
   void OnInputTaken(const std::string& nspace, uint64_t bytes,
@@ -140,7 +140,7 @@ class Forwarding final : public Engine, public OutputTap {
   // A pending request of a client of this agent.
   struct Read {
     ClientId client = 0;
-    RequestId number = 0;  // the client's number for it
+    RequestId number = 0;  // the number that the client gave it
     HostRequest request;
   };
   // The pullers of this agent's clients, with the requests that end them.
@@ -177,8 +177,8 @@ class Forwarding final : public Engine, public OutputTap {
     std::map<PullerId, Ended> ended;
     uint32_t uid = 0;
     bool over = false;
-    // For a job that another agent controlled before: pullers that are unknown
-    // here may appear until this time. 0: not any more.
+    // For a job that another agent controlled before: the time until which
+    // pullers that are unknown here may appear. 0: none may any more.
     TimeNs until = 0;
   };
 
@@ -202,7 +202,7 @@ class Forwarding final : public Engine, public OutputTap {
   int Check(const HostRequest& request, const OutputRead& read,
             const Source& source) const;
   bool AnswerOver(const Asker& asker, const OutputRead& read, Actions* actions);
-  // Answers that no output follows.
+  // Answers that the output is complete.
   void AnswerComplete(const Asker& asker, const OutputRead& read,
                       Actions* actions);
   static bool HasEnded(TimeNs now, const Source& source,

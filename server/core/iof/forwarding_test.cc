@@ -30,7 +30,7 @@ std::shared_ptr<const JobSpec> MakeJob(const std::string& nspace,
   return job;
 }
 
-// One of two agents; it is the root unless stated otherwise.
+// The fixture is one of two agents; it is the root unless stated otherwise.
 class ForwardingTest : public testing::Test {
  protected:
   explicit ForwardingTest(NodeId self = 0)
@@ -142,7 +142,7 @@ TEST_F(ForwardingTest, OutputWaitsForARead) {
   EXPECT_EQ(RunOf(Read(Want(first.cursor))).pieces.size(), 2u);
 }
 
-TEST_F(ForwardingTest, Iof10WhoComesLateGetsTheCache) {
+TEST_F(ForwardingTest, Iof10ALatePullerGetsTheCache) {
   Actions actions;
   Output("one", 0, &actions);
   const OutputRun first = RunOf(Read(Want()));
@@ -154,7 +154,7 @@ TEST_F(ForwardingTest, Iof10WhoComesLateGetsTheCache) {
   EXPECT_TRUE(Read(now).empty());
 }
 
-TEST_F(ForwardingTest, WhoWantsTheCacheAloneIsCompleteWithIt) {
+TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesWithIt) {
   Actions actions;
   Output("one", 0, &actions);
   OutputRead read = Want();
@@ -171,8 +171,8 @@ TEST_F(ForwardingTest, WhoWantsTheCacheAloneIsCompleteWithIt) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-// More output would come from another cache.
-TEST_F(ForwardingTest, OfTheCacheAloneNothingFollowsARestart) {
+// Further output would come from the successor's cache.
+TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesAtARestart) {
   OutputRead read = Want();
   read.only_cached = true;
   Actions actions;
@@ -191,7 +191,7 @@ TEST_F(ForwardingTest, OfTheCacheAloneNothingFollowsARestart) {
   EXPECT_TRUE(run.complete);
 }
 
-TEST_F(ForwardingTest, WhatMayNotBePulledIsRefused) {
+TEST_F(ForwardingTest, RejectsPullsThatAreNotAllowed) {
   RunOf(Read(Want(), "quiet"), kErrNotSupported);
   RunOf(Read(Want(), "nobody"), kErrNotFound);
   RunOf(Read(Want(), "job", 7), kErrNotFound);
@@ -205,7 +205,7 @@ TEST_F(ForwardingTest, WhatMayNotBePulledIsRefused) {
   EXPECT_EQ(replies[0].second.status, kErrNoPermissions);
 }
 
-TEST_F(ForwardingTest, Iof08ItGoesNowhereElseWhileItIsRedirected) {
+TEST_F(ForwardingTest, Iof08RedirectedOutputBypassesTheLauncher) {
   OutputRead read = Want();
   read.redirects = true;
   read.cursor = RunOf(Read(read, "job", 1)).cursor;
@@ -218,7 +218,7 @@ TEST_F(ForwardingTest, Iof08ItGoesNowhereElseWhileItIsRedirected) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-TEST_F(ForwardingTest, ItEndsWithItsClient) {
+TEST_F(ForwardingTest, APullerEndsWithItsClient) {
   RunOf(Read(Want()));
   EXPECT_GT(forwarding_.size(), 0u);
   Actions actions;
@@ -227,7 +227,7 @@ TEST_F(ForwardingTest, ItEndsWithItsClient) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-TEST_F(ForwardingTest, AReadThatComesLateDoesNotTakeAnswersFromTheNext) {
+TEST_F(ForwardingTest, ALateReadDoesNotTakeAnswersOfTheNext) {
   const auto welcome = Ask(Want(), 1);
   ASSERT_EQ(welcome.size(), 1u);
   const std::string cursor = CursorOf(welcome[0]);
@@ -248,7 +248,7 @@ TEST_F(ForwardingTest, AReadThatComesLateDoesNotTakeAnswersFromTheNext) {
   EXPECT_EQ(replies[0].request, 3u);
 }
 
-TEST_F(ForwardingTest, AReadThatComesLateBringsNothingBack) {
+TEST_F(ForwardingTest, ALateReadDoesNotReviveAPuller) {
   const std::string cursor = CursorOf(Ask(Want(), 1).at(0));
   OutputRead end = Want(cursor);
   end.ends = true;
@@ -274,7 +274,7 @@ TEST_F(ForwardingTest, AReadThatComesLateBringsNothingBack) {
   EXPECT_EQ(forwarding_.size(), 1u);
 }
 
-TEST_F(ForwardingTest, TheEndAnswersAReadThatWaits) {
+TEST_F(ForwardingTest, EndingAPullerAnswersItsPendingRead) {
   OutputRead read = Want();
   read.cursor = RunOf(Read(read)).cursor;
   EXPECT_TRUE(Read(read).empty());
@@ -289,7 +289,7 @@ TEST_F(ForwardingTest, TheEndAnswersAReadThatWaits) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-TEST_F(ForwardingTest, WhatIsLeftOfAJobIsReadAfterItsEnd) {
+TEST_F(ForwardingTest, UnreadOutputIsReadAfterTheJobEnds) {
   const OutputRun first = RunOf(Read(Want()));
   Actions actions;
   Output("text", 0, &actions);
@@ -304,9 +304,9 @@ TEST_F(ForwardingTest, WhatIsLeftOfAJobIsReadAfterItsEnd) {
   EXPECT_TRUE(RunOf(Read(Want(run.cursor))).complete);
 }
 
-// Another puller keeps the job's output. Bytes reported as dropped in the last
-// answer are reported again, and no more.
-TEST_F(ForwardingTest, AReadOfTheEndThatComesAgainHasTheSameAnswer) {
+// Another puller keeps the job's output. The repeated answer reports the same
+// dropped bytes as the first, and no more.
+TEST_F(ForwardingTest, ARepeatedReadOfTheEndGetsTheSameAnswer) {
   OutputRead part = Want();
   part.channels = kErrorChannel;
   part.cursor = CursorOf(Ask(part, 1).at(0));
@@ -328,8 +328,8 @@ TEST_F(ForwardingTest, AReadOfTheEndThatComesAgainHasTheSameAnswer) {
   EXPECT_EQ(run.dropped, 0u);
 }
 
-// It stays until its end or until it expires.
-TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
+// The puller stays until its end or until it expires.
+TEST_F(ForwardingTest, APullerThatHasReadAllStaysUntilItEnds) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   jobs_.Remove("job");
   Actions actions;
@@ -341,9 +341,9 @@ TEST_F(ForwardingTest, WhoHasReadAllStaysUntilItEnds) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-// Its pullers belonged to another controller and may find this one after the
-// end.
-TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
+// The job's pullers belonged to another controller and may find this one after
+// the end.
+TEST_F(ForwardingTest, UnreadOutputOfARecoveredJobWaitsForPullers) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   Forwarding next(0, jobs_, engine_);
   Actions actions;
@@ -378,7 +378,7 @@ TEST_F(ForwardingTest, WhatIsLeftOfARecoveredJobWaitsForItsPullers) {
   EXPECT_TRUE(run.complete);
 }
 
-TEST_F(ForwardingTest, NobodyWaitsForeverForAReaderThatDoesNotCome) {
+TEST_F(ForwardingTest, UnreadOutputExpiresIfNoReadComes) {
   RunOf(Read(Want()));
   Actions actions;
   Output("text", 0, &actions);
@@ -390,7 +390,7 @@ TEST_F(ForwardingTest, NobodyWaitsForeverForAReaderThatDoesNotCome) {
   EXPECT_EQ(forwarding_.NextDeadline(), kNever);
 }
 
-TEST_F(ForwardingTest, AReaderWhoWaitsIsToldTheEnd) {
+TEST_F(ForwardingTest, APendingReadGetsTheEndOfTheJob) {
   const OutputRun first = RunOf(Read(Want()));
   EXPECT_TRUE(Read(Want(first.cursor)).empty());
   jobs_.Remove("job");
@@ -422,8 +422,9 @@ TEST_F(ForwardingTest, PullersOfOneJobAreBounded) {
   RunOf(Read(Want()), kErrOutOfResource);
 }
 
-// The process got the refusal, so its request must not be executed later.
-TEST_F(ForwardingTest, WhatWasRefusedStaysRefusedWhenItComesAgain) {
+// The process has received the refusal, so its request must not be executed
+// later.
+TEST_F(ForwardingTest, ARepetitionOfARefusedRequestIsRefused) {
   HostRequest read = Request(Want());
   read.nspace = read.targets[0].nspace = "later";
   HostRequest push = read;
@@ -457,7 +458,7 @@ class RemoteForwardingTest : public ForwardingTest {
   RemoteForwardingTest() : ForwardingTest(1) {}
 };
 
-TEST_F(RemoteForwardingTest, TheAgentThatControlsIsAsked) {
+TEST_F(RemoteForwardingTest, ReadsAreSentToTheController) {
   const auto asked = Sent<HostRequest>(Read(Want()));
   ASSERT_EQ(asked.size(), 1u);
   EXPECT_EQ(asked[0].first, 0u);
@@ -479,7 +480,7 @@ TEST_F(RemoteForwardingTest, TheAgentThatControlsIsAsked) {
   EXPECT_FALSE(forwarding_.OnReply(0, reply, &actions));
 }
 
-TEST_F(RemoteForwardingTest, TheEndOfAClientIsTold) {
+TEST_F(RemoteForwardingTest, TheControllerIsNotifiedOfAClientsEnd) {
   Read(Want());
   Actions actions;
   forwarding_.OnClientGone(now_, kClient, &actions);
@@ -499,7 +500,7 @@ TEST_F(RemoteForwardingTest, TheEndOfAClientIsTold) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-TEST_F(RemoteForwardingTest, PushesOfOneProcessFollowEachOther) {
+TEST_F(RemoteForwardingTest, PushesOfOneProcessAreSentOneAtATime) {
   const auto push = [&] {
     Actions actions;
     forwarding_.OnArrived(now_,
@@ -532,7 +533,7 @@ TEST_F(RemoteForwardingTest, PushesOfOneProcessFollowEachOther) {
 }
 
 // The numbers of a restarted rank may begin again.
-TEST_F(RemoteForwardingTest, ARestartedRankIsAnotherProcess) {
+TEST_F(RemoteForwardingTest, ARestartedRankCountsAsAnotherProcess) {
   std::set<uint64_t> numbers;
   for (uint32_t incarnation = 0; incarnation < 2; ++incarnation) {
     jobs_.MarkRestarted("job", 1, incarnation);

@@ -10,8 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// True if the targets are exactly the job's input target: all processes or one
-// rank.
+// Returns true if the targets are exactly the job's input target: all processes
+// or one rank.
 bool IsTarget(const JobSpec& spec, const std::vector<ProcId>& targets) {
   if (spec.stdin_target == StdinTarget::kNone || targets.empty()) return false;
   return std::ranges::all_of(targets, [&](const ProcId& target) {

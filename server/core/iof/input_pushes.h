@@ -22,11 +22,12 @@
 
 namespace canopy::core {
 
-// Pushed bytes of a job that are not consumed yet; more fail with
-// kErrOutOfResource.
+// Maximum number of pushed bytes of a job that are not consumed yet; more fail
+// with kErrOutOfResource.
 inline constexpr uint64_t kMaxPushed = uint64_t{16} << 20;
 
-// Answered pushes of a job that are remembered to recognise repetitions.
+// Number of answered pushes of a job that are recorded to recognise
+// repetitions.
 inline constexpr size_t kPushesKept = 1024;
 
 // All pushes to a job form one input stream, for one rank or for all; the
@@ -50,31 +51,31 @@ class InputPushes {
   InputPushes(const JobTable& jobs, JobEngine& engine)
       : jobs_(jobs), engine_(engine) {}
 
-  // Returns the status, or nothing if the answer follows later. Errors:
+  // Returns the status, or no value if the answer follows later. Errors:
   // kErrNotSupported if input may not be pushed to the job or to these targets,
   // kErrIofComplete if the input has ended, kErrOutOfResource if too much is
   // pending.
   std::optional<int> OnRequest(TimeNs now, NodeId src,
                                const HostRequest& request, Actions* actions);
-  // The processes of the job have consumed `bytes` more.
+  // The processes of the job have consumed `bytes` more bytes of input.
   void OnTaken(const std::string& nspace, uint64_t bytes);
   void OnJobRemoved(const std::string& nspace);
   void OnNodeLost(NodeId node);
 
-  // Returns the answers since the last call.
+  // Removes and returns the answers since the last call.
   std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
-  // Pushes without an answer.
+  // Returns the number of pushes without an answer.
   size_t size() const;
 
  private:
   struct Pending {
     Pusher pusher;
-    uint64_t end = 0;  // its end position in the job's input
+    uint64_t end = 0;  // end position in the job's input
   };
   struct Input {
     std::deque<Pending> pending;
-    // A set, not the last number: numbers need not grow from one process of a
-    // rank, or one tool of a name, to the next.
+    // Not only the last number is kept, because numbers need not grow from one
+    // process of a rank, or one tool of a name, to the next.
     RecentEvents answered{kPushesKept};
     uint64_t pushed = 0;
     uint64_t taken = 0;

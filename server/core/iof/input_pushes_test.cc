@@ -58,7 +58,7 @@ class InputPushesTest : public testing::Test {
   uint32_t uid_ = 17;
 };
 
-TEST_F(InputPushesTest, IsAnsweredWhenItIsTaken) {
+TEST_F(InputPushesTest, APushIsAnsweredWhenItIsConsumed) {
   EXPECT_EQ(Push({"one", 1}, "abc"), std::nullopt);
   EXPECT_EQ(Push({"one", 1}, "de"), std::nullopt);
   EXPECT_EQ(pushes_.size(), 2u);
@@ -75,7 +75,7 @@ TEST_F(InputPushesTest, IsAnsweredWhenItIsTaken) {
   EXPECT_EQ(pushes_.size(), 0u);
 }
 
-TEST_F(InputPushesTest, IsForTheRankOfTheJobOrForAll) {
+TEST_F(InputPushesTest, PushesMustNameTheInputTargetOfTheJob) {
   EXPECT_EQ(Push({"one", 0}, "x"), kErrNotSupported);
   EXPECT_EQ(Push({"one", kRankWildcard}, "x"), kErrNotSupported);
   EXPECT_EQ(Push({"all", 1}, "x"), kErrNotSupported);
@@ -87,7 +87,7 @@ TEST_F(InputPushesTest, IsForTheRankOfTheJobOrForAll) {
   EXPECT_EQ(Push({"one", 1}, "x"), kErrNoPermissions);
 }
 
-TEST_F(InputPushesTest, NothingFollowsTheEnd) {
+TEST_F(InputPushesTest, APushAfterTheEndOfInputFails) {
   EXPECT_EQ(Push({"one", 1}, "x", true), std::nullopt);
   EXPECT_EQ(Push({"one", 1}, "y"), kErrIofComplete);
   pushes_.OnTaken("one", 1);
@@ -97,7 +97,7 @@ TEST_F(InputPushesTest, NothingFollowsTheEnd) {
   EXPECT_EQ(pushes_.TakeAnswers().size(), 1u);
 }
 
-TEST_F(InputPushesTest, WhatComesAgainIsGivenOnce) {
+TEST_F(InputPushesTest, ARepeatedPushIsDeliveredOnce) {
   EXPECT_EQ(Push({"one", 1}, "abc", false, 7), std::nullopt);
   EXPECT_EQ(Push({"one", 1}, "abc", false, 7, 0), std::nullopt);
   EXPECT_EQ(pushes_.size(), 1u);
@@ -123,7 +123,7 @@ TEST_F(InputPushesTest, ANewProcessMayCountFromALowerNumber) {
   EXPECT_EQ(pushes_.size(), 0u);
 }
 
-TEST_F(InputPushesTest, WhatIsUnderWayIsBounded) {
+TEST_F(InputPushesTest, PendingBytesAreBounded) {
   const std::string much(kMaxPushed, 'x');
   EXPECT_EQ(Push({"one", 1}, much), std::nullopt);
   EXPECT_EQ(Push({"one", 1}, "x"), kErrOutOfResource);
@@ -131,7 +131,7 @@ TEST_F(InputPushesTest, WhatIsUnderWayIsBounded) {
   EXPECT_EQ(Push({"one", 1}, "x"), std::nullopt);
 }
 
-TEST_F(InputPushesTest, TheEndOfTheJobIsTheEndOfItsInput) {
+TEST_F(InputPushesTest, TheEndOfTheJobEndsItsInput) {
   EXPECT_EQ(Push({"one", 1}, "x"), std::nullopt);
   pushes_.OnJobRemoved("one");
   const auto answers = pushes_.TakeAnswers();

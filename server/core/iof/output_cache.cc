@@ -43,7 +43,7 @@ void OutputCache::Add(const JobOutput& output) {
   DropOldest();
 }
 
-// Small pieces have an overhead, so their number is bounded, too.
+// Each piece has an overhead, so the number of pieces is bounded, too.
 void OutputCache::DropOldest() {
   const size_t max_pieces = 256 + limit_ / 16;
   while (size_ > limit_ || kept_.size() > max_pieces) {

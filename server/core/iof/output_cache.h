@@ -16,18 +16,18 @@
 
 namespace canopy::core {
 
-// Lives at the job's controller. Its size is bounded: beyond the limit the
-// oldest output is dropped, or the newest if the job requested to keep the
-// oldest. No I/O.
+// The cache belongs to the job's controller. Its size is bounded: beyond the
+// limit the oldest output is dropped, or the newest if the job requested to
+// keep the oldest. Not synchronised.
 class OutputCache {
  public:
   OutputCache(uint32_t num_nodes, const JobForwarding& forwarding);
 
   void Add(const JobOutput& output);
-  // Gives a new puller the cached output that it wants. With `from_now`, only
-  // the positions and the closed channels.
+  // Adds the cached output that a new puller has selected to the puller. With
+  // `from_now`, adds only the positions and the closed channels.
   void Fill(bool from_now, Puller* puller) const;
-  // Gives a resumed puller what follows its cursor.
+  // Adds the output that follows a resumed puller's cursor to the puller.
   void Refill(Puller* puller) const;
 
   uint64_t size() const { return size_; }
@@ -45,9 +45,9 @@ class OutputCache {
   uint64_t size_ = 0;
   std::vector<uint64_t> seen_;           // end position in each node's output
   std::map<Channel, uint64_t> dropped_;  // bytes
-  // Bytes of any channel that only another controller received.
+  // Bytes that only an earlier controller received, of any channel.
   uint64_t missed_ = 0;
-  std::map<Channel, uint32_t> closed_;  // with the node of the rank
+  std::map<Channel, uint32_t> closed_;  // the value is the node of the rank
 };
 
 }  // namespace canopy::core

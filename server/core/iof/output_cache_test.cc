@@ -39,7 +39,7 @@ std::string Text(const OutputRun& run) {
   return text;
 }
 
-TEST(OutputCache, Iof10WhoComesLateGetsWhatIsKept) {
+TEST(OutputCache, Iof10ALatePullerGetsTheCachedOutput) {
   OutputCache cache(1, {});
   cache.Add(Out("one", 3));
   cache.Add({0, 3, 0, kOut, {}});
@@ -48,13 +48,13 @@ TEST(OutputCache, Iof10WhoComesLateGetsWhatIsKept) {
   EXPECT_EQ(Text(Filled(cache, true)), "|");
 }
 
-TEST(OutputCache, WhatAnotherAgentHasHadIsMissed) {
+TEST(OutputCache, OutputThatAnotherAgentReceivedCountsAsDropped) {
   OutputCache cache(2, {});
   cache.Add(Out("abc", 10));
   EXPECT_EQ(Text(Filled(cache)), "abc");
   EXPECT_EQ(Filled(cache).dropped, 7u);
   EXPECT_EQ(Filled(cache, true).dropped, 0u);
-  // A node whose output has not arrived yet.
+  // The output of this node has not arrived yet.
   for (const bool from_now : {false, true}) {
     Puller puller(1, 2, {}, Want());
     cache.Fill(from_now, &puller);
@@ -63,7 +63,7 @@ TEST(OutputCache, WhatAnotherAgentHasHadIsMissed) {
   }
 }
 
-TEST(OutputCache, TheOldestIsDropped) {
+TEST(OutputCache, TheOldestOutputIsDropped) {
   OutputCache cache(1, {6, 5, false, false});
   cache.Add(Out("abc", 3));
   cache.Add(Out("def", 6, 1));
@@ -77,7 +77,7 @@ TEST(OutputCache, TheOldestIsDropped) {
   EXPECT_EQ(cache.size(), 5u);
 }
 
-TEST(OutputCache, UnlessTheJobKeepsIt) {
+TEST(OutputCache, TheNewestOutputIsDroppedIfTheJobKeepsTheOldest) {
   OutputCache cache(1, {6, 5, true, false});
   cache.Add(Out("abc", 3));
   cache.Add(Out("def", 6));
@@ -87,7 +87,7 @@ TEST(OutputCache, UnlessTheJobKeepsIt) {
   EXPECT_EQ(run.dropped, 2u);
 }
 
-TEST(OutputCache, OneThatResumesGetsWhatFollows) {
+TEST(OutputCache, AResumedPullerGetsWhatFollowsItsCursor) {
   OutputCache cache(1, {});
   Puller before(1, 1, {}, Want());
   before.Add(Out("ab", 2));

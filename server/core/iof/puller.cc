@@ -137,7 +137,7 @@ void Puller::Add(const JobOutput& output) {
   Bytes data = output.data;
   if (data.empty()) {
     // The close of a channel also shows how much output another agent received
-    // before it, without anything following here.
+    // before it, even if no output follows here.
     if (output.end > seen_[output.node]) SkipKnown(output, &data);
   } else if (!SkipKnown(output, &data)) {
     return;
@@ -264,15 +264,15 @@ OutputRun Puller::Next() {
   for (const JobOutput& output : sent_) {
     run.pieces.push_back({output.rank, output.channel, output.data});
   }
-  // Sent alone, so that it needs no acknowledgement.
+  // The end is sent alone, so that no output in it needs an acknowledgement.
   run.complete = complete_ && queue_.empty() && sent_.empty();
   Tell(&run);
   return run;
 }
 
 // A node's position is the beginning of its first output that is still queued.
-// Output dropped after this position may come again from another controller, so
-// it does not count as dropped in the cursor.
+// The cursor does not count output dropped after this position, because another
+// controller may send it.
 Puller::Cursor Puller::MakeCursor() const {
   Cursor cursor{epoch_, answers_, dropped_, seen_, closed_};
   std::vector<bool> found(seen_.size());

@@ -1,4 +1,5 @@
-// One puller: the output of a job that it wants, and what it has not read yet.
+// One puller: which output of a job it has selected, and what it has not read
+// yet.
 #ifndef CANOPY_SERVER_CORE_IOF_PULLER_H_
 #define CANOPY_SERVER_CORE_IOF_PULLER_H_
 
@@ -28,16 +29,16 @@ struct JobOutput {
   Bytes data;  // empty: the channel is closed
 };
 
-// An answer gets no further piece once it has this many bytes.
+// No further piece is added to an answer that has this many bytes.
 inline constexpr size_t kMaxRun = size_t{256} << 10;
 inline constexpr uint64_t kDefaultCache = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxCache = uint64_t{64} << 20;
 
 // Output in flight stays here until the next read acknowledges it, so a lost
-// answer can be repeated. A cursor contains more than an acknowledgement: the
-// position in each node's output from which another agent that becomes the
-// controller can resume. Book-keeping only; the caller sends the answers. Not
-// synchronised.
+// answer can be repeated. A cursor contains more than an acknowledgement: it
+// has the position in each node's output from which another agent that becomes
+// the controller can resume. A puller only keeps the books; the caller sends
+// the answers. Not synchronised.
 class Puller {
  public:
   // `epoch` differs from that of every earlier puller. Empty `ranks` means all.
@@ -48,30 +49,32 @@ class Puller {
   bool Wants(Rank rank, uint16_t channel) const;
 
   // Sets the start: the position in each node's output, and the number of bytes
-  // that the puller wanted but were dropped before. With `from_now`, earlier
-  // output is not meant for the puller.
+  // that the puller has selected but that were dropped before. With `from_now`,
+  // earlier output is not meant for the puller.
   void Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
              bool from_now);
-  // Adds output that follows what was added before. Output that this puller did
-  // not select only advances its positions.
+  // Adds output that follows the output added before. Output that this puller
+  // did not select only advances its positions.
   void Add(const JobOutput& output);
   // The job's output is complete; anything added later is ignored.
   void Complete() { complete_ = true; }
 
   // Drops the output that a read's cursor acknowledges. Returns false if the
-  // cursor comes from another puller.
+  // cursor is malformed or comes from another puller.
   bool Acknowledge(const std::string& cursor);
-  // Resumes from a cursor of another agent. Returns false if it is malformed.
+  // Resumes from a cursor of another agent. Returns false if the cursor is
+  // malformed.
   bool Resume(const std::string& cursor);
-  // The number of dropped bytes in a cursor.
+  // Returns the number of dropped bytes in a cursor; 0 if it is malformed.
   static uint64_t DroppedIn(const std::string& cursor);
 
-  // The answer to the first read, without output.
+  // Returns the answer to the first read, without output.
   OutputRun Welcome();
-  // True if there is something to answer: output, dropped bytes, or the end.
+  // Returns true if there is something to report: output, dropped bytes, or the
+  // end.
   bool HasNews() const;
-  // The answer to the current read: new output, or once more the previous
-  // answer if it was not acknowledged.
+  // Returns the answer to the current read: new output, or the previous answer
+  // if that was not acknowledged.
   OutputRun Next();
 
   uint64_t dropped() const { return dropped_; }
@@ -92,7 +95,7 @@ class Puller {
   void DropOldestFor(Bytes* data);
   void DropFront(uint64_t most);
   void Drop(uint64_t bytes) { dropped_ += bytes; }
-  // Small pieces have an overhead, so their number is bounded, too.
+  // Each piece has an overhead, so the number of pieces is bounded, too.
   size_t max_pieces() const { return 256 + limit_ / 16; }
   Cursor MakeCursor() const;
   void Tell(OutputRun* run);
@@ -110,7 +113,7 @@ class Puller {
   std::vector<JobOutput> sent_;  // sent, not acknowledged
   uint64_t answers_ = 0;         // answers that contained output
   std::vector<uint64_t> seen_;   // end position in each node's output
-  std::vector<bool> resumed_;    // nodes whose next output may follow a gap
+  std::vector<bool> resumed_;    // the next output may follow a gap
   // Bytes of each node dropped for lack of room.
   std::vector<uint64_t> refused_;
   // By channel and rank: true if its close was sent.

@@ -32,7 +32,7 @@ JobOutput Out(const std::string& text, uint64_t end, Rank rank = 0,
   return {0, end, rank, channel, Bytes(text)};
 }
 
-TEST(Puller, GivesWhatItWantsInOrder) {
+TEST(Puller, ReturnsTheSelectedOutputInOrder) {
   Puller puller(1, 1, {0, 2}, Want());
   puller.Add(Out("one", 3));
   puller.Add(Out("two", 6, 1));
@@ -43,7 +43,7 @@ TEST(Puller, GivesWhatItWantsInOrder) {
   EXPECT_EQ(Text(puller.Next()), "onethree|");
 }
 
-TEST(Puller, AnAnswerIsGivenAgainUntilItIsAcknowledged) {
+TEST(Puller, AnAnswerIsRepeatedUntilItIsAcknowledged) {
   Puller puller(1, 1, {}, Want());
   const std::string first = puller.Welcome().cursor;
   puller.Add(Out("one", 3));
@@ -97,7 +97,7 @@ TEST(Puller, AnAnswerIsBounded) {
   EXPECT_EQ(puller.Next().pieces.size(), 3u);
 }
 
-TEST(Puller, TheEndComesAloneAndAgainWhenItIsLost) {
+TEST(Puller, TheEndIsSentAloneAndRepeatedIfLost) {
   Puller puller(1, 1, {}, Want());
   puller.Add(Out("one", 3));
   puller.Complete();
@@ -112,7 +112,7 @@ TEST(Puller, TheEndComesAloneAndAgainWhenItIsLost) {
   EXPECT_TRUE(puller.Next().complete);
 }
 
-TEST(Puller, AnotherAgentGoesOnFromTheCursor) {
+TEST(Puller, AnotherAgentResumesFromTheCursor) {
   Puller before(1, 2, {}, Want(4));
   before.Add(Out("abc", 3));
   const OutputRun run = before.Next();
@@ -135,7 +135,7 @@ TEST(Puller, AnotherAgentGoesOnFromTheCursor) {
   EXPECT_FALSE(other.Resume(cursor));
 }
 
-TEST(Puller, WhatWasRefusedIsToldWhereItIsMissing) {
+TEST(Puller, DroppedOutputIsReportedWhereItIsMissing) {
   const std::string big(kMaxRun, 'a');
   Puller before(1, 1, {}, Want(kMaxRun + 2));
   before.Add(Out(big, big.size()));
@@ -159,8 +159,8 @@ TEST(Puller, WhatWasRefusedIsToldWhereItIsMissing) {
   EXPECT_EQ(last.dropped, 1u);
 }
 
-// Output that waits was not read yet: the answer's cursor is before it.
-TEST(Puller, TheCursorIsOfWhatWasGiven) {
+// Queued output was not read yet, so the answer's cursor lies before it.
+TEST(Puller, TheCursorCoversOnlyTheAnsweredOutput) {
   Puller before(1, 1, {}, Want(kMaxCache));
   const std::string big(kMaxRun, 'a');
   before.Add(Out(big, big.size()));

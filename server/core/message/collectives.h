@@ -47,12 +47,12 @@ struct CollectiveId {
 // (collective/group_record.h).
 struct NodeContribution {
   NodeId node = kNoNode;
-  Bytes data;  // empty without PMIX_COLLECT_DATA
+  Bytes data;  // empty unless PMIX_COLLECT_DATA is set
 };
 
 // CollectiveUp::status of contributions to a collective whose release the
 // sender has received. They are resent after a loss, for agents that may still
-// wait (PMIX_OPERATION_SUCCEEDED).
+// wait. The value is that of PMIX_OPERATION_SUCCEEDED.
 inline constexpr int kAlreadyReleased = -157;
 
 // A subtree's contributions, sent by an agent to its parent in the collective's

@@ -15,13 +15,13 @@ namespace canopy::core {
 struct EventMessage {
   NodeId origin = kNoNode;
   uint64_t number = 0;  // numbered by the origin
-  // Identifies the event if the source may raise it again, otherwise 0. See
-  // IdOf in server/core/event/events.h.
+  // Identifies the event if the source may raise it a second time, otherwise 0.
+  // See IdOf in server/core/event/events.h.
   uint64_t request = 0;
   int status = 0;
   ProcId source;
   uint8_t range = 0;  // pmix_data_range_t
-  // with PMIX_RANGE_CUSTOM, or the affected processes
+  // with PMIX_RANGE_CUSTOM: the receivers; otherwise the affected processes
   std::vector<ProcId> targets;
   Bytes info;  // codec form: SIZE n, then n INFO
 };

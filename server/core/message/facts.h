@@ -14,7 +14,7 @@
 
 namespace canopy::core {
 
-// Query of one agent's state. `what` is "status" or "why"; the answer in
+// A query of one agent's state. `what` is "status" or "why"; the answer in
 // StateReply is a StateAnswer of why.h. An empty `nspace` means all jobs.
 struct StateQuery {
   uint64_t request = 0;
@@ -27,18 +27,18 @@ struct StateReply {
   Bytes answer;
 };
 
-// Requests facts that only the receiver knows, for a PMIx_Query_info at the
+// Requests facts that only the receiver has, for a PMIx_Query_info at the
 // sender's node: about the receiver's processes, its node, and the jobs that it
-// controls. It is answered by FactsReply, at once or after measuring.
+// controls. The answer is FactsReply; it comes at once or after a measurement.
 struct FactsRequest {
   uint64_t request = 0;  // the requester's own number
-  // job whose processes on the node are requested; empty: none
+  // the job whose processes on the node are requested; empty: none
   std::string nspace;
   Rank rank = kRankWildcard;  // the rank requested; kRankWildcard: all
   bool memory = false;        // also the memory of these processes
   bool node = false;          // the memory of the node
   // Requests the jobs that the receiver knows and their states, instead of
-  // processes; only the job `nspace` unless that is empty.
+  // processes; if `nspace` is not empty, only that job.
   bool jobs = false;
   // The requested statistics of these processes and of the node. An agent that
   // does not know this field answers without them.
@@ -63,8 +63,8 @@ struct JobFacts {
   uint32_t uid = 0;
   int status = 0;       // status of the job so far, a PMIx status
   std::string command;  // PMIX_CMD_LINE
-  // Time until the time limit ends the job, at least 1; 0: no limit. Set only
-  // if one job was requested.
+  // Time until the job's time limit ends it, at least 1; 0: the job has no
+  // limit. Set only if one job was requested.
   uint64_t ends_in_ms = 0;
 };
 
@@ -81,9 +81,9 @@ struct FactsReply {
   MemoryFacts memory;  // set if `node` was requested
   std::vector<ProcessFacts> processes;
   std::vector<JobFacts> jobs;
-  // Statistics of the node: those of the node itself, then a
+  // Statistics of the node in codec form: those of the node itself, then a
   // PMIX_DISK_RESOURCE_USAGE for each disk and a PMIX_NETWORK_RESOURCE_USAGE
-  // for each interface; in codec form.
+  // for each interface.
   Bytes usage = {};
 };
 inline constexpr size_t kMaxJobFacts = 4096;  // maximum in one answer

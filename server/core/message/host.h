@@ -15,7 +15,8 @@ namespace canopy::core {
 
 // Sent by the agent of the requesting process to the agent that decides. The
 // process and the number of its request identify the request, so that it is
-// executed once even if it arrives several times. It is answered by HostReply.
+// executed once even if the message arrives several times. The answer is
+// HostReply.
 struct HostRequest {
   ProcId proc;           // the requesting process
   uint64_t request = 0;  // the process's own number

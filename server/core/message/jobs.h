@@ -14,8 +14,8 @@
 
 namespace canopy::core {
 
-// PMIx_Abort, sent by the caller's agent to the agents that control the
-// targets' jobs.
+// A call of PMIx_Abort, sent by the caller's agent to the agents that control
+// the targets' jobs.
 struct AbortMessage {
   ProcId source;
   int status = 0;
@@ -29,8 +29,8 @@ struct AbortMessage {
   uint32_t uid = 0;         // user of the source's job; set only with a request
 };
 
-// The targets of one job are gone; or, with an error, the abort had no effect
-// on them.
+// Reports that the targets of one job are gone or, with an error, that the
+// abort had no effect on them.
 struct AbortReply {
   ProcId source;         // as in AbortMessage
   uint64_t request = 0;  // as in AbortMessage
@@ -49,7 +49,7 @@ struct JobPrepare {
   // Agents of the job that were lost since its launch. If one of them returns,
   // it only forwards messages of the job.
   std::vector<NodeId> lost;
-  // Whether the notes on the programs are to be detailed.
+  // True if the notes on the programs are to be detailed.
   bool explain = false;
 };
 
@@ -62,13 +62,13 @@ struct NodeError {
 // Findings of nodes about the job's programs, for the job's owner. Equal notes
 // of several nodes are merged.
 struct ProgramNote {
-  // why a program does not use our library; one line, or empty
+  // the reason why a program does not use our library; one line, or empty
   std::string reason;
   std::string detail;  // details, if requested; lines
-  // The lowest of the nodes, at most kMaxNamedNodes, and the number of all
-  // nodes.
+  // The lowest of the nodes, at most kMaxNamedNodes.
   std::vector<NodeId> nodes;
   uint32_t count = 0;
+// Number of all nodes with this note.
 };
 inline constexpr size_t kMaxNamedNodes = 8;
 
@@ -77,8 +77,8 @@ struct JobPrepared {
   uint32_t nodes_ready = 0;
   std::vector<NodeError> errors;
   std::vector<ProgramNote> notes = {};
-  // Port reserved on rank 0's node, for a job with JobSpec::rendezvous_host; 0:
-  // none.
+  // Port reserved on rank 0's node if the job has a JobSpec::rendezvous_host;
+  // 0: none.
   uint16_t port = 0;
 };
 
@@ -104,13 +104,13 @@ struct ProcExit {
   Rank rank = 0;
   int wait_status = 0;  // as returned by waitpid
   bool core_dumped = false;
-  // the process was connected to its agent at least once
+  // true if the process was connected to its agent at least once
   bool called_init = false;
   bool finalized = false;    // the process disconnected in an orderly way
   uint32_t incarnation = 0;  // how many processes the rank had before this one
   bool restarted = false;  // another process follows, so the rank has not ended
-  // Usage of this process and the rank's earlier ones together. Nothing: not
-  // measured.
+  // Usage of this process and the rank's earlier processes together. No value:
+  // not measured.
   std::optional<Usage> used = {};
 };
 
@@ -135,44 +135,44 @@ struct JobKill {
   std::string reason;  // one line
 };
 
-// Every process has ended and was reported: the receiver releases the job. Sent
-// downwards.
+// Sent downwards when every process has ended and was reported: the receiver
+// releases the job.
 struct JobForget {
   std::string nspace;
 };
 
-// Every agent must end. Sent downwards.
+// Requests that every agent end. Sent downwards.
 struct OverlayShutdown {
   std::string reason;
 };
 
-// Asks whether a job is over. Sent by an agent without a record of the job, to
-// which other agents have sent messages about it, to the root or to the agent
-// that has assigned it a part. The answer comes when the job is over, at once
-// or later. If the query comes from the agent that controls the job, the job is
-// lost, because its record is gone.
+// Queries whether a job is over. The sender has no record of the job, but has
+// received messages about it from other agents. The receiver is the root or the
+// agent that has assigned a part of the job to the sender. The answer comes
+// when the job is over, at once or later. If the sender is the agent that
+// controls the job, the job is lost, because its record is gone.
 struct JobQuery {
   std::string nspace;
 };
 
 enum class JobVerdict : uint8_t {
-  kEnded = 1,     // authoritative: unknown to a root that knows all jobs
-  kNoRecord = 2,  // unknown to a root that knows all jobs: authoritative
+  kEnded = 1,     // the replying agent has recorded the job's end
+  kNoRecord = 2,  // a root that knows all jobs has no record of the job
 };
 
-// The job is over: the receiver releases its resources.
+// Reports that the job is over: the receiver releases its resources.
 struct JobQueryReply {
   std::string nspace;
   JobVerdict verdict = JobVerdict::kEnded;
 };
 
-// The sender has sent all jobs that concern the receiver, a root that has
-// rejoined or was restarted.
+// Reports that the sender has sent all jobs that concern the receiver, a root
+// that has rejoined or was restarted.
 struct SyncComplete {};
 
-// Nodes of a job were lost with their ranks. Sent towards the root by an agent
-// between these nodes and the controller. The controller may learn of the loss
-// later, or may have learned of it before the launch.
+// Reports that nodes of a job were lost with their ranks. Sent towards the root
+// by an agent between these nodes and the controller. The controller may learn
+// of the loss later, or may have learned of it before the launch.
 struct NodeLost {
   std::string nspace;
   std::vector<Rank> ranks;  // at least one rank of each lost node
@@ -184,7 +184,7 @@ struct NodeLost {
 struct JobMapRequest {
   uint64_t request = 0;  // the requester's own number
   std::string nspace;
-  // the requester has the map and needs only the status
+  // true if the requester has the map and needs only the status
   bool exists_only = false;
 };
 
@@ -197,17 +197,17 @@ struct JobMapReply {
   std::vector<NodeId> lost = {};
 };
 
-// PMIx_Spawn, sent by the spawner's agent to the agent that controls the
-// spawner's job. The process and the number of its request identify the spawn,
-// so that it is executed once even if the message arrives several times.
+// A call of PMIx_Spawn, sent by the spawner's agent to the agent that controls
+// the spawner's job. The process and the number of its request identify the
+// spawn, so that it is executed once even if the message arrives several times.
 struct SpawnRequest {
   ProcId proc;
   uint64_t request = 0;  // the spawner's own number
   Bytes call;            // codec form: SIZE n, n INFO, SIZE m, m APP
 };
 
-// The answer: every process of the new job has started, or, with an error, none
-// is left.
+// The answer to a SpawnRequest: every process of the new job has started, or,
+// with an error, none is left.
 struct SpawnReply {
   ProcId proc;
   uint64_t request = 0;

@@ -11,7 +11,8 @@
 
 namespace canopy::core {
 
-// Direct modex: requests the data that a process has committed from its agent.
+// Direct modex: requests from a process's agent the data that the process has
+// committed.
 struct DmodexRequest {
   uint64_t request = 0;  // the requester's own number
   ProcId target;
@@ -29,12 +30,12 @@ struct DmodexReply {
   uint64_t base = 0;  // `data` has the changes since this version; 0: all data
 };
 
-// A rank of the sender's node was restarted. Sent to the other agents of its
-// job, whose processes may get its incarnation.
+// Reports that a rank of the sender's node was restarted. Sent to the other
+// agents of its job, because their processes may get the rank's incarnation.
 struct RankRestarted {
   std::string nspace;
   Rank rank = 0;
-  uint32_t incarnation = 0;  // how many processes the rank had before
+  uint32_t incarnation = 0;  // number of processes that the rank had before
 };
 
 }  // namespace canopy::core

@@ -12,8 +12,8 @@
 
 namespace canopy::core {
 
-// Identity of the data of PMIx_Publish: a key published on a range. The steward
-// of a publication is the agent that decides when it ends.
+// The identity of a publication: the data of a call of PMIx_Publish, a key on a
+// range. The steward of a publication is the agent that decides when it ends.
 struct PublicationId {
   ProcId publisher;
   uint64_t number = 0;  // numbered by the agent where it was published
@@ -26,7 +26,7 @@ struct PublicationId {
 struct PublicationReader {
   ProcId proc;            // empty nspace: none
   uint64_t request = 0;   // the process's own number
-  NodeId node = kNoNode;  // its agent
+  NodeId node = kNoNode;  // the process's agent
 };
 
 struct Publication {
@@ -40,43 +40,45 @@ struct Publication {
   std::string key;
   uint8_t range = 0;        // pmix_data_range_t
   uint8_t persistence = 0;  // pmix_persistence_t
-  // with PMIX_RANGE_CUSTOM: the processes that may see it
+  // with PMIX_RANGE_CUSTOM: the processes that may see the publication
   std::vector<ProcId> members;
   uint32_t uid = 0;  // user of the publisher
   uint32_t gid = 0;
-  // Further users and groups that may read it. If both are empty, only the
-  // publisher's user may.
+  // Further users and groups that may read the publication. If both are empty,
+  // only the publisher's user may.
   std::vector<uint32_t> uids;
   std::vector<uint32_t> gids;
   Bytes value;  // codec form: a VALUE
   PublicationReader reader;
 };
 
-// Requests that the owner store this publication; sent by its steward. Also
-// sent to a steward that was restarted, with the sender's copy. It is answered
-// by DirectoryAnswer.
+// Requests that the owner store this publication; sent by the publication's
+// steward. Also sent to a steward that was restarted, with the sender's copy.
+// The answer is DirectoryAnswer.
 struct DirectoryStore {
   uint64_t request = 0;  // the requester's own number
   Publication publication;
-  // Set for a new publication, which is rejected if the key exists on its
+  // True for a new publication, which is rejected if the key exists on its
   // range.
   bool is_new = false;
 };
 
-// Requests that the owner remove the publication; sent by its steward. It is
-// answered by DirectoryAnswer.
+// Requests that the owner remove the publication; sent by the publication's
+// steward. The answer is DirectoryAnswer.
 struct DirectoryRemove {
   uint64_t request = 0;
   PublicationId id;
 };
 
 // Requests that the receiver send a DirectoryStore for every publication that
-// the sender owns. It is answered by DirectoryAnswer once that is done.
+// the sender owns. The answer, DirectoryAnswer, follows after all of them were
+// stored.
 struct DirectoryPull {
   uint64_t request = 0;
 };
 
-// A key of a lookup. In the answer, `status` tells why the key has no value.
+// A key of a lookup. In the answer, `status` is the reason why the key has no
+// value.
 struct LookupKey {
   std::string key;
   int status = 0;
@@ -92,9 +94,10 @@ struct Searcher {
   std::vector<ProcId> members;  // with PMIX_RANGE_CUSTOM
 };
 
-// PMIx_Lookup, sent by the caller's agent to the owner of the keys. It replaces
-// an earlier lookup of the same number. It is answered by DirectoryFound, at
-// once or, if the caller waits, as soon as a key exists.
+// A call of PMIx_Lookup, sent by the caller's agent to the owner of the keys.
+// It replaces an earlier lookup of the same number. The answer is
+// DirectoryFound; it comes at once or, if the caller waits, as soon as a key
+// exists.
 struct DirectoryLookup {
   uint64_t request = 0;
   Searcher searcher;
@@ -102,7 +105,7 @@ struct DirectoryLookup {
   bool waits = false;
 };
 
-// The caller no longer waits. It is answered by DirectoryAnswer.
+// Ends a lookup whose caller no longer waits. The answer is DirectoryAnswer.
 struct DirectoryLookupEnd {
   uint64_t request = 0;
   uint64_t lookup = 0;  // DirectoryLookup::request
@@ -121,7 +124,7 @@ enum class ClaimKind : uint8_t {
 };
 
 // Sent by the reader's agent to the steward of a publication that ends when it
-// is read. It is answered by DirectoryAnswer.
+// is read. The answer is DirectoryAnswer.
 struct DirectoryClaim {
   uint64_t request = 0;
   PublicationId id;

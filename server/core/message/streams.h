@@ -12,14 +12,15 @@
 
 namespace canopy::core {
 
-// Output of a process, sent towards the root. Credit for it is sent back.
+// Output of a process, sent towards the root. Credit for the output is sent
+// back.
 struct OutputData {
   std::string nspace;
   Rank rank = 0;
   uint16_t channel = 0;  // pmix_iof_channel_t bit
   Bytes data;            // empty: the stream is closed
-  // Total output of the job on its node, including this data. 0 with data:
-  // unknown.
+  // Total output of the job on its node, including this data. 0: unknown,
+  // unless `data` is empty.
   uint64_t end = 0;
 };
 
@@ -30,23 +31,23 @@ struct OutputCredit {
   bool resend = false;  // output without credit must be sent again
 };
 
-// Input for processes, sent downwards. Credit for it is sent back.
+// Input for processes, sent downwards. Credit for the input is sent back.
 struct InputData {
   std::string nspace;
   std::vector<Rank> ranks;
   Bytes data;  // empty: end of file
-  // Total input of the job in this run, including this data. 0 with data:
-  // unknown.
+  // Total input of the job in this run of the input, including this data. 0:
+  // unknown, unless `data` is empty.
   uint64_t end = 0;
-  // Number of the run. Pushed input begins a run with each successor of the
-  // agent that controls the job; later runs have greater numbers.
+  // Number of the input's run. Pushed input begins a run with each successor of
+  // the agent that controls the job; later runs have greater numbers.
   uint64_t run = 0;
 };
 
 struct InputCredit {
   std::string nspace;
   uint64_t bytes = 0;
-  uint64_t total = 0;   // taken by the node's ranks so far; 0: unknown
+  uint64_t total = 0;   // consumed by the node's ranks so far; 0: unknown
   bool resend = false;  // input after `total` must be sent again
   uint64_t run = 0;     // run whose input is counted, as in InputData
 };

@@ -17,15 +17,16 @@ inline uint64_t HashOf(std::string_view key) {
   return hash;
 }
 
-// The finaliser of SplitMix64: it spreads numbers that are close together.
+// The finaliser of SplitMix64: returns very different values for numbers that
+// are close together.
 inline uint64_t Mix(uint64_t v) {
   v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9;
   v = (v ^ (v >> 27)) * 0x94d049bb133111eb;
   return v ^ (v >> 31);
 }
 
-// Digest of item `number` of a series; `of_series` is the digest of what
-// identifies the series.
+// Returns the digest of item `number` of a series; `of_series` is the digest of
+// the series' identity.
 inline uint64_t DigestOf(uint64_t of_series, uint64_t number) {
   return Mix(Mix(of_series + 1) + number);
 }

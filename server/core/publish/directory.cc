@@ -63,8 +63,9 @@ void Directory::Resume(PublishStep& step) {
 
 void Directory::VoidPulls() {
   ++round_;
-  // A healing partition causes many membership changes in a row. Without this,
-  // requests of earlier rounds would be sent again after each change.
+  // A healing partition causes many membership changes in a row. If the
+  // requests of earlier rounds were kept, each change would send all of them
+  // again.
   for (const uint64_t request : std::exchange(pull_requests_, {})) {
     calls_.Forget(request);
   }
@@ -162,7 +163,7 @@ const Publication* Directory::HolderOf(const Publication& p) const {
 }
 
 // After a partition two agents may believe that they are the steward: only the
-// removal from the rightful one counts.
+// removal that the rightful steward sends counts.
 bool Directory::MayRemove(NodeId src, const PublicationId& id) const {
   const auto it = all_.find(id);
   if (it == all_.end() || it->second.steward == src) return true;
@@ -235,8 +236,9 @@ void Directory::OnLookupEnd(PublishStep& step, NodeId src,
 }
 
 // A lookup that does not wait gets one answer for all its keys. A waiting
-// lookup may fail to claim what it is offered here (another reader was first),
-// so it stays registered for such keys and is notified of the next change.
+// lookup may fail to claim the publication that it is offered here, because
+// another reader was first. So it stays registered for such keys and is
+// notified of the next change.
 void Directory::TryAnswer(PublishStep& step, const LookupId& id) {
   const auto it = lookups_.find(id);
   if (it == lookups_.end()) return;

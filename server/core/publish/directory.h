@@ -1,6 +1,6 @@
-// The directory of one agent: the publications of all keys that it owns, second
-// copies that it keeps for other owners, and publications whose range is this
-// node.
+// The directory of one agent: the publications of all keys that this agent
+// owns, second copies that it keeps for other owners, and publications whose
+// range is this node.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_DIRECTORY_H_
 #define CANOPY_SERVER_CORE_PUBLISH_DIRECTORY_H_
 
@@ -25,15 +25,17 @@
 
 namespace canopy::core {
 
-// How long the owner waits for members to send what it should hold.
+// Maximum time for which the owner waits until the members have sent the
+// publications of its keys.
 inline constexpr TimeNs kPullPatience = 10'000'000'000;
 
-// An owner that gets its keys through a membership change does not have their
-// publications, and stewards do not send them unasked, which would be a storm
-// of messages after each change. So before the directory reports a key as
-// absent or free, it requests all publications of its keys from every member
-// (DirectoryPull), once after each change. Lookups and stores whose answer
-// depends on that wait until every member has replied, at most kPullPatience.
+// An owner that gets keys through a membership change does not have their
+// publications, and stewards send them only on request, because sending them
+// after each change would cause a storm of messages. So before the directory
+// reports a key as absent or free, it requests all publications of its keys
+// from every member (DirectoryPull), once after each change. Lookups and stores
+// whose answer depends on these publications wait until every member has
+// replied, at most kPullPatience.
 //
 // Not synchronised. The caller updates the tree before it reports a membership
 // change. Times are in nanoseconds.
@@ -62,34 +64,35 @@ class Directory {
   // ------------------------------------------------------------ members ---
 
   // Returns the publications that survive the loss of their steward `node`; the
-  // caller adopts them. The others of that steward are erased.
+  // caller adopts them. The other publications of that steward are erased.
   std::vector<Publication> OnNodeLost(PublishStep& step, NodeId node);
-  // The new agent of `node` may have lost its publications and has lost its
-  // lookups. It is sent its publications back, and those that it disowns are
-  // erased.
+  // The new agent of `node` has lost its lookups and may have lost its
+  // publications. This agent sends the publications back, and erases those that
+  // the new agent disowns.
   void OnNodeRestarted(PublishStep& step, NodeId node);
   // The tree has changed: answers to the pulls in progress no longer count. The
-  // caller calls this before it repeats other requests, and OnMembersChanged
-  // afterwards.
+  // caller calls VoidPulls before it repeats other requests, and
+  // OnMembersChanged afterwards.
   void VoidPulls();
   void OnMembersChanged(PublishStep& step);
   void OnTick(PublishStep& step);
   TimeNs NextDeadline() const { return pull_deadline_; }
 
   const std::map<PublicationId, Publication>& all() const { return all_; }
-  // True if this publication was removed recently, by `steward` or by an agent
-  // that took over from it.
+  // Returns true if this publication was removed recently, by `steward` or by
+  // an agent that took over from it.
   bool WasRemoved(const PublicationId& id, NodeId steward) const {
     return removed_.Contains(RemovalDigest(id, steward));
   }
-  // Lookups that wait, and stores that wait to learn whether their key is
-  // taken.
+  // Returns the number of waiting lookups, and of stores that wait until it is
+  // known whether their key is taken.
   size_t num_waiting() const { return lookups_.size() + stores_.size(); }
 
  private:
   using LookupId = std::pair<NodeId, uint64_t>;
 
-  // True if this agent holds everything that it owns; otherwise begins a pull.
+  // Returns true if this agent has all publications of its keys; otherwise
+  // begins a pull.
   bool HasAll(PublishStep& step);
   void OnPulled(PublishStep& step, NodeId node, uint64_t round);
   bool MayRemove(NodeId src, const PublicationId& id) const;
@@ -100,12 +103,13 @@ class Directory {
   void Put(const Publication& publication);
   void Erase(const PublicationId& id);
   // Returns the other publication that occupies the same key and range, or
-  // null. One that the same call made counts too; the caller checks for that.
+  // null. A publication of the same call counts too; the caller checks for
+  // that.
   const Publication* HolderOf(const Publication& publication) const;
   void Answer(PublishStep& step, NodeId to, uint64_t request, int status);
   // Sends the answers that can be given now.
   void TryAnswer(PublishStep& step, const LookupId& id);
-  // Registers the lookup for these of its keys.
+  // Registers the lookup as waiting for these of its keys.
   void Await(const LookupId& id, DirectoryLookup lookup,
              std::vector<LookupKey> keys);
   void WakeUp(PublishStep& step, const std::string& key);
@@ -118,8 +122,8 @@ class Directory {
   PublishQuota quota_;
   std::map<PublicationId, Publication> all_;
   std::map<std::string, std::set<PublicationId>, std::less<>> by_key_;
-  // Recently ended items. They keep a late store or lookup from reviving what
-  // has ended.
+  // Recently ended items. They keep a late store or lookup from reviving an
+  // ended publication or lookup.
   Recent removed_;  // keyed by RemovalDigest
   Recent ended_;    // lookups, keyed by DigestOf
   std::map<LookupId, DirectoryLookup> lookups_;

@@ -16,22 +16,23 @@
 namespace canopy::core {
 
 // A journal keeps the last value of each key for as long as the job lives. To
-// bound it, keys are numbered slots that are reused: a job needs as many as it
-// has publications at one time. Not synchronised.
+// bound it, the keys are numbered slots that are reused: a job needs as many
+// slots as it has publications at one time. Not synchronised.
 class JournalSlots {
  public:
   // While disabled, Store writes nothing.
   void set_enabled(bool enabled) { enabled_ = enabled; }
 
-  // Persists the publication, in its own slot; allocates one if it has none.
+  // Persists the publication in its slot; allocates a slot if it has none.
   void Store(PublishStep& step, const Publication& publication);
-  // Erases the record and frees the slot; no effect if there is no slot.
+  // Erases the record and frees the slot; does nothing if the publication has
+  // none.
   void Clear(PublishStep& step, const PublicationId& id);
   // The job's journal is gone or about to be deleted; forgets its slots.
   void OnJobRemoved(const std::string& nspace) { jobs_.erase(nspace); }
 
-  // Decodes a predecessor's record and takes over its slot. Returns nothing for
-  // a free slot and for records of other types.
+  // Decodes a predecessor's record and takes over its slot. Returns no value
+  // for a free slot and for records of other types.
   std::optional<Publication> Recover(const std::string& nspace,
                                      const PersistedRecord& record);
 

@@ -1,6 +1,6 @@
-// Persisted answers of calls that a successor could no longer execute again:
-// lookups that consumed what they found, and publishes whose publication was
-// consumed. A client that repeats such a call to a successor gets the same
+// Persisted answers of calls that a successor could not execute again: lookups
+// that consumed the publications they found, and publishes whose publication
+// was consumed. A client that repeats such a call to a successor gets the same
 // answer.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_LOOKUP_ANSWERS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_LOOKUP_ANSWERS_H_
@@ -19,7 +19,8 @@
 
 namespace canopy::core {
 
-// Answers kept for each process; a new one replaces the oldest.
+// Maximum number of answers kept for each process; a new answer replaces the
+// oldest.
 inline constexpr uint32_t kMaxLookupAnswers = 16;
 
 // The answer to one request.
@@ -36,7 +37,7 @@ void Describe(V& v, wire::Is<LookupAnswer> auto& m) {
   v.Field(3, m.payload);
 }
 
-// Not synchronised.
+// Used by one thread.
 class LookupAnswers {
  public:
   // While disabled, Store and Keep do nothing.
@@ -44,12 +45,14 @@ class LookupAnswers {
 
   // Persists the answer for a successor.
   void Store(PublishStep& step, const ProcId& proc, LookupAnswer answer);
-  // Also keeps the answer in memory, for a request that a predecessor received:
-  // the client may repeat it to this agent.
+  // Persists the answer and keeps it in memory, for a request that a
+  // predecessor received: the client may repeat that request to this agent.
   void Keep(PublishStep& step, const ProcId& proc, const LookupAnswer& answer);
-  // Returns and removes the answer to a request that a predecessor received.
+  // Removes and returns the answer to a request that a predecessor received; no
+  // value if there is none.
   std::optional<LookupAnswer> Take(const ProcId& proc, uint64_t request);
-  // The process will repeat none of its earlier calls: erases its answers.
+  // Called if the process will repeat none of its earlier calls: erases its
+  // answers.
   void Clear(PublishStep& step, const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
   void Recover(const std::string& nspace, const PersistedRecord& record);

@@ -12,7 +12,7 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
-// Keys that Describe names before it only counts.
+// Maximum number of keys that Describe names; it only counts the others.
 constexpr size_t kMaxNamed = 8;
 
 // Payload of an answer: SIZE n, then n PDATA.
@@ -112,8 +112,8 @@ void Lookups::OnFound(PublishStep& step, NodeId src,
   if (it == lookups_.end() || !it->second.asked.contains(src)) return;
   for (const Publication& p : found.found) Accept(step, found.request, p);
   for (const LookupKey& missing : found.missing) {
-    // Skip this answer if another agent has become the owner meanwhile: that
-    // one has been sent a request, too.
+    // Skips this answer if another agent has become the owner meanwhile: a
+    // request was sent to the new owner, too.
     if (HomesOf(missing.key, tree_).owner != src) continue;
     const auto key = it->second.keys.find(missing.key);
     if (key == it->second.keys.end() || key->second.state != State::kUnknown) {
@@ -227,8 +227,8 @@ void Lookups::Finish(PublishStep& step, uint64_t number, int status) {
     EndClaims(step, lookup, true, nullptr);
     return step.Reply(client, request, status, std::move(payload));
   }
-  // Claims must be returned before the caller gets its failure. If the call is
-  // repeated to a successor instead, that one obtains the same claims and
+  // Claims must be returned before the caller gets the failure. If the call is
+  // repeated to a successor instead, the successor obtains the same claims and
   // returns them; no other agent would.
   const auto countdown =
       Countdown::Begin([client, request, status](PublishStep& s) {

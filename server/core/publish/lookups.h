@@ -27,7 +27,8 @@
 
 namespace canopy::core {
 
-// Pending lookups of one client; more fail with kErrOutOfResource.
+// Maximum number of pending lookups of one client; more fail with
+// kErrOutOfResource.
 inline constexpr size_t kMaxLookupsOfClient = 1024;
 
 // The arguments of one lookup. `searcher.request` identifies the call.
@@ -55,7 +56,7 @@ class Lookups {
 
   void set_persists(bool persists) { answers_.set_enabled(persists); }
 
-  // Replies to the client, in this step or a later one.
+  // Begins the lookup. The client is answered in this step or a later one.
   void Begin(PublishStep& step, LookupCall call);
   void OnFound(PublishStep& step, NodeId src, const DirectoryFound& found);
 
@@ -75,13 +76,14 @@ class Lookups {
   void StoreAnswer(PublishStep& step, const ProcId& proc, LookupAnswer answer) {
     answers_.Store(step, proc, std::move(answer));
   }
-  // The same for a call that a predecessor received, which may be repeated
-  // here.
+  // Does the same for a call that a predecessor received, which may be repeated
+  // to this agent.
   void KeepAnswer(PublishStep& step, const ProcId& proc,
                   const LookupAnswer& answer) {
     answers_.Keep(step, proc, answer);
   }
-  // Returns and removes the answer to a call that a predecessor received.
+  // Removes and returns the answer to a call that a predecessor received; no
+  // value if there is none.
   std::optional<LookupAnswer> TakeAnswer(const ProcId& proc, uint64_t request) {
     return answers_.Take(proc, request);
   }
@@ -101,9 +103,9 @@ class Lookups {
     uint64_t claim = 0;
     uint64_t call = 0;  // number of the claim's request in calls_
     // Claims that failed, with the publication's version. An owner that has not
-    // yet learnt that a publication is gone (as after a partition) would offer
-    // the same version for ever. A later version may have been returned by its
-    // reader.
+    // yet learnt that a publication is gone (as after a partition) would
+    // otherwise offer the same version for ever. A later version may have been
+    // returned by its reader.
     std::map<PublicationId, uint64_t> refused;
   };
   struct Lookup {
@@ -122,7 +124,7 @@ class Lookups {
   void Accept(PublishStep& step, uint64_t number, const Publication& found);
   void OnClaimed(PublishStep& step, uint64_t number, const std::string& key,
                  uint64_t claim, int status);
-  // Replies to the caller if all that it needs is known.
+  // Replies to the caller if everything that the reply needs is known.
   void TryFinish(PublishStep& step, uint64_t number);
   static bool IsComplete(const Lookup& lookup);
   static int StatusOf(const Lookup& lookup);
@@ -130,11 +132,11 @@ class Lookups {
   // Returns null if the client has too many lookups.
   Lookup* Add(TimeNs now, uint64_t number, LookupCall call);
   Lookup Extract(uint64_t number);
-  // Postpones the deadline if a debugger has stopped the job; returns false if
-  // it has really expired.
+  // Postpones the deadline if a debugger has stopped the job. Returns false if
+  // the deadline has really expired.
   bool PutOff(const PublishStep& step, uint64_t number);
-  // Finishes or returns all claims. Each takes part in `countdown`, if that is
-  // not null, until it is answered.
+  // Finishes or returns all claims. If `countdown` is not null, each claim
+  // takes part in it until the claim is answered.
   void EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
                  const std::shared_ptr<Countdown>& countdown);
   void EndWaiting(PublishStep& step, uint64_t number, const Lookup& lookup);

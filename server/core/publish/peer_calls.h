@@ -31,9 +31,10 @@ class PeerCalls {
   explicit PeerCalls(const Tree& tree) : tree_(tree) {}
 
   // Starts the numbering at the time of this agent's start, so that a late
-  // answer to a predecessor's request matches none of its own.
+  // answer to a predecessor's request matches no request of this agent.
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
-  // Returns a number for a request that is answered by another message.
+  // Returns a number for a request whose answer is another message than
+  // DirectoryAnswer.
   uint64_t NextNumber() { return next_++; }
 
   // Sends `body` with `body.request` set to a new number, which is returned.
@@ -77,8 +78,8 @@ class Countdown {
   using Done = std::function<void(PublishStep&)>;
 
   explicit Countdown(Done done) : done_(std::move(done)) {}
-  // The caller's own share keeps the countdown from ending before all requests
-  // have been added; the caller releases it by End.
+  // The caller has a share of its own, which keeps the countdown from ending
+  // before all requests have been added; the caller releases the share by End.
   static std::shared_ptr<Countdown> Begin(Done done) {
     auto countdown = std::make_shared<Countdown>(std::move(done));
     countdown->left_ = 1;

@@ -48,7 +48,8 @@ bool Lists(const std::vector<ProcId>& members, const ProcId& proc) {
   });
 }
 
-// True if a range, as `proc` of `node` gave it, includes the process `other`.
+// Returns true if a range, as `proc` of `node` gave it, includes the process
+// `other`.
 bool Includes(uint8_t range, const std::vector<ProcId>& members,
               const ProcId& proc, NodeId node, const ProcId& other,
               NodeId other_node) {

@@ -24,30 +24,32 @@ enum class Persistence : uint8_t {
   kSession = 4,
 };
 
-// PMIX_SUCCESS if data can be published or looked up on this range,
-// kErrNotSupported for the range of the resource manager, kErrBadParam for an
-// undefined value.
+// Returns PMIX_SUCCESS if data can be published or looked up on this range,
+// kErrNotSupported for the range of the resource manager, and kErrBadParam for
+// an undefined value.
 int CheckRange(uint8_t range);
 
-// True if only processes of the publisher's node see it; such a publication
-// never leaves that node.
+// Returns true if only processes of the publisher's node see the publication;
+// it never leaves that node.
 bool StaysHere(const Publication& publication);
-// True if it outlives its publisher's job (and so that job's agent).
+// Returns true if the publication outlives its publisher's job (and so that
+// job's agent).
 bool OutlivesJob(const Publication& publication);
-// True if it also outlives the loss of its steward. A publication for one
-// reader does not: the steward may be cut off but alive, and could hand it to a
-// second reader.
+// Returns true if the publication also outlives the loss of its steward. A
+// publication for one reader does not: the steward may be cut off but alive,
+// and could hand it to a second reader.
 bool OutlivesSteward(const Publication& publication);
-// True for PMIX_PERSIST_FIRST_READ: one reader gets it, which ends it.
+// Returns true for PMIX_PERSIST_FIRST_READ: one reader gets the publication,
+// which ends it.
 bool EndsWhenRead(const Publication& publication);
-// Decides between two agents that both act as steward: true if the
+// Decides between two agents that both act as steward: returns true if the
 // publication's present steward prevails over `other`. The publisher's agent
-// does, otherwise the lower number.
+// prevails; if neither is that agent, the lower number does.
 bool IsRightSteward(const Publication& publication, NodeId other);
-// True if both have the same key on the same range. Ranges of different
+// Returns true if both have the same key on the same range. Ranges of different
 // namespaces, nodes, processes or process lists differ.
 bool IsSamePlace(const Publication& a, const Publication& b);
-// Bytes that it counts against a quota.
+// Returns the number of bytes that the publication counts against a quota.
 size_t SizeOf(const Publication& publication);
 
 enum class Visibility : uint8_t {
@@ -62,22 +64,23 @@ enum class Visibility : uint8_t {
 // it.
 Visibility VisibilityOf(const Publication& publication,
                         const Searcher& searcher, NodeId node);
-// Order among several publications that a searcher sees: the narrowest range
-// first, then the oldest.
+// Orders the publications that a searcher sees: the narrowest range comes
+// first, then the oldest publication.
 bool ComesBefore(const Publication& a, const Publication& b);
 
-// True if it was given, or is about to be given, to one reader.
+// Returns true if the publication was given, or is about to be given, to one
+// reader.
 inline bool IsTaken(const Publication& publication) {
   return !publication.reader.proc.nspace.empty();
 }
-// True if both are the same call of the same process.
+// Returns true if both are the same call of the same process.
 inline bool IsSameReader(const PublicationReader& a,
                          const PublicationReader& b) {
   return a.proc == b.proc && a.request == b.request;
 }
 
 std::string EncodePublication(const Publication& publication);
-// Returns nothing if the bytes are not a complete publication.
+// Returns no value if the bytes are not a complete publication.
 std::optional<Publication> DecodePublication(const Bytes& bytes);
 
 }  // namespace canopy::core

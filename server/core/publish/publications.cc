@@ -91,7 +91,7 @@ void Publications::Offer(PublishStep& step, const PublicationId& id,
                          const Adding& done) {
   Owned& owned = owned_.at(id);
   const NodeId owner = OwnerOf(owned.publication);
-  // The owner may hold it from the moment this message is sent.
+  // The owner may hold the publication from the moment this message is sent.
   owned.holders.insert(owner);
   calls_.Ask(step, owner, DirectoryStore{0, owned.publication, true},
              [this, id, owner, done](PublishStep& s, int status) {
@@ -144,7 +144,7 @@ void Publications::Copy(PublishStep& step, Owned& owned, NodeId to,
       });
 }
 
-// Another agent is the steward or has removed the publication.
+// Gives up the publication: another agent is the steward or has removed it.
 void Publications::Yield(const PublicationId& id) {
   const Owned* owned = FindOwned(id);
   if (owned != nullptr && owned->publication.home != self_) Erase(id);
@@ -317,7 +317,7 @@ void Publications::Settle(PublishStep& step, Owned& owned) {
     if (settled != nullptr && --settled->settling == 0) AnswerClaims(s, id);
   });
   // This agent may have recovered the publication, and `holders` does not yet
-  // include the owner to which its predecessor gave it.
+  // include the owner to which its predecessor has sent it.
   std::set<NodeId> holders = owned.holders;
   holders.insert(OwnerOf(owned.publication));
   for (const NodeId holder : holders) Copy(step, owned, holder, countdown);

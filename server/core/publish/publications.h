@@ -1,13 +1,13 @@
 // The publications of which an agent is the steward: it decides how long each
-// lives. An agent is the steward of what its own processes publish, and of what
-// it adopted when the steward of a surviving copy was lost.
+// lives. An agent is the steward of the publications of its own processes, and
+// of those that it adopted when the steward of a surviving copy was lost.
 //
 // States of a publication:
 // - offered: added here and sent to the owner of its key, which accepts it
 //   (`accepted`) or rejects it because the key is taken. A change of the owner
 //   in between makes the steward offer it again.
-// - confirmed: its call of PMIx_Publish succeeds. It is now persisted and, if
-//   it must survive this agent, copied to other agents.
+// - confirmed: its call of PMIx_Publish succeeds. The publication is now
+//   persisted and, if it must survive this agent, copied to other agents.
 // - taken: only for PMIX_PERSIST_FIRST_READ. The agent of a reader has
 //   requested it (a claim, DirectoryClaim). The steward makes the reader known
 //   to all holders of a copy and answers the claim afterwards. The reader's
@@ -19,9 +19,9 @@
 // Invariants: the steward alone changes a publication, and raises its version
 // when the reader or the steward changes. `holders` contains every agent that
 // may have a copy, even one that rejected it, because messages may be repeated.
-// A rejected or returned claim has no effect if it arrives again. A steward
-// that learns of a better one (IsRightSteward), from that one or from a holder,
-// gives way.
+// A rejected or returned claim has no effect if it arrives again. If a steward
+// learns that another agent is the rightful steward (IsRightSteward), from that
+// agent or from a holder, it gives up the publication.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLICATIONS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLICATIONS_H_
 
@@ -73,31 +73,31 @@ class Publications {
   bool Fits(const Publication& publication) const {
     return quota_.Fits(publication);
   }
-  // Adds a publication of a client, which has its id already. Calls `done` with
-  // the status once the owner has accepted or rejected it.
+  // Adds a publication of a client; `publication.id` is set already. Calls
+  // `done` with the status once the owner has accepted or rejected it.
   void Add(PublishStep& step, ClientId client, Publication publication,
            std::function<void(PublishStep&, int status)> done);
-  // The publishing call is about to succeed: persists the publication and
-  // copies it to where it must survive this agent.
+  // Called before the publishing call succeeds: persists the publication and,
+  // if it must survive this agent, copies it to other agents.
   void Confirm(PublishStep& step, const PublicationId& id);
   // Removes publications; calls `done` when no agent holds them any more.
   void Remove(PublishStep& step, const Ids& ids, Done done);
 
-  // Publications of a process, in the order of their numbers.
+  // Returns the publications of a process, in the order of their numbers.
   Ids Of(const ProcId& publisher) const;
-  // True if a request was already executed and is now repeated, as after a
-  // reattach. A new process of the same rank may use the same number, so the
-  // clients are compared.
+  // Returns true if a request was already executed and is now repeated, as
+  // after a reattach. A new process of the same rank may use the same number,
+  // so the clients are compared.
   bool WasExecuted(const ProcId& publisher, uint64_t request,
                    ClientId client) const;
-  // Returns null if it is not here. The pointer is valid until the next call of
-  // a non-const method.
+  // Returns null if the publication is not here. The pointer is valid until the
+  // next call of a non-const method.
   const Publication* Find(const PublicationId& id) const;
-  // The process has finalized and will repeat none of its calls.
+  // Called when the process has finalized: it will repeat none of its calls.
   void OnFinalized(PublishStep& step, const ProcId& publisher);
   void OnRankEnded(PublishStep& step, const ProcId& publisher);
-  // The tool, which is in no job, has disconnected: what would end with its job
-  // ends now.
+  // Called when a tool, which is in no job, has disconnected: publications that
+  // would end with its job end now.
   void OnToolGone(PublishStep& step, const ProcId& publisher);
   void OnJobRemoved(PublishStep& step, const std::string& nspace);
 
@@ -105,28 +105,29 @@ class Publications {
 
   void OnPull(PublishStep& step, NodeId src, const DirectoryPull& pull);
   void OnClaim(PublishStep& step, NodeId src, const DirectoryClaim& claim);
-  // The sender holds a copy and regards this agent, which has restarted, as its
-  // steward. This agent confirms it, adopts it, or has it removed.
+  // Called if the sender holds a copy and regards this agent, which has
+  // restarted, as the steward. This agent confirms the publication, adopts it,
+  // or has it removed.
   void OnReturned(PublishStep& step, NodeId src, const DirectoryStore& store);
-  // Another agent acts as the steward of `publication`: gives it up if that
-  // agent prevails (IsRightSteward).
+  // Called if another agent acts as the steward of `publication`: gives the
+  // publication up if that agent prevails (IsRightSteward).
   void OnOtherSteward(const Publication& publication);
   // Becomes the steward of a publication whose steward was lost and of which
   // this agent holds a copy.
   void Adopt(PublishStep& step, Publication publication);
   void OnNodeLost(PublishStep& step, NodeId node);
-  // The node's new agent has none of the copies, but may still receive some
-  // that are under way.
+  // Called when the node has a new agent. That agent has no copies, but may
+  // still receive some that are in flight.
   void OnNodeRestarted(PublishStep& step, NodeId node);
   // Copies publications that must survive this agent to the members that are to
-  // hold them now.
+  // hold them after a change of the membership.
   void EnsureCopies(PublishStep& step);
 
   // Recovers a publication from a predecessor's record; ignores other records.
   void Recover(PublishStep& step, const std::string& nspace,
                const PersistedRecord& record);
 
-  // Number of publications that end with their jobs.
+  // Returns the number of publications that end with their jobs.
   size_t num_of_jobs() const;
 
  private:
@@ -134,16 +135,16 @@ class Publications {
     Publication publication;
     // Agents that have a copy, or may have one.
     std::set<NodeId> holders;
-    // The owner has accepted it: a new owner is to get it, too.
+    // The owner has accepted the publication: a new owner is to get it, too.
     bool accepted = false;
-    // Confirm was called. A publication for one reader is not given out
-    // earlier.
+    // Confirm was called. A publication for one reader is not offered to
+    // readers earlier.
     bool confirmed = false;
     // Number of changes that not all holders have acknowledged; claims are
     // answered when it is 0.
     uint64_t settling = 0;
     std::vector<std::pair<NodeId, DirectoryClaim>> claims;
-    // Agent and request of the claim that has reserved it.
+    // Agent and request of the claim that has reserved the publication.
     std::pair<NodeId, uint64_t> taken{kNoNode, 0};
   };
   using Adding = std::function<void(PublishStep&, int status)>;
@@ -151,7 +152,7 @@ class Publications {
   Owned* FindOwned(const PublicationId& id);
   NodeId OwnerOf(const Publication& publication) const;
   void ForgetCall(const Publication& publication);
-  // True if a predecessor received the publishing call.
+  // Returns true if a predecessor received the publishing call.
   bool IsOfPredecessor(const Publication& publication) const;
   void Offer(PublishStep& step, const PublicationId& id, const Adding& done);
   void OnOffered(PublishStep& step, const PublicationId& id, NodeId owner,
@@ -161,10 +162,11 @@ class Publications {
             std::shared_ptr<Countdown> countdown);
   void Yield(const PublicationId& id);
   void CopyAsNeeded(PublishStep& step, Owned& owned);
-  // The other agents that must have a copy so that it survives this agent.
+  // Returns the other agents that must have a copy so that the publication
+  // survives this agent.
   std::set<NodeId> CopiesOf(const Owned& owned) const;
-  // All agents that may have a copy. For a recovered publication these are the
-  // ones that the predecessor would have chosen.
+  // Returns all agents that may have a copy. For a recovered publication, these
+  // are the agents that the predecessor would have chosen.
   std::set<NodeId> HoldersOf(const Owned& owned) const;
   void Persist(PublishStep& step, const Owned& owned);
   // Persists a change, sends it to all holders, and answers the claims when all
@@ -186,13 +188,14 @@ class Publications {
   PeerCalls& calls_;
   OnRead on_read_;
   // Claims that were rejected or returned, by agent and number. The answer to a
-  // repetition has no receiver any more, so it must reserve nothing.
+  // repetition of such a claim has no receiver, so the repetition must not
+  // reserve the publication.
   Recent ended_claims_;  // keyed by DigestOf
   PublishQuota quota_;
   JournalSlots slots_;
   std::map<PublicationId, Owned> owned_;
-  // The client that made a call, and how many of its publications exist. Client
-  // 0 stands for a client of a predecessor.
+  // The client that made a call, and the number of its publications that exist.
+  // Client 0 stands for a client of a predecessor.
   struct Call {
     ClientId client = 0;
     size_t publications = 0;

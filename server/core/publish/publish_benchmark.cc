@@ -1,5 +1,5 @@
-// The cost of answering "not there" after a change of members: for the owner of
-// a key, and for each member from which the owner pulls.
+// Measures the cost of answering "not there" after a change of members: for the
+// owner of a key, and for each member from which the owner pulls.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -39,9 +39,9 @@ std::vector<DirectoryPull> PullsIn(const Actions& actions,
   return out;
 }
 
-// At the owner, with the given number of members: it sends a request to each
-// and gets all answers. With `voided`, a change of members comes before the
-// answers.
+// Measures the owner of a key, with the given number of members: it sends a
+// request to each member and receives all answers. With `voided`, a change of
+// members comes before the answers.
 void Pull(benchmark::State& state, bool voided) {
   const auto members = static_cast<uint32_t>(state.range(0));
   const Tree tree(members, kRadix);
@@ -71,7 +71,7 @@ void Pull(benchmark::State& state, bool voided) {
 BENCHMARK_CAPTURE(Pull, Whole, false)->Arg(100)->Arg(1000)->Arg(10000);
 BENCHMARK_CAPTURE(Pull, Voided, true)->Arg(100)->Arg(1000)->Arg(10000);
 
-// Computes the owner, as for each publish and lookup.
+// Measures the computation of the owner, which each publish and lookup makes.
 void FindOwner(benchmark::State& state) {
   const Tree tree(static_cast<uint32_t>(state.range(0)), kRadix);
   for (auto _ : state) {
@@ -80,7 +80,7 @@ void FindOwner(benchmark::State& state) {
 }
 BENCHMARK(FindOwner)->Arg(100)->Arg(1000)->Arg(10000);
 
-// At a member that has published 1000 keys.
+// Measures a member that has published 1000 keys and gets a pull.
 void BePulled(benchmark::State& state) {
   constexpr int kKeys = 1000;
   const auto members = static_cast<uint32_t>(state.range(0));

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kMaxTimeoutSeconds =
     std::numeric_limits<uint32_t>::max() / 1000;
 
-// Bytes that the value of one directive may decode to.
+// Maximum size to which the value of one directive may be decoded, in bytes.
 constexpr size_t kMaxDecoded = size_t{4} << 20;
 
 struct Info {
@@ -154,7 +154,7 @@ int ReadPermissions(const Info& info, PublishCall* call) {
   return kSuccess;
 }
 
-// Ignored: the publisher's user is known from its connection.
+// The directive is ignored: the publisher's user is known from its connection.
 int ReadOwner(const Info&, PublishCall*) { return kSuccess; }
 
 constexpr auto kPublish = static_cast<uint8_t>(PublishFunction::kPublish);
@@ -164,9 +164,9 @@ constexpr uint8_t kAll = kPublish | kLookup | kUnpublish;
 
 struct Directive {
   std::string_view key;
-  uint8_t functions;  // of PublishFunction, for which it has a meaning
+  uint8_t functions;  // mask of PublishFunction
   int (*read)(const Info&, PublishCall*);
-  // Replaces `read` for lookups and unpublishes, if set.
+  // If set, replaces `read` for lookups and unpublishes.
   int (*read_of_search)(const Info&, PublishCall*) = nullptr;
 };
 

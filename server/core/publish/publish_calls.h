@@ -15,8 +15,8 @@
 
 namespace canopy::core {
 
-// Maximum number of keys in a call, and of members or users in a directive.
-// More fail with kErrOutOfResource.
+// Maximum number of keys in a call, and of members or users in a directive. A
+// larger number fails with kErrOutOfResource.
 inline constexpr size_t kMaxKeysOfCall = 4096;
 
 struct PublishDirectives {
@@ -38,19 +38,21 @@ struct PublishCall {
   std::vector<std::string> ignored;
 };
 
-// The functions; masks of them say for which of them a directive has a meaning.
+// The functions. A mask of them contains the functions for which a directive
+// has a meaning.
 enum class PublishFunction : uint8_t {
   kPublish = 1,
   kLookup = 2,
   kUnpublish = 4,
 };
 
-// Reads infos in codec form (SIZE n, then n INFO). What is no directive is data
-// for PMIx_Publish unless its key is reserved. For the two others it is a
-// directive that is not honoured, and a range that is none limits nothing.
-// Returns kErrNotSupported for a required directive that the function does not
-// honour, and for the range of the resource manager; kErrBadParam for malformed
-// infos and values; kErrOutOfResource for more than kMaxKeysOfCall keys.
+// Reads infos in codec form (SIZE n, then n INFO). For PMIx_Publish, an info
+// that is not a directive is data unless its key is reserved. For the two
+// others, it is a directive that is not honoured, and an invalid range does not
+// limit the search. Returns kErrNotSupported for a required directive that the
+// function does not honour, and for the range of the resource manager;
+// kErrBadParam for malformed infos and values; kErrOutOfResource for more than
+// kMaxKeysOfCall keys.
 int ReadCall(const Bytes& info, PublishFunction function, PublishCall* call);
 
 }  // namespace canopy::core

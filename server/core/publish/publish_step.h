@@ -1,4 +1,4 @@
-// The step in progress, as the parts of Publishing see it.
+// The step in progress, as the classes behind Publishing see it.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLISH_STEP_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLISH_STEP_H_
 
@@ -15,7 +15,7 @@
 namespace canopy::core {
 
 // Lives as long as one call of Publishing. Messages of an agent to itself take
-// the same path as those to others, so that there is only one case.
+// the same path as those to others, so no code distinguishes the two cases.
 struct PublishStep {
   TimeNs now;
   NodeId self;
@@ -31,7 +31,7 @@ struct PublishStep {
       out.push_back(SendPeer{PeerMessage{self, to, std::move(body)}});
     }
   }
-  // Client 0 has disconnected and gets no answer.
+  // Does nothing for client 0, which stands for a client that has disconnected.
   void Reply(ClientId client, RequestId request, int status,
              Bytes payload = {}) {
     if (client == 0) return;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
 constexpr size_t kMaxIgnored = 256;
-// The limit for all jobs; one job has its share.
+// The limit for all jobs together; each job has its share.
 constexpr size_t kMaxOperations = size_t{1} << 16;
 
 bool HasLongKey(const std::vector<std::string>& keys) {

@@ -1,12 +1,12 @@
 // PMIx_Publish, PMIx_Lookup and PMIx_Unpublish (PMIx Standard, chapter
 // "Publish/Lookup Operations").
 //
-// Each key has an owner among the agents (rendezvous.h). Its directory answers
-// lookups of the key and decides whether the key is taken. The agent of the
-// publisher is the steward of its publications: it persists them, has them
-// stored by the owner, and ends them. A publication that must survive its
-// publisher's job is also stored by a second agent. When a steward is lost, the
-// agents that hold copies take over. docs/design/publishing.md explains why
+// Each key has an owner among the agents (rendezvous.h). The owner's directory
+// answers lookups of the key and decides whether the key is taken. The agent of
+// the publisher is the steward of its publications: the steward persists them,
+// has them stored by the owner, and ends them. A publication that must survive
+// its publisher's job is also stored by a second agent. When a steward is lost,
+// the agents that hold copies take over. docs/design/publishing.md explains why
 // this suffices.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PUBLISHING_H_
@@ -50,9 +50,9 @@ namespace canopy::core {
 //   kErrOutOfResource   a quota is exceeded, or a call has too many keys
 //   kErrBadParam, kErrNotSupported  see publish_calls.h
 //
-// A tool publishes and looks up as a process of its user. Publications that end
-// with their publisher's process or job end with the connection if a tool has
-// published them. They are not persisted, because a tool has no journal.
+// A tool publishes and looks up as a process of its user. Publications of a
+// tool that end with their publisher's process or job end with the tool's
+// connection. They are not persisted, because a tool has no journal.
 //
 // Not synchronised. Tree and job table outlive this object; the caller updates
 // them before it reports a change.
@@ -71,7 +71,7 @@ class Publishing final : public Engine {
   void OnFinalize(TimeNs now, ClientId client, Actions* actions);
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
 
-  // Returns false if the message is not one of publishing.
+  // Returns false if the message does not concern publishing.
   bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
 
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
@@ -99,7 +99,8 @@ class Publishing final : public Engine {
   void Count(ResourceCounts* counts) const override;
   // Publications that end with their jobs, published here or by other agents.
   size_t num_publications() const;
-  // Operations in progress, of clients and of other agents.
+  // Returns the number of operations in progress, of clients and of other
+  // agents.
   size_t num_operations() const;
 
  private:
@@ -120,8 +121,8 @@ class Publishing final : public Engine {
   void Handle(PublishStep& step, NodeId src, const MessageBody& body);
   void OnStore(PublishStep& step, NodeId src, const DirectoryStore& store);
 
-  // Returns the user of the client and sets `*proc`. Returns nothing if the
-  // client is unknown, after a reply.
+  // Returns the user of the client and sets `*proc`. If the client is unknown,
+  // replies to it and returns no value.
   std::optional<Owner> OwnerOf(PublishStep& step, ClientId client,
                                RequestId request, ProcId* proc);
   int Read(PublishStep& step, const Bytes& info, PublishFunction function,
@@ -133,7 +134,7 @@ class Publishing final : public Engine {
                                           const Owner& owner,
                                           const ProcId& proc,
                                           const PublishCall& call);
-  // The tool has disconnected.
+  // Called when the tool has disconnected.
   void OnToolGone(PublishStep& step, const ProcId& tool);
   // Handles a repeated call: returns true if it was executed before or is in
   // progress.
@@ -152,7 +153,7 @@ class Publishing final : public Engine {
   Publications publications_;
   Lookups lookups_;
   std::map<uint64_t, Operation> operations_;
-  std::map<std::string, size_t> operations_of_;  // by job; no zeros
+  std::map<std::string, size_t> operations_of_;  // by job; without zeros
   std::map<std::pair<ProcId, RequestId>, uint64_t> operation_of_;
   // Ignored directives that have been logged; each is logged once.
   std::set<std::string> ignored_;

@@ -37,7 +37,7 @@ class PublishingFaultsTest : public testing::Test {
   PublishingAgents agents_{4};
 };
 
-TEST_F(PublishingFaultsTest, TheOwnersLossLosesNothing) {
+TEST_F(PublishingFaultsTest, PublicationsSurviveTheLossOfTheirOwner) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
   agents_.Lose(2);
@@ -51,7 +51,7 @@ TEST_F(PublishingFaultsTest, TheOwnersLossLosesNothing) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-TEST_F(PublishingFaultsTest, AnOwnerThatReturnsKnowsWhatIsTaken) {
+TEST_F(PublishingFaultsTest, AReturnedOwnerRejectsKeysThatAreTaken) {
   const std::string key = KeyAt(2, 3);
   agents_.Lose(2);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
@@ -62,10 +62,10 @@ TEST_F(PublishingFaultsTest, AnOwnerThatReturnsKnowsWhatIsTaken) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kSuccess);
 }
 
-// Agent 3 refuses the publication, and is not the owner any more when the
+// Agent 3 refuses the publication, and another agent is the owner when the
 // refusal arrives. A second copy of the offer arrives when the key is free
 // again.
-TEST_F(PublishingFaultsTest, WhatWasRefusedIsNotKeptLater) {
+TEST_F(PublishingFaultsTest, ARefusedPublicationIsNotKeptWhenRepeated) {
   const std::string key = KeyAt(2, 3);
   agents_.Lose(2);
   ASSERT_EQ(agents_.Publish(kB0, key, "value"), kSuccess);
@@ -82,7 +82,7 @@ TEST_F(PublishingFaultsTest, WhatWasRefusedIsNotKeptLater) {
   EXPECT_EQ(agents_.publications(), 0u);
 }
 
-TEST_F(PublishingFaultsTest, TheStewardsRestartLosesNothing) {
+TEST_F(PublishingFaultsTest, PublicationsSurviveTheRestartOfTheSteward) {
   for (const NodeId owner : {0u, 1u, 2u}) {
     const std::string key = KeyAt(owner, 3);
     ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
@@ -101,7 +101,7 @@ TEST_F(PublishingFaultsTest, DataForTheNodeSurvivesItsAgent) {
   EXPECT_EQ(agents_.Lookup(kA0, {"l"}).status, kSuccess);
 }
 
-TEST_F(PublishingFaultsTest, WithThePublishersNodeItsDataEnds) {
+TEST_F(PublishingFaultsTest, DataOfAJobEndsWithThePublishersNode) {
   const std::string app = KeyAt(2, 3);
   const std::string session = KeyAt(3, 2);
   ASSERT_EQ(agents_.Publish(kA0, Data(app, Persistence::kApp)), kSuccess);
@@ -121,7 +121,7 @@ TEST_F(PublishingFaultsTest, WithThePublishersNodeItsDataEnds) {
   EXPECT_EQ(agents_.publications(), 0u);
 }
 
-// Agent 2 declares the publisher's agent lost, which is alive. Of the two
+// Agent 2 declares the publisher's agent lost although it is alive. Of the two
 // stewards, the publisher's agent remains.
 TEST_F(PublishingFaultsTest, TheHomeRemainsTheSteward) {
   const std::string key = KeyAt(2, 3);
@@ -137,7 +137,7 @@ TEST_F(PublishingFaultsTest, TheHomeRemainsTheSteward) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-TEST_F(PublishingFaultsTest, WhatHasOneReaderEndsWithItsNode) {
+TEST_F(PublishingFaultsTest, APublicationForOneReaderEndsWithItsNode) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   agents_.RemoveJob("a");
@@ -146,8 +146,8 @@ TEST_F(PublishingFaultsTest, WhatHasOneReaderEndsWithItsNode) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-// The next process of a rank also numbers its requests from the beginning.
-TEST_F(PublishingFaultsTest, TheNextProcessGetsNoAnswersOfTheLast) {
+// Each process of a rank numbers its requests from the beginning.
+TEST_F(PublishingFaultsTest, ARestartedProcessGetsNoAnswersOfThePrevious) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   const RequestId first = agents_.BeginLookup(kB0, {key});
@@ -164,8 +164,9 @@ TEST_F(PublishingFaultsTest, TheNextProcessGetsNoAnswersOfTheLast) {
   }
 }
 
-// Each of the two agents that hold it is restarted after the job is over.
-TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
+// Each of the two agents that hold the publication is restarted after the job
+// is over.
+TEST_F(PublishingFaultsTest, APublicationThatOutlivesItsJobSurvivesRestarts) {
   for (const NodeId owner : {0u, 2u}) {
     const std::string key = KeyAt(owner, 3);
     ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kSession)), kSuccess);
@@ -182,7 +183,7 @@ TEST_F(PublishingFaultsTest, WhatOutlivesItsJobSurvivesRestarts) {
 
 // The removal is lost with the agent. When the call is repeated, the successor
 // reports success only after no agent holds the publication.
-TEST_F(PublishingFaultsTest, AnUnpublishOutlivesItsAgent) {
+TEST_F(PublishingFaultsTest, AnUnpublishIsCompletedByTheSuccessor) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
   const RequestId lost = agents_.BeginUnpublish(kA0, {key});
@@ -198,7 +199,7 @@ TEST_F(PublishingFaultsTest, AnUnpublishOutlivesItsAgent) {
 
 // The lookup is answered after its claim was returned, so the call is repeated
 // if the return is lost.
-TEST_F(PublishingFaultsTest, AReturnOutlivesItsAgent) {
+TEST_F(PublishingFaultsTest, AReturnOfAClaimIsCompletedByTheSuccessor) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   const Bytes wait = Infos()
@@ -220,9 +221,9 @@ TEST_F(PublishingFaultsTest, AReturnOutlivesItsAgent) {
   EXPECT_EQ(agents_.Lookup(kA0, {key}).status, kSuccess);
 }
 
-// Its claim comes too late, and the owner does not know yet that the
+// The lookup's claim comes too late, and the owner does not know yet that the
 // publication is gone. The lookup must still get the next publication.
-TEST_F(PublishingFaultsTest, WhoClaimsInVainGoesOnWaiting) {
+TEST_F(PublishingFaultsTest, ALookupWhoseClaimFailsKeepsWaiting) {
   const std::string key = KeyAt(2, 3);
   const Infos once = Data(key, Persistence::kFirstRead);
   const Bytes wait = Infos().Number("pmix.wait", PMIX_INT, 0).Take();
@@ -237,7 +238,7 @@ TEST_F(PublishingFaultsTest, WhoClaimsInVainGoesOnWaiting) {
     agents_.RunOne();
   }
   agents_.BeginUnpublish(kA0, {key});
-  // Overtakes the message that removes the publication.
+  // The claim overtakes the message that removes the publication.
   ASSERT_TRUE(agents_.Overtake<DirectoryClaim>());
   ASSERT_TRUE(agents_.Overtake<DirectoryAnswer>());
   ASSERT_TRUE(agents_.Overtake<DirectoryLookup>());
@@ -248,12 +249,12 @@ TEST_F(PublishingFaultsTest, WhoClaimsInVainGoesOnWaiting) {
   EXPECT_EQ(agents_.operations(), 0u);
 }
 
-TEST_F(PublishingFaultsTest, ASuccessorTellsTheOwnerWhoHasIt) {
+TEST_F(PublishingFaultsTest, ASuccessorReportsTheReaderToTheOwner) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   agents_.Restart(0, false);
   agents_.BeginLookup(kB0, {key});
-  // Overtakes the store at the owner.
+  // The lookup overtakes the store at the owner.
   ASSERT_TRUE(agents_.Overtake<DirectoryLookup>());
   ASSERT_TRUE(agents_.Overtake<DirectoryFound>());
   ASSERT_TRUE(agents_.Overtake<DirectoryClaim>());
@@ -264,7 +265,7 @@ TEST_F(PublishingFaultsTest, ASuccessorTellsTheOwnerWhoHasIt) {
 }
 
 // Agent 3 was the owner while agent 2 was lost only for the searcher's agent.
-TEST_F(PublishingFaultsTest, AFormerOwnerDoesNotSayThatNothingIsThere) {
+TEST_F(PublishingFaultsTest, AFormerOwnersAnswerDoesNotEndALookup) {
   EXPECT_EQ(agents_.Lookup(kB0, {KeyAt(3, 2)}).status, kErrNotFound);
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
@@ -285,7 +286,7 @@ TEST_F(PublishingFaultsTest, ARepeatedCallIsExecutedOnce) {
     Fill(again);
     again.BeginPublish(kA0, info, 77);
     if (restarted) {
-      // After each message of the publish.
+      // A restart follows each message of the publish.
       again.RunOne();
       again.RunOne();
       again.Restart(0);
@@ -297,7 +298,7 @@ TEST_F(PublishingFaultsTest, ARepeatedCallIsExecutedOnce) {
   }
 }
 
-TEST_F(PublishingFaultsTest, WhatWasReadIsNotPublishedAgain) {
+TEST_F(PublishingFaultsTest, ARepeatedPublishDoesNotPublishAReadKeyAgain) {
   const std::string key = KeyAt(2, 3);
   const Bytes once =
       Persisting(Persistence::kFirstRead).Text(key, "value").Take();
@@ -313,7 +314,8 @@ TEST_F(PublishingFaultsTest, WhatWasReadIsNotPublishedAgain) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-TEST_F(PublishingFaultsTest, NorWhatIsReadBeforeItsPublisherIsBack) {
+TEST_F(PublishingFaultsTest,
+       AKeyReadBeforeItsPublisherReattachesIsNotPublishedAgain) {
   const std::string key = KeyAt(2, 3);
   const Bytes once =
       Persisting(Persistence::kFirstRead).Text(key, "value").Take();
@@ -329,7 +331,7 @@ TEST_F(PublishingFaultsTest, NorWhatIsReadBeforeItsPublisherIsBack) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-TEST_F(PublishingFaultsTest, AfterFinalizeANumberMeansAnotherCall) {
+TEST_F(PublishingFaultsTest, AfterFinalizeTheSameNumberIsANewCall) {
   const RequestId request =
       agents_.BeginPublish(kA0, Infos().Text("x", "1").Take(), 7);
   agents_.Run();
@@ -343,8 +345,8 @@ TEST_F(PublishingFaultsTest, AfterFinalizeANumberMeansAnotherCall) {
   EXPECT_EQ(agents.Publish(kA0, "x", "2"), kErrDuplicateKey);
 }
 
-// Loses or restarts each agent after each number of messages: of a publish, of
-// a waiting lookup, and of a lookup that ends what it finds.
+// Loses or restarts each agent after each number of messages of a publish, of a
+// waiting lookup, and of a lookup that consumes the publication.
 struct Fault {
   NodeId node;
   bool restarts;
@@ -399,7 +401,7 @@ INSTANTIATE_TEST_SUITE_P(All, PublishingEveryFault,
                                          Fault{2, false}, Fault{3, false}));
 
 // An agent of an older protocol does not know publications.
-TEST_F(PublishingFaultsTest, AnAgentThatCannotRefuses) {
+TEST_F(PublishingFaultsTest, AnOlderAgentRefusesPublications) {
   const std::string key = KeyAt(2, 3);
   const RequestId request =
       agents_.BeginPublish(kA0, Infos().Text(key, "value").Take());
@@ -420,7 +422,7 @@ TEST_F(PublishingFaultsTest, AnAgentThatCannotRefuses) {
   EXPECT_EQ(replies[0].status, kErrNotSupported);
 }
 
-TEST_F(PublishingFaultsTest, APullThatAChangeVoidsIsNotRepeated) {
+TEST_F(PublishingFaultsTest, AVoidedPullIsNotRepeated) {
   agents_.BeginLookup(kB0, {KeyAt(2, 3)});
   ASSERT_TRUE(agents_.RunOne());
   Actions actions;
@@ -428,11 +430,11 @@ TEST_F(PublishingFaultsTest, APullThatAChangeVoidsIsNotRepeated) {
   EXPECT_EQ(Sent<DirectoryPull>(actions).size(), 3u);
 }
 
-TEST_F(PublishingFaultsTest, AMemberThatDoesNotAnswerIsNotWaitedForForEver) {
+TEST_F(PublishingFaultsTest, AnOwnerDoesNotWaitForeverForAMember) {
   const std::string key = KeyAt(2, 3);
   agents_.BeginLookup(kB0, {key});
   ASSERT_TRUE(agents_.RunOne());
-  // Its pulls are not answered.
+  // Its pulls remain unanswered.
   Actions actions;
   agents_.at(2).OnTick(agents_.now() + kPullPatience + kSecond, &actions);
   const auto found = Sent<DirectoryFound>(actions);

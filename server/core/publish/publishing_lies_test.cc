@@ -1,4 +1,4 @@
-// Agents that send messages about publications to which they have no right, and
+// Agents that send messages about publications without the right to do so, and
 // claims that are returned.
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class PublishingLiesTest : public testing::Test {
   PublishingAgents agents_{4};
 };
 
-TEST_F(PublishingLiesTest, WhoWasNotAskedHasFoundNothing) {
+TEST_F(PublishingLiesTest, AnswersOfAgentsThatWereNotAskedAreIgnored) {
   ASSERT_EQ(agents_.Publish(kA0, key_, "value"), kSuccess);
   const RequestId lookup = agents_.BeginLookup(kB0, {key_});
   const auto asked = std::get<DirectoryLookup>(RunTo<DirectoryLookup>().body);
@@ -82,7 +82,7 @@ TEST_F(PublishingLiesTest, WhoWasNotAskedHasFoundNothing) {
   EXPECT_EQ(agents_.ResultOf(lookup).values[key_], "value");
 }
 
-TEST_F(PublishingLiesTest, OnlyItsStewardStoresAndRemoves) {
+TEST_F(PublishingLiesTest, OnlyTheStewardMayStoreAndRemove) {
   const RequestId request =
       agents_.BeginPublish(kA0, Infos().Text(key_, "value").Take());
   const auto store = std::get<DirectoryStore>(RunTo<DirectoryStore>().body);
@@ -98,7 +98,7 @@ TEST_F(PublishingLiesTest, OnlyItsStewardStoresAndRemoves) {
   EXPECT_EQ(agents_.Lookup(kB0, {key_}).status, kErrNotFound);
 }
 
-TEST_F(PublishingLiesTest, AClaimIsOfItsOwnAgent) {
+TEST_F(PublishingLiesTest, OnlyTheReadersAgentMayClaim) {
   PublishOnce();
   const RequestId lookup = agents_.BeginLookup(kB0, {key_}, Wait(60));
   DirectoryClaim claim = std::get<DirectoryClaim>(RunTo<DirectoryClaim>().body);
@@ -118,7 +118,7 @@ TEST_F(PublishingLiesTest, AClaimIsOfItsOwnAgent) {
 
 // Both readers are offered the publication; one gets it and returns it, and the
 // other still wants it.
-TEST_F(PublishingLiesTest, WhatIsGivenBackGoesToWhoWantedIt) {
+TEST_F(PublishingLiesTest, AReturnedPublicationGoesToAWaitingReader) {
   PublishOnce();
   const RequestId greedy = agents_.BeginLookup(kB0, {key_, "never"}, Wait(1));
   const RequestId patient = agents_.BeginLookup(kC0, {key_}, Wait(60));
@@ -131,8 +131,8 @@ TEST_F(PublishingLiesTest, WhatIsGivenBackGoesToWhoWantedIt) {
 }
 
 // A claim arrives a second time, after it was refused and another reader
-// returned the publication. Its answer has no receiver any more.
-TEST_F(PublishingLiesTest, AClaimThatWasRefusedTakesNothingLater) {
+// returned the publication. The answer has no receiver any more.
+TEST_F(PublishingLiesTest, ARefusedClaimHasNoEffectWhenRepeated) {
   PublishOnce();
   const RequestId greedy = agents_.BeginLookup(kB0, {key_, "never"}, Wait(1));
   agents_.BeginLookup(kC0, {key_});

@@ -44,7 +44,7 @@ class PublishingTest : public testing::Test {
   PublishingAgents agents_{4};
 };
 
-TEST_F(PublishingTest, WhatIsPublishedIsFoundFromEverywhere) {
+TEST_F(PublishingTest, PublishedDataIsFoundFromEveryNode) {
   for (int i = 0; i < 20; ++i) {
     const std::string key = "key" + std::to_string(i);
     ASSERT_EQ(agents_.Publish(kA1, key, "v" + std::to_string(i)), kSuccess);
@@ -57,7 +57,7 @@ TEST_F(PublishingTest, WhatIsPublishedIsFoundFromEverywhere) {
   }
 }
 
-TEST_F(PublishingTest, SomeAndNoneOfTheKeys) {
+TEST_F(PublishingTest, ALookupOfMissingKeysSucceedsPartlyOrFails) {
   agents_.Publish(kA0, Infos().Text("x", "1").Text("y", "2"));
   LookedUp found = agents_.Lookup(kB0, {"x", "none", "y"});
   EXPECT_EQ(found.status, kErrPartialSuccess);
@@ -83,7 +83,7 @@ TEST_F(PublishingTest, AKeyIsTakenOnItsRangeOnly) {
   EXPECT_EQ(Publish(kA2, "k", PMIX_RANGE_PROC_LOCAL), kSuccess);
 }
 
-TEST_F(PublishingTest, OneDuplicateRefusesTheWholeCall) {
+TEST_F(PublishingTest, OneDuplicateKeyFailsTheWholeCall) {
   agents_.Publish(kA0, "taken", "1");
   EXPECT_EQ(agents_.Publish(
                 kB0, Infos().Text("p", "2").Text("taken", "3").Text("q", "4")),
@@ -106,7 +106,7 @@ TEST_F(PublishingTest, TheNarrowestRangeIsFoundFirst) {
   EXPECT_EQ(agents_.Lookup(kA0, {"k"}).publishers.at("k"), kA0);
 }
 
-TEST_F(PublishingTest, RangesLimitWhoSees) {
+TEST_F(PublishingTest, RangesLimitWhichProcessesSeeAKey) {
   Publish(kA0, "n", PMIX_RANGE_NAMESPACE);
   EXPECT_EQ(agents_.Lookup(kA1, {"n"}).status, kSuccess);
   EXPECT_EQ(agents_.Lookup(kB0, {"n"}).status, kErrNotFound);
@@ -140,14 +140,14 @@ TEST_F(PublishingTest, TheSearchersRangeLimitsWhoseDataIsSearched) {
   EXPECT_EQ(agents_.Lookup(kA0, {"k"}, custom).status, kSuccess);
 }
 
-TEST_F(PublishingTest, RangesThatNobodyServesAreRefused) {
+TEST_F(PublishingTest, UnsupportedRangesAreRefused) {
   EXPECT_EQ(Publish(kA0, "k", PMIX_RANGE_RM), kErrNotSupported);
   EXPECT_EQ(Publish(kA0, "k", 99), kErrBadParam);
   EXPECT_EQ(Publish(kA0, "k", PMIX_RANGE_CUSTOM), kErrBadParam);
   EXPECT_EQ(LookupIn(kA0, "k", PMIX_RANGE_RM).status, kErrNotSupported);
 }
 
-TEST_F(PublishingTest, ARangeThatIsNoneLimitsNoSearch) {
+TEST_F(PublishingTest, AnInvalidRangeDoesNotLimitASearch) {
   ASSERT_EQ(Publish(kA0, "k", PMIX_RANGE_SESSION), kSuccess);
   EXPECT_EQ(LookupIn(kB0, "k", 112).status, kSuccess);
   EXPECT_EQ(agents_.Unpublish(kA0, {"k"}, Infos().Range(112).Take()), kSuccess);
@@ -189,7 +189,7 @@ TEST_F(PublishingTest, OtherUsersAreBarredUnlessTheyAreListed) {
   EXPECT_EQ(agents_.Lookup(kC0, {"groups", "mine"}).status, kErrPartialSuccess);
 }
 
-TEST_F(PublishingTest, AClaimedUserCountsForNothing) {
+TEST_F(PublishingTest, AUserInADirectiveIsIgnored) {
   agents_.Publish(kA0,
                   Infos().Text("k", "1").Number("pmix.euid", PMIX_UINT32, 8));
   EXPECT_EQ(agents_
@@ -213,7 +213,7 @@ TEST_F(PublishingTest, DataEndsWithItsProcess) {
   EXPECT_EQ(agents_.Lookup(kB0, {"s"}).status, kSuccess);
 }
 
-TEST_F(PublishingTest, WhatNobodyCanSeeAnyMoreEnds) {
+TEST_F(PublishingTest, DataThatNoProcessCanSeeEnds) {
   Publish(kA0, "n", PMIX_RANGE_NAMESPACE, Persistence::kIndefinite);
   Publish(kA0, "p", PMIX_RANGE_PROC_LOCAL, Persistence::kIndefinite);
   EXPECT_GT(agents_.publications(), 0u);
@@ -227,7 +227,7 @@ TEST_F(PublishingTest, AnEndedPublisherFreesItsKeys) {
   EXPECT_EQ(Publish(kB0, "k", PMIX_RANGE_SESSION), kSuccess);
 }
 
-TEST_F(PublishingTest, TheFirstReadIsTheOnlyOne) {
+TEST_F(PublishingTest, DataForTheFirstReaderIsReadOnce) {
   for (int i = 0; i < 10; ++i) {
     const std::string key = "once" + std::to_string(i);
     Publish(kA0, key, PMIX_RANGE_SESSION, Persistence::kFirstRead);
@@ -247,7 +247,7 @@ TEST_F(PublishingTest, TheFirstReadIsTheOnlyOne) {
   }
 }
 
-TEST_F(PublishingTest, WhoGivesUpReturnsWhatHeHasClaimed) {
+TEST_F(PublishingTest, ALookupThatTimesOutReturnsItsClaims) {
   Publish(kA0, "once", PMIX_RANGE_SESSION, Persistence::kFirstRead);
   const Bytes both = Infos()
                          .Number("pmix.wait", PMIX_INT, 0)
@@ -285,7 +285,7 @@ TEST_F(PublishingTest, ALookupWaitsForAllKeysOrForSome) {
   EXPECT_EQ(agents_.operations(), 0u);
 }
 
-TEST_F(PublishingTest, DataForTheNodeAloneEndsAWaitToo) {
+TEST_F(PublishingTest, NodeOnlyDataEndsAWaitOfTheSameNode) {
   for (int i = 0; i < 8; ++i) {
     const std::string key = "k" + std::to_string(i);
     const RequestId request = agents_.BeginLookup(kA2, {key}, Wait(0));
@@ -298,7 +298,7 @@ TEST_F(PublishingTest, DataForTheNodeAloneEndsAWaitToo) {
   }
 }
 
-TEST_F(PublishingTest, AWaitHasItsEnd) {
+TEST_F(PublishingTest, AWaitEndsAtItsTimeout) {
   const RequestId request = agents_.BeginLookup(kB0, {"never"}, Wait(0, 2));
   agents_.Run();
   EXPECT_EQ(agents_.at(2).NextDeadline(), agents_.now() + 2 * kSecond);
@@ -309,7 +309,7 @@ TEST_F(PublishingTest, AWaitHasItsEnd) {
   EXPECT_EQ(agents_.operations(), 0u);
 }
 
-TEST_F(PublishingTest, WhoWaitsIsDescribed) {
+TEST_F(PublishingTest, WaitingLookupsAreDescribed) {
   agents_.BeginLookup(kB0, {"k1", "k2"}, Wait(0));
   agents_.Run();
   std::vector<Waiting> waiting;
@@ -321,7 +321,7 @@ TEST_F(PublishingTest, WhoWaitsIsDescribed) {
   EXPECT_EQ(waiting[0].callers, 1u);
 }
 
-TEST_F(PublishingTest, AClientThatIsGoneWaitsNoLonger) {
+TEST_F(PublishingTest, TheLookupsOfAGoneClientEnd) {
   agents_.BeginLookup(kB0, {"k"}, Wait(0));
   agents_.Run();
   EXPECT_GT(agents_.operations(), 0u);
@@ -332,7 +332,7 @@ TEST_F(PublishingTest, AClientThatIsGoneWaitsNoLonger) {
 // ------------------------------------------------------------- unpublishing
 // ---
 
-TEST_F(PublishingTest, OnlyOnesOwnDataIsUnpublished) {
+TEST_F(PublishingTest, AProcessUnpublishesOnlyItsOwnData) {
   agents_.Publish(kA0, "k", "1");
   EXPECT_EQ(agents_.Unpublish(kA1, {"k"}), kSuccess);
   EXPECT_EQ(agents_.Lookup(kB0, {"k"}).status, kSuccess);
@@ -341,7 +341,7 @@ TEST_F(PublishingTest, OnlyOnesOwnDataIsUnpublished) {
   EXPECT_EQ(agents_.Publish(kA1, "k", "2"), kSuccess);
 }
 
-TEST_F(PublishingTest, TheAnswerSaysHowManyWereWithdrawn) {
+TEST_F(PublishingTest, AnUnpublishReturnsTheNumberOfKeysRemoved) {
   agents_.Publish(kA0, Infos().Text("x", "1").Text("y", "2"));
   const RequestId none = agents_.BeginUnpublish(kA0, {"z"});
   const RequestId both = agents_.BeginUnpublish(kA0, {});
@@ -350,7 +350,7 @@ TEST_F(PublishingTest, TheAnswerSaysHowManyWereWithdrawn) {
   EXPECT_EQ(agents_.PayloadOf(both), "2");
 }
 
-TEST_F(PublishingTest, WithoutKeysEverythingOnTheRangeGoes) {
+TEST_F(PublishingTest, WithoutKeysAllDataOnTheRangeIsUnpublished) {
   agents_.Publish(kA0, Infos().Text("x", "1").Text("y", "2"));
   Publish(kA0, "g", PMIX_RANGE_GLOBAL);
   EXPECT_EQ(agents_.Unpublish(kA0, {}), kSuccess);
@@ -384,7 +384,7 @@ TEST_F(PublishingTest, ToolsPublishAndLookUpAsTheirOwner) {
   agents_.Disconnect(other);
 }
 
-TEST_F(PublishingTest, WhatAToolHasPublishedEndsWithItUnlessItIsToStay) {
+TEST_F(PublishingTest, AToolsDataEndsWithItUnlessItMustPersist) {
   const ProcId tool{"tool", 0};
   agents_.AddTool(tool, 1);
   EXPECT_EQ(Publish(tool, "app", PMIX_RANGE_SESSION), kSuccess);
@@ -402,7 +402,7 @@ TEST_F(PublishingTest, WhatAToolHasPublishedEndsWithItUnlessItIsToStay) {
 
 // -------------------------------------------------------------- the calls ---
 
-TEST_F(PublishingTest, CallsWithoutSenseAreRefused) {
+TEST_F(PublishingTest, MalformedCallsAreRefused) {
   EXPECT_EQ(agents_.Publish(kA0, Infos()), kErrBadParam);
   EXPECT_EQ(agents_.Publish(kA0, Infos().Text(std::string(600, 'k'), "1")),
             kErrBadParam);
@@ -414,7 +414,7 @@ TEST_F(PublishingTest, CallsWithoutSenseAreRefused) {
   EXPECT_EQ(agents_.StatusOf(cut), kErrBadParam);
 }
 
-TEST_F(PublishingTest, DirectivesThatNobodyKnows) {
+TEST_F(PublishingTest, RequiredUnknownDirectivesAreRefused) {
   const Value yes = Value::Bool(true);
   EXPECT_EQ(
       agents_.Publish(kA0, Infos().Text("k", "1").Add("pmix.what", yes, 1)),
@@ -429,7 +429,7 @@ TEST_F(PublishingTest, DirectivesThatNobodyKnows) {
             kSuccess);
 }
 
-TEST_F(PublishingTest, DirectivesOfTheOtherFunctions) {
+TEST_F(PublishingTest, RequiredDirectivesOfOtherFunctionsAreRefused) {
   const Value one = Value::Int(1);
   EXPECT_EQ(
       agents_.Publish(kA0, Infos().Text("k", "1").Add("pmix.wait", one, 1)),
@@ -448,7 +448,7 @@ TEST_F(PublishingTest, DirectivesOfTheOtherFunctions) {
       kErrNotSupported);
 }
 
-TEST_F(PublishingTest, AJobHasABoundOfBytes) {
+TEST_F(PublishingTest, ThePublishedBytesOfAJobAreBounded) {
   const std::string large(kMaxBytesOfJob / 4, 'x');
   int status = kSuccess;
   int published = 0;
@@ -463,7 +463,7 @@ TEST_F(PublishingTest, AJobHasABoundOfBytes) {
   EXPECT_EQ(agents_.Publish(kA0, "large", large), kSuccess);
 }
 
-TEST_F(PublishingTest, AProcessHasABoundOfLookupsThatWait) {
+TEST_F(PublishingTest, TheWaitingLookupsOfAProcessAreBounded) {
   for (size_t i = 0; i < kMaxLookupsOfClient; ++i) {
     agents_.BeginLookup(kA0, {"never"}, Wait(0));
   }
@@ -471,7 +471,7 @@ TEST_F(PublishingTest, AProcessHasABoundOfLookupsThatWait) {
   EXPECT_EQ(agents_.Lookup(kA2, {"never"}).status, kErrNotFound);
 }
 
-// The owners of keys are spread over the agents.
+// -
 TEST_F(PublishingTest, KeysAreSpreadOverTheAgents) {
   std::map<NodeId, int> owners;
   for (int i = 0; i < 1000; ++i) {
@@ -481,7 +481,7 @@ TEST_F(PublishingTest, KeysAreSpreadOverTheAgents) {
   for (const auto& [node, count] : owners) EXPECT_GT(count, 200) << node;
 }
 
-TEST_F(PublishingTest, ARemoteLookupIsOneRoundTrip) {
+TEST_F(PublishingTest, ARemoteLookupTakesOneRoundTrip) {
   std::string key = "k";
   while (HomesOf(key, agents_.tree(0)).owner != 1) key += "k";
   ASSERT_EQ(agents_.Publish(kA0, key, "1"), kSuccess);
@@ -492,7 +492,7 @@ TEST_F(PublishingTest, ARemoteLookupIsOneRoundTrip) {
   EXPECT_EQ(agents_.delivered() - before, 2u);
 }
 
-TEST(PublishingAlone, OneAgentNeedsNoOther) {
+TEST(PublishingAlone, ASingleAgentSendsNoMessages) {
   PublishingAgents agents(1);
   agents.AddJob("a", {0, 0});
   EXPECT_EQ(agents.Publish(kA0, "k", "1"), kSuccess);

@@ -28,7 +28,7 @@
 
 namespace canopy::core {
 
-// Directives with the given persistence.
+// Returns directives with the given persistence.
 inline Infos Persisting(Persistence persistence) {
   return Infos().Number("pmix.persist", PMIX_PERSIST,
                         static_cast<uint64_t>(persistence));
@@ -60,8 +60,8 @@ inline LookedUp ReadLookup(const ReplyClient& reply) {
   return out;
 }
 
-// Clients are numbered in the order in which jobs register them; those of tools
-// are 1000 * node + 900 and up.
+// Clients are numbered in the order in which jobs register them; the clients of
+// tools have the numbers from 1000 * node + 900.
 class PublishingAgents {
  public:
   static constexpr int kPending = -1000;
@@ -216,7 +216,7 @@ class PublishingAgents {
     }
     Run();
   }
-  // Both agents declare each other lost.
+  // Makes both agents declare each other lost.
   void Part(NodeId a, NodeId b) {
     for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
       agents_[at]->tree.SetAlive(other, false);
@@ -226,7 +226,7 @@ class PublishingAgents {
     }
     Run();
   }
-  // Both agents see each other return.
+  // Makes both agents see each other return.
   void Join(NodeId a, NodeId b) {
     for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
       agents_[at]->tree.SetAlive(other, true);
@@ -235,7 +235,7 @@ class PublishingAgents {
     }
     Run();
   }
-  // The node returns with a new agent, which recovers nothing.
+  // Makes the node return with a new agent, which recovers no records.
   void Return(NodeId node) {
     Renew(node, false);
     for (auto& agent : agents_) {
@@ -300,7 +300,7 @@ class PublishingAgents {
     wire_.push_back(std::move(message));
     Run();
   }
-  // Messages delivered between agents so far.
+  // Returns the number of messages delivered between agents so far.
   size_t delivered() const { return delivered_; }
   const std::deque<PeerMessage>& wire() const { return wire_; }
 

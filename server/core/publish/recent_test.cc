@@ -25,7 +25,7 @@ TEST(RecentTest, TheLastThousandsAreRemembered) {
   }
 }
 
-TEST(RecentTest, TheSameTakesOnePlace) {
+TEST(RecentTest, ARepeatedItemTakesOnePlace) {
   Recent recent;
   recent.Add(Mix(1));
   for (int i = 0; i < 100; ++i) recent.Add(Mix(2));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kMembers = 40;
 
-TEST(RendezvousTest, OneMemberIsTheOwner) {
+TEST(RendezvousTest, ExactlyOneMemberOwnsAKey) {
   Tree tree(kMembers, 2);
   tree.SetAlive(7, false);
   for (int i = 0; i < 200; ++i) {
@@ -22,7 +22,7 @@ TEST(RendezvousTest, OneMemberIsTheOwner) {
   }
 }
 
-TEST(RendezvousTest, TheLossOfOneMovesItsKeysAlone) {
+TEST(RendezvousTest, TheLossOfAMemberMovesOnlyItsKeys) {
   const Tree before(kMembers, 2);
   Tree after(kMembers, 2);
   after.SetAlive(3, false);
@@ -34,7 +34,7 @@ TEST(RendezvousTest, TheLossOfOneMovesItsKeysAlone) {
   }
 }
 
-TEST(RendezvousTest, TheLastMemberHasNoSecond) {
+TEST(RendezvousTest, TheLastMemberHasNoSecondHome) {
   Tree tree(2, 2);
   tree.SetAlive(0, false);
   const KeyHomes homes = HomesOf("key", tree);

@@ -14,24 +14,24 @@
 
 namespace canopy::core {
 
-// Maximum bytes of one answer; a larger one is rejected as a whole.
+// Maximum number of bytes of one answer; a larger one is rejected as a whole.
 inline constexpr size_t kMaxAnswer = size_t{16} << 20;
 
 // Counts the requested keys and the answered ones. Not synchronised.
 class AnswerWriter {
  public:
   // Adds the answer to the next key. An empty `encoded` or `value` means that
-  // there is none.
+  // the key has no answer.
   void Add(std::string_view key, std::string_view encoded);
   void Add(std::string_view key, const Value& value);
-  // The next key has no answer.
+  // Counts the next key as one without an answer.
   void AddNothing() { ++asked_; }
   // Adds another answer to the last key.
   void AddFurther(std::string_view key, const Value& value);
 
   bool full() const { return body_.size() > kMaxAnswer; }
-  // PMIx status of the call: kSuccess if all keys have an answer,
-  // kErrPartialSuccess if some have, kErrNotFound if there is no answer,
+  // Returns the PMIx status of the call: kSuccess if all keys have an answer,
+  // kErrPartialSuccess if some have, kErrNotFound if no key has, and
   // kErrOutOfResource if the answer is too large.
   int status() const;
   // Returns the answer in codec form: SIZE n, then n INFO. Empty unless the
@@ -47,7 +47,8 @@ class AnswerWriter {
   Encoder body_;
 };
 
-// Encodes a VALUE: a data array of `count` elements that are encoded already.
+// Returns an encoded VALUE: a data array of `count` elements; `elements`
+// contains their encodings.
 std::string EncodeArray(pmix_data_type_t type, size_t count,
                         std::string_view elements);
 

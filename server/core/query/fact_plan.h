@@ -1,4 +1,4 @@
-// Determines what must be requested from which agent before queries can be
+// Determines which agents must get which requests before queries can be
 // answered.
 #ifndef CANOPY_SERVER_CORE_QUERY_FACT_PLAN_H_
 #define CANOPY_SERVER_CORE_QUERY_FACT_PLAN_H_
@@ -22,8 +22,9 @@
 
 namespace canopy::core {
 
-// Unanswered requests to agents, of all calls; a call that needs more fails
-// with kErrResourceBusy. In a larger overlay the limit is two for each agent.
+// Maximum number of unanswered requests to agents, of all calls together; a
+// call that needs more fails with kErrResourceBusy. In a larger overlay the
+// limit is two for each agent.
 inline constexpr size_t kMaxAsks = 16384;
 
 // Combines requests to the same agent about the same job. Not synchronised. The
@@ -36,13 +37,14 @@ class FactPlan {
 
   void Add(const Query& query);
 
-  // Requests with their agents, possibly this one. Their `request` field is 0.
+  // Returns the requests with their agents, possibly this one. The `request`
+  // field of each is 0.
   const std::vector<std::pair<NodeId, FactsRequest>>& asks() const {
     return asks_;
   }
-  // The requested keys of job data, in the order of the queries.
+  // Returns the requested keys of job data, in the order of the queries.
   const std::vector<DataKey>& keys() const { return keys_; }
-  // The namespaces of these keys.
+  // Returns the namespaces of these keys.
   const std::vector<std::string>& nspaces() const { return nspaces_; }
 
  private:
@@ -88,7 +90,8 @@ class FactPlan {
   std::vector<std::string> nspaces_;
 };
 
-// True if the answer to the key needs facts of a job, and so the job's map.
+// Returns true if the answer to the key needs facts of a job, and so the job's
+// map.
 bool NeedsJob(std::string_view key);
 
 }  // namespace canopy::core

@@ -22,18 +22,19 @@
 
 namespace canopy::core {
 
-// Requests whose memory or statistics are being measured; more fail with
-// kErrResourceBusy.
+// Maximum number of requests whose memory or statistics are being measured;
+// more fail with kErrResourceBusy.
 inline constexpr size_t kMaxMeasurements = 1024;
 
-// Time that a request waits for the PIDs of processes that are being started,
-// which may be connected by then. Afterwards they are reported as unknown.
+// Maximum time for which a request waits until the PIDs of starting processes
+// are known. Afterwards these PIDs are reported as unknown.
 inline constexpr TimeNs kStartTime = 1'000'000'000;
-// Requests that wait for starting processes; more are answered at once.
+// Maximum number of requests that wait for starting processes; more are
+// answered at once.
 inline constexpr size_t kMaxAwaiting = 1024;
 
-// FactsRequest::rank of a request for jobs that needs only their names, because
-// command lines are long.
+// FactsRequest::rank of a request that needs only the names of jobs. Their
+// command lines, which are long, are left out.
 inline constexpr Rank kNamesOnly = kRankUndef;
 
 // Not synchronised. The references passed to the constructor outlive this
@@ -49,25 +50,26 @@ class FactsService {
     TimeNs until = kNever;
   };
 
-  // Returns the answer, with kErrOutOfResource and no content if it would
-  // exceed the limit. Returns nothing if the answer comes later: from OnRead
-  // once the memory is measured, or by Answer for a request that TakeStarted or
-  // TakeLate returns. `number` identifies the measurement and must not be in
-  // use.
+  // Returns the answer, with kErrOutOfResource and no content if the answer
+  // would exceed the limit. Returns no value if the answer comes later: from
+  // OnRead when the memory is measured, or by Answer for a request that
+  // TakeStarted or TakeLate returns. `number` identifies the measurement and
+  // must not be in use.
   std::optional<FactsReply> OnRequest(TimeNs now, NodeId src,
                                       const FactsRequest& request,
                                       uint64_t number, Actions* actions);
-  // The same, without waiting for processes that are being started.
+  // Does the same, without waiting for processes that are being started.
   std::optional<FactsReply> Answer(TimeNs now, NodeId src,
                                    const FactsRequest& request, uint64_t number,
                                    Actions* actions);
-  // Return and remove waiting requests: those about a job whose processes have
-  // all been started or have ended, and those that have waited for kStartTime.
+  // Remove and return waiting requests: TakeStarted those about a job whose
+  // processes have all been started or have ended, TakeLate those that have
+  // waited for kStartTime.
   std::vector<Request> TakeStarted(const std::string& nspace);
   std::vector<Request> TakeLate(TimeNs now);
   TimeNs NextDeadline() const;
-  // Returns the answer that this measurement completes, and the agent to send
-  // it to.
+  // Returns the answer that this measurement completes, and the agent to which
+  // the answer must be sent; no value if there is no such request.
   std::optional<std::pair<NodeId, FactsReply>> OnRead(const FactsRead& read);
 
   // Drops the requests of that agent.
@@ -78,10 +80,10 @@ class FactsService {
   struct Measured {
     NodeId src = kNoNode;
     FactsReply reply;
-    // The measured processes: first these (indices in reply.processes), then
-    // clients.
+    // The measured processes: first those with these indices in
+    // reply.processes, then clients.
     std::vector<size_t> processes;
-    std::vector<size_t> users;  // those whose statistics are measured
+    std::vector<size_t> users;  // those with measured statistics
   };
 
   bool NamesStarting(const FactsRequest& request) const;

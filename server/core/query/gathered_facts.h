@@ -17,17 +17,18 @@
 namespace canopy::core {
 
 struct GatheredFacts {
-  // By namespace and rank, as the processes' agents reported them.
+  // Facts of processes by namespace and rank, as the processes' agents reported
+  // them.
   std::map<std::string, std::map<Rank, ProcessFacts>> processes;
   std::map<NodeId, MemoryFacts> memory;
   // FactsReply::usage of each node.
   std::map<NodeId, Bytes> usage;
-  // By namespace. The root's answer, which includes all jobs; nothing if the
+  // The root's answer, which includes all jobs, by namespace; no value if the
   // root has not answered.
   std::optional<std::map<std::string, JobFacts>> all_jobs;
   // This agent's own jobs.
   std::map<std::string, JobFacts> local_jobs;
-  // Single jobs, as their controllers reported them.
+  // Facts of single jobs, as the jobs' controllers reported them.
   std::map<std::string, JobFacts> controlled;
   // VALUEs of the keys of job data, in the order of the queries; empty if there
   // is no value.

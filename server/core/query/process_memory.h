@@ -13,19 +13,21 @@
 
 namespace canopy::core {
 
-// Megabytes of 2^20 bytes, the unit of PMIX_DAEMON_MEMORY and similar keys.
+// Returns the size in megabytes of 2^20 bytes, the unit of PMIX_DAEMON_MEMORY
+// and similar keys.
 Value Megabytes(uint64_t bytes);
 
 class ProcessMemory {
  public:
-  // Has no effect for a process whose memory was not measured.
+  // Does nothing for a process whose memory was not measured.
   void Add(const Job& job, const ProcessFacts& process);
 
-  // An array of infos; empty if no process was added. Contains a
-  // PMIX_PROC_INFO_ARRAY for each process, with PMIX_PROCID, PMIX_HOSTNAME and
-  // PMIX_PROC_RSS (float). With `minmax`, only the processes with the least and
-  // the most memory, in this order. With `average`, also PMIX_CLIENT_AVG_MEMORY
-  // (float) over all processes, and single processes only with `minmax`.
+  // Returns an array of infos; an empty value if no process was added. The
+  // array contains a PMIX_PROC_INFO_ARRAY for each process, with PMIX_PROCID,
+  // PMIX_HOSTNAME and PMIX_PROC_RSS (float). With `minmax`, it contains only
+  // the processes with the least and the most memory, in this order. With
+  // `average`, it also contains PMIX_CLIENT_AVG_MEMORY (float) over all
+  // processes, and single processes only with `minmax`.
   Value Report(bool average, bool minmax) const;
 
  private:

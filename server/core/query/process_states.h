@@ -1,4 +1,4 @@
-// The facts that an agent knows about processes of its node, and about jobs.
+// The facts that an agent has about processes of its node, and about jobs.
 #ifndef CANOPY_SERVER_CORE_QUERY_PROCESS_STATES_H_
 #define CANOPY_SERVER_CORE_QUERY_PROCESS_STATES_H_
 
@@ -12,19 +12,20 @@
 
 namespace canopy::core {
 
-// Facts about a local rank, without its memory. `connected`: the process has a
-// connection to this agent.
+// Returns the facts about a local rank, without its memory. `connected` is true
+// if the process has a connection to this agent.
 ProcessFacts FactsOfLocal(const Job& job, Rank rank, bool connected);
-// True if the process is being started, so that its PID will be known soon.
+// Returns true if the process is being started, so that its PID will be known
+// soon.
 bool IsStarting(const Job& job, Rank rank);
-// True if the process has ended, so that its PID may have been reused.
+// Returns true if the process has ended, so that its PID may have been reused.
 bool HasEnded(const ProcessFacts& process);
-// Returns the facts that this agent knows about any rank without a request to
-// the rank's agent.
+// Returns the facts that this agent has about any rank without a request to the
+// rank's agent.
 ProcessFacts FactsOfRemote(const Job& job, Rank rank);
 
-// PMIX_CMD_LINE: the command lines of the job's applications, separated by
-// colons.
+// Returns PMIX_CMD_LINE: the command lines of the job's applications, separated
+// by colons.
 std::string CommandLine(const JobSpec& job);
 
 }  // namespace canopy::core

@@ -19,18 +19,20 @@ inline constexpr size_t kMaxQueryKeys = 512;  // in all queries of a call
 inline constexpr size_t kMaxQualifiers = 64;  // in one query
 inline constexpr size_t kMaxQueryBytes = size_t{1} << 20;
 inline constexpr size_t kMaxQualifierText = 1024;
-// Each host name is searched among the names of all nodes.
-inline constexpr size_t kMaxHostnames = 64;  // distinct names in one call
+// Maximum number of distinct host names in one call, because each is searched
+// among the names of all nodes.
+inline constexpr size_t kMaxHostnames = 64;
 
-// Queries in one call that involve the host; a call with more is rejected.
+// Maximum number of queries in one call that involve the host; a call with more
+// is rejected.
 inline constexpr size_t kMaxHostQueries = 16;
 
 // One pmix_query_t. Without qualifiers, a query is about the caller's own
 // process, job, application and node.
 struct Query {
   std::vector<std::string> keys;
-  // Without a namespace, the caller's; rank kRankUndef if the query names no
-  // rank.
+  // An empty namespace stands for the caller's. The rank is kRankUndef if the
+  // query names no rank.
   ProcId proc{"", kRankUndef};
   DataRealm realm = DataRealm::kAny;
   std::optional<uint32_t> appnum = std::nullopt;
@@ -49,23 +51,25 @@ struct Query {
   // The qualifiers for the host, as they arrived, in codec form (SIZE n, then n
   // INFO). Set only for a query with keys for the host.
   std::string for_host = {};
-  // The qualifiers that have no effect on any key and are not required.
+  // The qualifiers that do not affect any key and are not required.
   std::vector<std::string> ignored = {};
 
   bool names_rank() const { return proc.rank != kRankUndef; }
 };
 
-// `encoded` is in codec form: SIZE n, then n QUERY. Returns kErrBadParam for a
-// query without keys, a process that is named twice or has an invalid rank, and
-// an invalid value of a qualifier; kErrNotSupported for a required qualifier
-// that has no effect on any key, unless all keys are for the host, which
-// decides about it; kErrOutOfResource beyond the limits; otherwise the status
-// of the decoder. Never reads more than the limits allow.
+// Parses the queries of a call. `encoded` is in codec form: SIZE n, then n
+// QUERY. Returns kErrBadParam for a query without keys, a process that is named
+// twice or has an invalid rank, and an invalid value of a qualifier;
+// kErrNotSupported for a required qualifier that does not affect any key,
+// unless all keys are for the host, which decides about the qualifier;
+// kErrOutOfResource beyond the limits; otherwise the status of the decoder.
+// Never reads more than the limits allow.
 int ParseQueries(std::string_view encoded, std::vector<Query>* queries);
 
-// The keys that are requested from the host, without duplicates.
+// Returns the keys that are requested from the host, without duplicates.
 std::vector<std::string> HostKeys(const Query& query);
-// True if the query requests what is supported; the host knows a part of that.
+// Returns true if the query requests supported keys, qualifiers or attributes,
+// of which the host knows a part.
 bool IsOfSupport(const Query& query);
 
 }  // namespace canopy::core

@@ -17,12 +17,12 @@
 
 namespace canopy::core {
 
-// Used for one call: Answer is called for each of its queries, in order.
+// Used for one call: Answer is called for each query of the call, in order.
 class QueryAnswers {
  public:
   using Sets = std::map<std::string, ProcessSets::Set>;
 
-  // The arguments outlive this object.
+  // The arguments must outlive this object.
   QueryAnswers(const QueryScope& scope, const GatheredFacts& facts,
                const Sets& sets)
       : scope_(scope), facts_(facts), sets_(sets) {}

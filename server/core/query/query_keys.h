@@ -33,16 +33,17 @@ enum class KeyKind : uint8_t {
 };
 
 KeyKind KindOf(std::string_view key);
-// True if the host is requested to answer the key: only a scheduler has an
-// answer, or it has a better one than agents.
+// Returns true if the host is requested to answer the key: either only a
+// scheduler has an answer, or its answer is better than that of agents.
 bool IsForHost(std::string_view key);
 
-// Comma-separated lists: all keys that can have an answer, including those of a
-// scheduler if there is one, and the qualifiers that one key supports (possibly
-// none).
+// Return comma-separated lists: all keys that can have an answer, including
+// those of a scheduler if there is one, and the qualifiers that one key
+// supports (possibly none).
 std::string SupportedKeys(bool has_scheduler);
 std::string SupportedQualifiers(std::string_view key);
-// True if the qualifier changes the answer for the key, or limits the time.
+// Returns true if the qualifier changes the answer for the key, or limits the
+// time.
 bool Supports(std::string_view key, std::string_view qualifier);
 
 }  // namespace canopy::core

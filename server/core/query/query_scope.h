@@ -20,8 +20,8 @@ namespace canopy::core {
 class QueryScope {
  public:
   // `caller` is as its connection proved it. `uid` is the user of its job at
-  // the time of the call (the job may have ended since); nothing allows all
-  // jobs, as for a tool of the agent's own user.
+  // the time of the call (the job may have ended since). Without a value, the
+  // caller may see all jobs, as a tool of the agent's own user does.
   QueryScope(NodeId self, const std::vector<std::string>& node_names,
              const JobTable& jobs, const ProcId& caller,
              std::optional<uint32_t> uid)
@@ -35,23 +35,26 @@ class QueryScope {
   const ProcId& caller() const { return caller_; }
   const JobTable& jobs() const { return jobs_; }
 
-  // The namespace that the query is about.
+  // Returns the namespace that the query is about.
   const std::string& NspaceOf(const Query& query) const;
-  // The query's job; null if it is unknown here or the caller may not see it.
+  // Returns the query's job; null if the job is unknown here or the caller may
+  // not see it.
   const Job* JobOf(const Query& query) const;
-  // True if the caller may see jobs of that user.
+  // Returns true if the caller may see jobs of that user.
   bool MaySee(uint32_t uid) const;
-  // The named node, or this one; nothing if there is no such node.
+  // Returns the node that the query names, or this node if it names none; no
+  // value if there is no such node.
   std::optional<NodeId> NodeOf(const Query& query) const;
-  // True if the query names a node.
+  // Returns true if the query names a node.
   static bool NamesNode(const Query& query) {
     return query.nodeid.has_value() || !query.hostname.empty();
   }
-  // The rank that a key of one process is about: the named one, the caller's
-  // own in its own job, otherwise kRankWildcard.
+  // Returns the rank that a key of one process is about: the rank that the
+  // query names, the caller's own rank in its own job, otherwise kRankWildcard.
   Rank RankOf(const Query& query) const;
-  // The agents that host the rank of the job. For kRankWildcard, those of the
-  // node that the query names, or of all nodes of the job.
+  // Returns the agents that host the rank of the job. For kRankWildcard, these
+  // are the agents of the node that the query names, or of all nodes of the
+  // job.
   std::vector<NodeId> AgentsOf(const Query& query, const Job& job,
                                Rank rank) const;
 

@@ -21,9 +21,9 @@ class UsageReport {
               const UsageWanted& wanted, const GatheredFacts& facts)
       : node_names_(node_names), wanted_(wanted), facts_(facts) {}
 
-  // Encodes an info for each process, node, disk or interface in *results;
-  // nothing if there is none. Returns kErrOutOfResource if it would exceed
-  // kMaxUsageBytes.
+  // Encodes an info for each process, node, disk or interface in *results,
+  // which stays empty if there is none. Returns kErrOutOfResource if the
+  // results would exceed kMaxUsageBytes.
   int Make(const UsageScope& scope, Bytes* results) const;
 
  private:

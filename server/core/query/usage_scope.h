@@ -24,16 +24,18 @@ class UsageScope {
  public:
   UsageScope(const QueryScope& scope, const UsageWanted& wanted);
 
-  // kErrNotFound if a named job, process or node is unknown, or is of a job
-  // that the caller may not see; then nothing is selected. Otherwise kSuccess.
+  // Returns kErrNotFound if a named job, process or node is unknown, or belongs
+  // to a job that the caller may not see; nothing is selected in that case.
+  // Otherwise returns kSuccess.
   int status() const { return status_; }
-  // The requests to agents, possibly this one. Their `request` field is 0.
+  // Returns the requests to agents, possibly this one. The `request` field of
+  // each is 0.
   std::vector<std::pair<NodeId, FactsRequest>> Asks() const;
-  // True if the sample includes the process.
+  // Returns true if the sample includes the process.
   bool Has(const Job& job, const ProcessFacts& process) const;
-  // The selected jobs. Of these, Has selects processes.
+  // Returns the selected jobs. Has selects processes of these jobs.
   const std::set<const Job*>& jobs() const { return jobs_; }
-  // The nodes whose own statistics are requested.
+  // Returns the nodes whose own statistics are requested.
   const std::set<NodeId>& nodes() const { return nodes_; }
 
  private:

@@ -21,19 +21,19 @@
 
 namespace canopy::core {
 
-// Requests that the message be sent through the overlay. Its dst is never this
-// agent.
+// Requests that the message be sent through the overlay. The message's `dst` is
+// never this agent.
 struct SendPeer {
   PeerMessage message;
 };
 
-// Requests that Step be called with a Tick at this time. It replaces the
+// Requests that Step be called with a Tick at this time, which replaces the
 // earlier deadline.
 struct SetDeadline {
   TimeNs when = kNever;
 };
 
-// Requests that this agent end after flushing what was sent before.
+// Requests that this agent end after it has flushed all messages sent before.
 struct EndAgent {
   std::string reason;
 };

@@ -34,7 +34,7 @@ struct ReleaseFence {
 
 // An event in the form in which it is delivered.
 struct ClientEvent {
-  // a process that has already received this event does not get it again
+  // identifies the event, so that a process gets it only once
   EventId id;
   int status = 0;
   ProcId source;
@@ -52,8 +52,8 @@ struct CloseClient {
   std::string reason;
 };
 
-// The last connection of a tool has ended. Adapters release what they do for
-// the tool, as they do at the end of a job.
+// Reports that the last connection of a tool has ended. Adapters release their
+// objects for the tool, as they do at the end of a job.
 struct ToolGone {
   ProcId proc;
 };

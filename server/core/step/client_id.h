@@ -6,11 +6,11 @@
 
 namespace canopy::core {
 
-// One connection of a local process. The adapter that holds the connection
-// makes the number; its top 8 bits identify the adapter (see
+// Identifies one connection of a local process. The adapter that holds the
+// connection assigns the number; its top 8 bits identify the adapter (see
 // server/ports/client_port.h).
 using ClientId = uint64_t;
-// The client's own number for a request that needs a reply.
+// The client's own number of a request that needs a reply.
 using RequestId = uint64_t;
 
 }  // namespace canopy::core

@@ -15,8 +15,8 @@ namespace canopy::core {
 
 inline constexpr uint32_t kUnknownGroup = UINT32_MAX;
 
-// A process has proved its identity and requested its job's data. A tool is in
-// no job: its namespace is its own.
+// Reports that a process has proved its identity and requested its job's data.
+// A tool is in no job: its namespace is its own.
 struct ClientConnected {
   ClientId client = 0;
   ProcId proc;
@@ -26,7 +26,7 @@ struct ClientConnected {
   bool of_other_user = false;  // a tool whose user is not the agent's
 };
 
-// The connection has ended.
+// Reports that the connection has ended.
 struct ClientGone {
   ClientId client = 0;
 };
@@ -46,7 +46,8 @@ struct Committed {
   std::vector<ScopedData> data;
 };
 
-// A local rank, connected or not, has committed data without a message.
+// Reports that a local rank, connected or not, has committed data without a
+// message.
 struct CommitTaken {
   ProcId proc;
   std::vector<ScopedData> data;
@@ -56,7 +57,7 @@ struct CollectiveArrived {
   ClientId client = 0;
   RequestId request = 0;
   CollectiveOp op = CollectiveOp::kFence;
-  // as named in the call; empty: own namespace
+  // as named in the call; empty: the caller's whole namespace
   std::vector<ProcId> participants;
   bool collect_data = false;
   uint32_t timeout_ms = 0;  // 0: no limit
@@ -77,8 +78,8 @@ struct LocalFenceArrived {
   bool collect_data = false;
 };
 
-// PMIx_Group_invite, PMIx_Group_join and PMIx_Group_leave. The reply's payload
-// has the same form as that of a construct.
+// A call of PMIx_Group_invite, PMIx_Group_join or PMIx_Group_leave. The reply's
+// payload has the same form as that of a construct.
 struct GroupCallArrived {
   enum class Call : uint8_t { kInvite = 1, kJoin = 2, kLeave = 3 };
 
@@ -88,7 +89,7 @@ struct GroupCallArrived {
   std::string name;
   // the invited processes, or the process that invited the caller
   std::vector<ProcId> procs;
-  bool accepts = false;     // whether a join accepts the invitation
+  bool accepts = false;     // a join accepts the invitation
   uint32_t timeout_ms = 0;  // 0: no limit
   Bytes info;               // the caller's directives, codec form
 };
@@ -103,16 +104,16 @@ struct GetArrived {
   uint32_t timeout_ms = 0;
 };
 
-// PMIx_Publish: `info` has the data and the directives as the caller gave them
-// (codec form: SIZE n, then n INFO).
+// A call of PMIx_Publish. `info` has the data and the directives as the caller
+// passed them (codec form: SIZE n, then n INFO).
 struct PublishArrived {
   ClientId client = 0;
   RequestId request = 0;
   Bytes info;
 };
 
-// PMIx_Lookup. The reply's payload has the PDATA found, in codec form: SIZE n,
-// then n PDATA.
+// A call of PMIx_Lookup. The reply's payload has the PDATA found, in codec
+// form: SIZE n, then n PDATA.
 struct LookupArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -120,8 +121,8 @@ struct LookupArrived {
   Bytes info;
 };
 
-// PMIx_Unpublish. No keys means all keys of the caller. The reply's payload is
-// the number of publications withdrawn, in decimal digits.
+// A call of PMIx_Unpublish. No keys means all keys of the caller. The reply's
+// payload is the number of publications withdrawn, in decimal digits.
 struct UnpublishArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -137,16 +138,17 @@ struct AbortArrived {
   std::vector<ProcId> targets;
 };
 
-// PMIx_Spawn. `call` is in codec form: SIZE n, n INFO (job level), SIZE m, m
-// APP. The reply's payload is the new namespace (text).
+// A call of PMIx_Spawn. `call` is in codec form: SIZE n, n INFO (job level),
+// SIZE m, m APP. The reply's payload is the new namespace (text).
 struct SpawnArrived {
   ClientId client = 0;
   RequestId request = 0;
   Bytes call;
 };
 
-// PMIx_Query_info. `queries` is in codec form: SIZE n, n QUERY. The reply's
-// payload, also after a partial success, is in codec form: SIZE n, n INFO.
+// A call of PMIx_Query_info. `queries` is in codec form: SIZE n, n QUERY. The
+// reply's payload, also after a partial success, is in codec form: SIZE n, n
+// INFO.
 struct QueryArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -158,8 +160,7 @@ struct FinalizeArrived {
   RequestId request = 0;
 };
 
-// The event codes that a client subscribes to from now on. `all` stands for the
-// default handler.
+// Subscribes a client to event codes. `all` stands for the default handler.
 struct EventsWanted {
   ClientId client = 0;
   RequestId request = 0;
@@ -176,8 +177,9 @@ struct EventsUnwanted {
 struct EventRaised {
   ClientId client = 0;  // 0: raised by the agent itself
   RequestId request = 0;
-  // Distinguishes the event from all other events of the source. It is the same
-  // if the event is raised again under a successor. 0: the event has no number.
+  // Distinguishes the event from all other events of the source. The number is
+  // the same if the event is raised again under a successor. 0: the event has
+  // no number.
   uint64_t id = 0;
   int status = 0;
   ProcId source;
@@ -186,9 +188,9 @@ struct EventRaised {
   Bytes info;
 };
 
-// The number of collectives of one series that have ended for a process,
-// reported by a process that was connected to a predecessor and has reattached.
-// It precedes the requests that the process resends.
+// The number of collectives of one series that have ended for a process. The
+// process was connected to a predecessor, has reattached, and reports the count
+// before it resends its requests.
 struct CollectiveCount {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;  // as in CollectiveArrived

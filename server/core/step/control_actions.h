@@ -25,7 +25,7 @@ enum class JobPhase : uint8_t {
   kEnded,
 };
 
-// The expiry of a time limit is near. `number` counts the limits set for the
+// Warns that a time limit expires soon. `number` counts the limits set for the
 // job.
 struct TimeWarning {
   uint32_t number = 0;
@@ -34,7 +34,7 @@ struct TimeWarning {
 
 // The resources used by a job.
 struct JobUsage {
-  Usage sum;  // the sum of CPU times, and the largest memory of one rank
+  Usage sum;  // sum of CPU times, and the largest memory of one rank
   uint32_t ranks = 0;  // number of ranks whose usage is known
 };
 
@@ -49,27 +49,28 @@ struct JobChanged {
   int status = 0;  // PMIx status of the job
   Rank first_failed = kRankInvalid;
   std::string text;  // one line for a person; empty if there is no failure
-  // The job's time limit has expired. The control service may collect a report
-  // of what the job waits for, and sends it with a KillRequested of
-  // kErrTimeout. Without that the core ends the job after 30 s.
+  // True if the job's time limit has expired. The control service may collect a
+  // report of the operations for which the job waits, and sends the report with
+  // a KillRequested of kErrTimeout. Otherwise the core ends the job after 30 s.
   bool out_of_time = false;
-  // Notes of the nodes about the programs; reported once, when all are
+  // Notes of the nodes about the programs; reported once, when all nodes are
   // prepared.
   std::vector<ProgramNote> notes = {};
   // The processes that have ended since the last report. A successor also
   // reports ends that its predecessor has reported.
   std::vector<ProcExit> ends = {};
-  // The job's processes must be warned. A successor may report a warning again.
+  // Set if the job's processes must be warned. A successor may repeat a
+  // warning.
   std::optional<TimeWarning> warning = std::nullopt;
   JobUsage used = {};  // usage of the ranks that have ended
 };
 
-// Maximum number of spawns that one process may have in progress, and number of
-// its last spawns whose result it may request again.
+// Maximum number of spawns that one process may have in progress, and of its
+// last spawns whose result it may request again.
 inline constexpr size_t kMaxSpawnsOfProcess = 32;
 
-// Requests the execution of a spawn for a process of a job controlled here. It
-// is answered by SpawnDone.
+// Requests the execution of a spawn for a process of a job controlled here. The
+// answer is SpawnDone.
 struct HostSpawn {
   ProcId proc;
   RequestId request = 0;
@@ -81,13 +82,13 @@ struct DeliverOutput {
   Rank rank = 0;
   uint16_t channel = 0;
   Bytes data;
-  // Number of bytes that went to another reader instead of the launcher. The
-  // launcher's connection counts them; `data` is empty then.
+  // Number of bytes that another reader received instead of the launcher. The
+  // launcher's connection counts them; `data` is empty in this case.
   uint64_t redirected = 0;
 };
 
-// All of the job's output has been delivered. OutputConsumed acknowledges its
-// arrival.
+// Reports that all of the job's output has been delivered. OutputConsumed
+// acknowledges its arrival.
 struct OutputDelivered {
   std::string nspace;
 };

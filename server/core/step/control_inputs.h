@@ -1,4 +1,4 @@
-// Inputs of the core from the control service. All but StateRequested are
+// Inputs of the core from the control service. All except StateRequested are
 // accepted only at the agent that controls the job (the root).
 #ifndef CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
@@ -18,27 +18,29 @@ namespace canopy::core {
 
 struct LaunchRequested {
   std::shared_ptr<const JobSpec> job;
-  // The launcher acknowledges OutputDelivered; the job is not over before.
+  // True if the launcher acknowledges OutputDelivered: the job is not over
+  // before the acknowledgement.
   bool acknowledges = false;
-  // No process is started: the job ends when every node is prepared, with
-  // detailed notes about its programs.
+  // True if no process is to be started: the job ends when every node is
+  // prepared, with detailed notes about its programs.
   bool check_only = false;
 };
 
-// A job's launcher has reattached to the agent that controls the job.
-// `received` is how much of each node's output the launcher has; nothing means
-// that the launcher is gone and the output is discarded. A recovered job's
-// output is held back until then.
+// Reports that a job's launcher has reattached to the agent that controls the
+// job. `received` has, for each node, how much of its output the launcher has
+// received. No value means that the launcher is gone and the output is
+// discarded. The output of a recovered job is held back until this input
+// arrives.
 struct LauncherReattached {
   std::string nspace;
   std::optional<std::vector<uint64_t>> received = std::nullopt;
-  // The launcher resends the job's input from this position. Nothing: it
+  // The position from which the launcher resends the job's input. No value: it
   // resends no input.
   std::optional<uint64_t> input_begin = std::nullopt;
 };
 
-// A HostSpawn has ended: every process of the job has started, or, with an
-// error, no process of the job runs any more.
+// Reports that a HostSpawn has ended: every process of the job has started, or,
+// with an error, no process of the job runs any more.
 struct SpawnDone {
   ProcId proc;
   RequestId request = 0;
@@ -46,8 +48,8 @@ struct SpawnDone {
   std::string nspace;  // the new job; empty with an error
 };
 
-// A predecessor was executing this HostSpawn. It goes on, and SpawnDone
-// follows.
+// Reports that a predecessor was executing this HostSpawn. The spawn continues,
+// and SpawnDone follows.
 struct SpawnRecovered {
   ProcId proc;
   RequestId request = 0;
@@ -61,11 +63,12 @@ struct SignalRequested {
 
 struct KillRequested {
   std::string nspace;
-  // for kErrTimeout, `reason` is what the job waited for, or empty
+  // With kErrTimeout, `reason` lists the operations for which the job waited,
+  // or is empty.
   int status = 0;
   std::string reason;
   bool immediately = false;  // SIGKILL without a grace period
-  // may be a repetition, which does not count as another request
+  // true if this may be a repetition, which does not count as another request
   bool again = false;
 };
 
@@ -73,7 +76,7 @@ struct KillRequested {
 struct TimeLimitSet {
   std::string nspace;
   uint32_t seconds = 0;  // from now; 0: no limit
-  // how long before the limit JobChanged::warning is due; 0: no warning
+  // time before the limit at which JobChanged::warning is due; 0: no warning
   uint32_t warn_seconds = 0;
 };
 
@@ -87,21 +90,21 @@ struct OutputConsumed {
 struct InputOffered {
   std::string nspace;
   Bytes data;  // empty: end of file
-  // Position of the data in the job's input. Nothing: after the data offered
-  // before.
+  // Position of the data in the job's input. No value: the data follows the
+  // data offered before.
   std::optional<uint64_t> position = std::nullopt;
 };
 
-// Requests the state of all agents. It is answered by StateCollected actions,
-// one for each agent, then one with done == true.
+// Requests the state of all agents. The answers are StateCollected actions, one
+// for each agent and a last one with `done` set.
 struct StateRequested {
   uint64_t request = 0;
   std::string what;
   std::string nspace;
 };
 
-// Requests the end of every agent of the overlay; issued at the root when no
-// job runs.
+// Requests the end of every agent of the overlay. It is issued at the root when
+// no job runs.
 struct ShutdownRequested {
   std::string reason;
 };

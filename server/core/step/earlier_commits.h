@@ -13,10 +13,10 @@ namespace canopy::core {
 
 // Calls draw(proc) for each process whose earlier commits must be in the core
 // before `input`: the target of a get by a client or another agent, and ranks
-// that have ended. `draw` must ignore a process of another node or without a
-// mailbox. A rank of kRankUndef or kRankWildcard stands for all ranks of its
-// namespace. The adapter of a client already puts the client's own commits
-// before its requests.
+// that have ended. `draw` must ignore a process of another node and a process
+// without a mailbox. A rank of kRankUndef or kRankWildcard stands for all ranks
+// of its namespace. The client's own commits need no call, because its adapter
+// puts them before its requests.
 void ForEachEarlierCommitter(
     const Input& input, const std::function<void(const ProcId& proc)>& draw);
 

@@ -26,10 +26,10 @@ enum class DataRealm : uint8_t {
 
 // One key of the data of a job.
 struct DataKey {
-  ProcId proc;  // kRankWildcard: data of no single process
+  ProcId proc;  // kRankWildcard: data that belongs to no single process
   std::string key;
   DataRealm realm = DataRealm::kAny;
-  // The application or node. Nothing: the application of the process, or this
+  // The application or node. No value: the application of the process, or this
   // node.
   std::optional<uint32_t> appnum = std::nullopt;
   std::optional<uint32_t> nodeid = std::nullopt;
@@ -40,12 +40,12 @@ struct DataKey {
 // Maximum number of bytes of all values of one ReadFacts.
 inline constexpr size_t kMaxFacts = size_t{16} << 20;
 
-// Action: requests that these facts be read. It is answered by FactsRead.
+// Action: requests that these facts be read. The answer is FactsRead.
 struct ReadFacts {
   uint64_t number = 0;
   std::vector<DataKey> keys;
   std::vector<int> pids;   // local processes whose memory is requested
-  bool agent = false;      // whether this agent's memory is requested
+  bool agent = false;      // this agent's memory is requested
   UsageFields usage = {};  // statistics of this node and of `users`
   // local processes whose statistics are requested
   std::vector<int> users = {};
@@ -61,7 +61,7 @@ struct FactsRead {
   uint64_t agent = 0;     // resident bytes
   bool too_much = false;  // the values exceed kMaxFacts
   // Statistics in codec form (SIZE n, then n INFO), in the order of `users`;
-  // empty: the process has ended, or nothing of it may be read.
+  // empty: the process has ended, or its statistics may not be read.
   std::vector<Bytes> users = {};
   Bytes node = {};  // statistics of the node in the same form; empty: none
 };

@@ -1,5 +1,5 @@
-// Requests of processes to the host: their way to the part of the agent that
-// decides, and the replies.
+// Requests of processes to the host: the calls, the requests to the component
+// of the agent that decides, and the replies.
 #ifndef CANOPY_SERVER_CORE_STEP_HOST_H_
 #define CANOPY_SERVER_CORE_STEP_HOST_H_
 
@@ -14,8 +14,8 @@
 
 namespace canopy::core {
 
-// Input: PMIx_Job_control and the other calls of HostOp. The reply's payload
-// has the results in codec form (SIZE n, then n INFO), or is empty.
+// Input: a call of PMIx_Job_control or another operation of HostOp. The reply's
+// payload has the results in codec form (SIZE n, then n INFO), or is empty.
 struct HostCallArrived {
   ClientId client = 0;
   RequestId request = 0;
@@ -27,13 +27,14 @@ struct HostCallArrived {
 // AskHost::uid and gid of a tool of the agent's own user.
 inline constexpr uint32_t kAgentsUser = UINT32_MAX;
 
-// Action: requests a decision of the host. It is answered by HostAnswered.
+// Action: requests a decision of the host. The answer is HostAnswered.
 struct AskHost {
   // identifies this action; a successor uses other numbers
   uint64_t number = 0;
   HostOp op = HostOp::kJobControl;
   ProcId source;  // the process that makes the request
-  // the process's own number, which is the same if it repeats the request
+  // the process's own number, which is the same if the process repeats the
+  // request
   uint64_t request = 0;
   uint32_t uid = 0;  // user of the process's job
   uint32_t gid = 0;

@@ -14,8 +14,8 @@
 
 namespace canopy::core {
 
-// The job exists from now on: requests that its segment be created and its
-// local ranks be registered with the local endpoints. Precedes PrepareLocal.
+// Announces a new job: requests that its segment be created and its local ranks
+// be registered with the local endpoints. Precedes PrepareLocal.
 struct RegisterJob {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
@@ -26,9 +26,9 @@ struct DropJob {
   std::string nspace;
 };
 
-// Publishes the data of a rank to local processes: all KVALs visible on this
-// node, and the names of those that exist outside this node's scope; or only
-// the changes since the last publication.
+// Publishes the data of a rank to local processes: either all KVALs visible on
+// this node, and the names of the keys that exist only outside this node's
+// scope, or only the changes since the last publication.
 struct PublishRank {
   ProcId proc;
   Bytes visible;  // codec-form KVALs, keys unique
@@ -41,23 +41,24 @@ struct PublishRank {
   RequestId request = 0;
 };
 
-// Sets how many processes the rank had before the present one
+// Sets the number of processes that the rank had before the present one
 // (PMIX_REINCARNATION).
 struct SetIncarnation {
   ProcId proc;
   uint32_t incarnation = 0;
 };
 
-// A debugger holds processes of the job, on any node, or no longer holds any.
-// The job's time limits stand still meanwhile. The job need not be known here.
+// Reports that a debugger holds processes of the job, on any node, or no longer
+// holds any. The job's time limits stand still while it does. The job need not
+// be known here.
 struct JobHeld {
   std::string nspace;
   bool held = false;
 };
 
-// A request waits for a commit of a local rank (kRankUndef: of any local rank
-// of the namespace). The adapter must report what has been committed so far,
-// and the next commit as soon as it happens.
+// Reports that a request waits for a commit of a local rank (kRankUndef: of any
+// local rank of the namespace). The adapter must report the commits so far, and
+// the next commit as soon as it happens.
 struct AwaitCommit {
   ProcId proc;
 };

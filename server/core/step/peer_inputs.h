@@ -14,7 +14,8 @@ struct PeerArrived {
   PeerMessage message;
 };
 
-// An agent was lost, or a new incarnation of an agent has joined.
+// Reports that an agent was lost, or that a new incarnation of an agent has
+// joined.
 struct NodeStateChanged {
   NodeId node = kNoNode;
   bool up = false;
@@ -25,9 +26,9 @@ struct NodeStateChanged {
   bool left = false;  // the agent left in an orderly way
 };
 
-// The agent of a node was replaced by a successor that recovered the node's
-// processes. Only the agent's volatile state is lost, and messages in flight to
-// it or through it.
+// Reports that the agent of a node was replaced by a successor that recovered
+// the node's processes. Only the agent's volatile state is lost, and messages
+// in flight to the agent or through it.
 struct NodeRestarted {
   NodeId node = kNoNode;
 };

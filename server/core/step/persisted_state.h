@@ -24,8 +24,8 @@ struct PersistRecord {
   Bytes value;
 };
 
-// Requests that the state be persisted by the agent that controls a job, even
-// if no process of the job is here. It replaces the earlier value.
+// Requests that the agent that controls a job persist the state, even if no
+// process of the job is here. The state replaces the earlier one.
 struct PersistControlState {
   std::string nspace;
   Bytes state;
@@ -41,19 +41,19 @@ struct PersistedRecord {
 // controlled job, from its file. Precedes any other input about the job.
 struct JobRecovered {
   std::shared_ptr<const JobSpec> job;
-  // whether the local ranks were started; else they were only prepared
+  // true if the local ranks were started; otherwise they were only prepared
   bool started = false;
   std::vector<PersistedRecord> records;  // oldest first
   // The published data of ranks of other nodes.
   std::vector<PublishRank> published;
-  bool has_shim = true;  // else no process of the job is here
+  bool has_shim = true;  // false: no process of the job is here
   // The state of PersistControlState, if this agent controls the job. Empty:
   // the job was about to be launched.
   std::optional<Bytes> control = std::nullopt;
-  // the job's end was reported; its resources must be released
+  // true if the job's end was reported, so that its resources must be released
   bool over = false;
-  // The local ranks that were restarted, with how many processes each had
-  // before the present one.
+  // The local ranks that were restarted, each with the number of processes that
+  // it had before the present one.
   std::vector<std::pair<Rank, uint32_t>> incarnations = {};
 };
 

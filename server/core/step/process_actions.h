@@ -14,27 +14,27 @@
 namespace canopy::core {
 
 // Requests that programs and directories be checked and this node's ranks be
-// made ready to start. It is answered by LocalPrepared.
+// made ready to start. The answer is LocalPrepared.
 struct PrepareLocal {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
-  bool explain = false;  // whether the notes on the programs are to be detailed
+  bool explain = false;  // the notes on the programs are to be detailed
 };
 
-// Requests the start of the local ranks. It is answered by LocalStarted, then
-// LocalExits.
+// Requests the start of the local ranks. The answer is LocalStarted; LocalExits
+// follows when processes end.
 struct StartLocal {
   std::string nspace;
-  // Set on rank 0's node for a job with JobSpec::rendezvous_host.
+  // Set on rank 0's node if the job has a JobSpec::rendezvous_host.
   uint16_t port = 0;
 };
 
-// Requests another process for a local rank whose last one has ended. Its end
-// is reported like any other (LocalExits).
+// Requests a new process for a local rank whose last process has ended. The end
+// of the new process is reported like any other (LocalExits).
 struct RestartLocal {
   std::string nspace;
   Rank rank = 0;
-  uint32_t incarnation = 1;  // how many processes the rank had before it
+  uint32_t incarnation = 1;  // number of processes that the rank had before
 };
 
 struct SignalLocal {
@@ -61,8 +61,8 @@ struct CreditOutput {
   uint64_t total = 0;  // all credit so far; 0: unknown, add `bytes`
 };
 
-// Requests that all uncredited output be reported again, because some may be
-// lost.
+// Requests that all uncredited output be reported again, because some of it may
+// be lost.
 struct ResendOutput {
   std::string nspace;
 };

@@ -17,7 +17,7 @@ struct LocalPrepared {
   int status = 0;
   std::string text;
   std::vector<ProgramNote> notes = {};  // `nodes` is set by the engine
-  // Reserved port, for a job with JobSpec::rendezvous_host whose rank 0 is
+  // Reserved port, if the job has a JobSpec::rendezvous_host and its rank 0 is
   // here.
   uint16_t port = 0;
 };
@@ -43,7 +43,7 @@ struct LocalProcesses {
 struct LocalExits {
   std::string nspace;
   std::vector<ProcExit> exits;
-  // Set if no other process can be started in the place of these.
+  // True if no other process can be started for these ranks.
   bool final = false;
 };
 
@@ -61,7 +61,7 @@ struct LocalInputDone {
   uint64_t bytes = 0;
   uint64_t total = 0;   // all input taken so far; 0: unknown
   bool resend = false;  // input after `total` may be lost
-  // bytes given to the shim, read or not; set with `resend`
+  // number of bytes passed to the shim, read or not; set with `resend`
   uint64_t given = 0;
 };
 

@@ -7,9 +7,9 @@
 namespace canopy::core {
 
 // Returns whether a job that has `own` of the `all` entries of a table for
-// `total` entries may have one more. A job may have half of what the others
-// leave free: it never takes the room of another, and each further job finds
-// some.
+// `total` entries may have one more. A job may have half of the entries that
+// the others leave free. So it never takes all free entries, and each further
+// job finds some.
 constexpr bool HasShare(size_t total, size_t all, size_t own) {
   const size_t others = all - own;
   return others < total && own < (total - others + 1) / 2;

@@ -14,15 +14,15 @@
 
 namespace canopy::core {
 
-// The requested statistics: bits of the tables of server/core/step/usage_keys.h
-// for each kind. 0: nothing of that kind is requested.
+// The requested statistics: for each kind, bits of the tables in
+// server/core/step/usage_keys.h. 0: no statistics of that kind are requested.
 struct UsageFields {
   uint64_t proc = 0;
   uint64_t node = 0;
   uint64_t disk = 0;
   uint64_t net = 0;
 
-  // True if anything of a node is requested.
+  // Returns true if any statistics of a node are requested.
   bool of_node() const { return (node | disk | net) != 0; }
   bool any() const { return proc != 0 || of_node(); }
   bool operator==(const UsageFields&) const = default;
@@ -48,14 +48,14 @@ struct UsageTargets {
   std::vector<uint32_t> nodeids;
   std::vector<std::string> disks;  // empty: all disks
   std::vector<std::string> nets;   // empty: all interfaces
-  bool local_only = false;         // on the caller's node alone
+  bool local_only = false;         // only on the caller's node
 
   bool names_nodes() const { return !hosts.empty() || !nodeids.empty(); }
   bool names_processes() const { return !procs.empty() || !pids.empty(); }
   bool operator==(const UsageTargets&) const = default;
 };
 
-// Input: requests one sample of statistics for a process. It is answered by
+// Input: requests one sample of statistics for a process. The answer is
 // UsageTaken.
 struct UsageWanted {
   uint64_t number = 0;

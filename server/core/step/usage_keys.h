@@ -44,7 +44,7 @@ constexpr uint64_t AllUsage(std::span<const std::string_view> table) {
   return (uint64_t{1} << table.size()) - 1;
 }
 
-// Returns the bit of a key, or 0 if the table does not have it.
+// Returns the bit of a key; 0 if the table does not contain the key.
 constexpr uint64_t UsageBit(std::span<const std::string_view> table,
                             std::string_view key) {
   for (size_t i = 0; i < table.size(); ++i) {

@@ -13,8 +13,8 @@ struct AgentCore::State {
 
   void UpdateDeadline() {
     const TimeNs next = engines.NextDeadline();
-    // A deadline that has passed counts as consumed, whatever input caused this
-    // step.
+    // A deadline that has passed counts as consumed, whichever input caused
+    // this step.
     if (next == deadline && deadline > engines.now) return;
     if (next == kNever && deadline == kNever) return;
     deadline = next;

@@ -22,7 +22,8 @@ class AgentCore {
   AgentCore(const AgentCore&) = delete;
   AgentCore& operator=(const AgentCore&) = delete;
 
-  // `now` is in nanoseconds and never decreases.
+  // Handles one input and returns the actions that it causes. `now` is in
+  // nanoseconds and never decreases.
   Actions Step(TimeNs now, const Input& input);
   ResourceCounts Count() const;
 

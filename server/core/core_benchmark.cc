@@ -21,7 +21,7 @@ CoreConfig Config(uint32_t nodes, NodeId self) {
   return config;
 }
 
-// A core with a job whose local rank r is connected as client r + 1.
+// Returns a core with a job whose local rank r is connected as client r + 1.
 std::unique_ptr<AgentCore> CoreWith(const CoreConfig& config,
                                     const std::vector<NodeId>& agents) {
   auto core = std::make_unique<AgentCore>(config);
@@ -39,7 +39,8 @@ std::unique_ptr<AgentCore> CoreWith(const CoreConfig& config,
   return core;
 }
 
-// Items are fences; the argument is the number of local ranks.
+// Measures fences on one node. Items are fences; the argument is the number of
+// local ranks.
 void LocalFence(benchmark::State& state) {
   const auto ranks = static_cast<Rank>(state.range(0));
   const auto core = CoreWith(Config(2, 0), std::vector<NodeId>(ranks, 0));
@@ -94,8 +95,8 @@ void LocalEnds(benchmark::State& state) {
 }
 BENCHMARK(LocalEnds)->Arg(8)->Arg(128);
 
-// An agent between 32 children and its parent, with one rank on each node and
-// no data. Items are incoming messages.
+// Measures an agent between 32 children and its parent, with one rank on each
+// node and no data. Items are incoming messages.
 void TreeHop(benchmark::State& state) {
   constexpr uint32_t kNodes = 1000;
   constexpr NodeId kSelf = 1;  // children 33 .. 64
@@ -124,7 +125,7 @@ void TreeHop(benchmark::State& state) {
 }
 BENCHMARK(TreeHop);
 
-// A rank that has `range` keys commits another key of 64 bytes.
+// Measures a rank that has `range` keys and commits another key of 64 bytes.
 void Commit(benchmark::State& state) {
   const auto core = CoreWith(Config(1, 0), {0});
   const auto kval = [](int64_t i) {

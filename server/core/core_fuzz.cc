@@ -1,5 +1,5 @@
-// Fuzz target for the core's decoders: no input may cause a failure, and what
-// was decoded must encode and decode again to the same value.
+// Fuzz target for the core's decoders: no input may cause a failure, and a
+// decoded value must be the same after it was encoded and decoded again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -19,17 +19,18 @@ namespace canopy::core {
 enum class JournalRecordType : uint8_t {
   kController,   // the agent that controls the job
   kCollective,   // the result of a collective
-  kCommit,       // what a rank has committed for a key
+  kCommit,       // the data that a rank has committed for a key
   kPublication,  // a publication of a rank
   kLookup,       // the answer to a lookup that consumed publications
   kKilled,       // the ranks that were requested to end
   kEvent,        // an event that a rank has raised
   kHostCall,     // the job control signals that ranks have received
   kHeld,         // the ranks that debuggers hold
-  kInputRun,     // where the input of a run begins here
+  kInputRun,     // where the input of a run begins on this node
 };
 
-// The identifier of records of which each type has a fixed number of slots.
+// Identifies a record of a type whose records have numbered slots. A slot is
+// reused when its record is erased.
 struct JournalSlot {
   uint32_t slot = 0;
 };
@@ -39,7 +40,7 @@ void Describe(V& v, wire::Is<JournalSlot> auto& m) {
   v.Field(1, m.slot);
 }
 
-// Returns the name of the type, which is the whole key where a job has one
+// Returns the name of the type, which is the whole key if a job has only one
 // record of the type.
 std::string KeyOf(JournalRecordType type);
 
@@ -52,9 +53,9 @@ std::string KeyOf(JournalRecordType type, const Id& id) {
 
 struct JournalKey {
   JournalRecordType type;
-  std::string_view id;  // what follows the name of the type; a view of the key
+  std::string_view id;  // the rest of the key after the type's name; a view
 };
-// Returns nothing for a key of an unknown type.
+// Returns no value for a key of an unknown type.
 std::optional<JournalKey> ParseKey(std::string_view key);
 
 // Returns whether the key is of this type.

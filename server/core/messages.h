@@ -18,8 +18,8 @@
 
 namespace canopy::core {
 
-// The order is that of the field numbers of Body in protos/overlay.proto, from
-// 1.
+// The order is that of the fields of Body in protos/overlay.proto, whose
+// numbers begin with 1.
 struct MessageBodies {
   using Variant = std::variant<
       CollectiveUp, CollectiveDown, DmodexRequest, DmodexReply, EventMessage,

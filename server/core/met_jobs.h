@@ -12,14 +12,14 @@
 
 namespace canopy::core {
 
-// By naming each other's processes, jobs of different users agree to exchange
-// data; from then on they may see each other. Not synchronised.
+// Jobs of different users agree to exchange data if they name each other's
+// processes; from then on they may see each other. Not synchronised.
 class MetJobs {
  public:
   // Records a successful operation of these processes, which are sorted.
   void Note(const std::vector<ProcId>& participants);
   void OnJobRemoved(const std::string& nspace);
-  // True if both jobs have taken part in one operation.
+  // Returns true if both jobs have taken part in one operation.
   bool Contains(std::string_view a, std::string_view b) const;
 
  private:

@@ -1,5 +1,5 @@
-// True if the list contains `proc`; kRankWildcard stands for all ranks of a
-// job.
+// Returns true if the list contains `proc`; kRankWildcard stands for all ranks
+// of a job.
 #ifndef CANOPY_SERVER_CORE_NAMED_PROCS_H_
 #define CANOPY_SERVER_CORE_NAMED_PROCS_H_
 

@@ -10,8 +10,9 @@
 
 namespace canopy::core {
 
-// Successive processes of one rank get disjoint ranges, so that a request is
-// not taken for one of an earlier process. Numbers of tools stay unchanged.
+// Returns the number of a request. Successive processes of one rank get
+// disjoint ranges, so that a request is not taken for one of an earlier
+// process. Numbers of tools stay unchanged.
 inline uint64_t RequestNumber(const JobTable& jobs, const ProcId& proc,
                               RequestId request) {
   const Job* job = jobs.Find(proc.nspace);

@@ -8,7 +8,7 @@
 namespace canopy::core {
 
 // A job's resources are released with the job: all counts of an agent without
-// jobs and clients are 0 once the other agents have notified it of what has
+// jobs and clients are 0 after the other agents have reported which jobs have
 // ended. Publications that outlive their job are not counted.
 struct ResourceCounts {
   size_t jobs = 0;         // jobs whose map is here

@@ -17,7 +17,7 @@ namespace canopy::core {
 // Not thread-safe.
 class Tree {
  public:
-  // radix >= 2 and size >= 1; smaller values are raised to these.
+  // Smaller values than radix 2 and size 1 are raised to these.
   Tree(uint32_t size, uint32_t radix);
 
   uint32_t size() const { return static_cast<uint32_t>(alive_.size()); }
@@ -25,28 +25,29 @@ class Tree {
   void SetAlive(NodeId node, bool alive);
   // Returns false for a node that is not in the list.
   bool alive(NodeId node) const { return node < alive_.size() && alive_[node]; }
-  // Changes whenever a member is lost or returns.
+  // Returns a number that changes whenever a member is lost or returns.
   uint64_t version() const { return version_; }
 
-  // kNoNode if every member is lost.
+  // Returns kNoNode if every member is lost.
   NodeId root() const { return root_; }
-  // The parent's number is always lower. For a lost member, the parent that it
-  // would have. kNoNode for the root.
+  // Returns the parent, whose number is always lower; kNoNode for the root. For
+  // a lost member, returns the parent that it would have.
   NodeId parent(NodeId node) const;
-  // Living members whose parent is `node`, ascending.
+  // Returns the living members whose parent is `node`, ascending.
   std::vector<NodeId> children(NodeId node) const;
-  // True if node == top or top is a living ancestor of node.
+  // Returns true if node == top or top is a living ancestor of node.
   bool InSubtree(NodeId top, NodeId node) const;
-  // The child of `top` whose subtree contains `node`; kNoNode if there is none.
+  // Returns the child of `top` whose subtree contains `node`; kNoNode if there
+  // is none.
   NodeId ChildTowards(NodeId top, NodeId node) const;
-  // The first hop on the path between two living members.
+  // Returns the first hop on the path between two living members.
   NodeId NextHop(NodeId from, NodeId to) const;
-  // The lowest common ancestor of living members, possibly one of them. kNoNode
-  // for an empty list.
+  // Returns the lowest common ancestor of living members, which may be one of
+  // them; kNoNode for an empty list.
   NodeId LowestCommonAncestor(std::span<const NodeId> nodes) const;
-  // The member that collects all contributions to a collective of these living
-  // members and releases it: their lowest common ancestor, or the root after
-  // LetRootDecide.
+  // Returns the member that collects all contributions to a collective of these
+  // living members and releases the collective: their lowest common ancestor,
+  // or the root after LetRootDecide.
   NodeId TopOf(std::span<const NodeId> nodes) const;
   // From now on, the root takes part in every collective.
   void LetRootDecide() { root_decides_ = true; }

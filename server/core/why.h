@@ -14,8 +14,8 @@
 
 namespace canopy::core {
 
-// A process that an operation waits for. `sure`: reported by the process's own
-// agent; otherwise that agent has not answered yet.
+// A process for which an operation waits. `sure` is true if the process's own
+// agent has reported that; otherwise that agent has not answered yet.
 struct MissingProc {
   ProcId proc;
   NodeId node = kNoNode;
@@ -31,14 +31,14 @@ void Describe(V& v, wire::Is<MissingProc> auto& m) {
   v.Field(3, m.sure);
 }
 
-// One blocked operation. It has the same text on every agent that takes part.
+// One blocked operation. Its text is the same on every agent that takes part.
 struct Waiting {
   std::string nspace;     // namespace of the waiting processes
   std::string operation;  // "fence #3", "get of key 'k' of job:4", ...
   uint64_t age_ms = 0;
-  uint32_t callers = 0;  // local clients that wait in it
+  uint32_t callers = 0;  // local clients that wait in the operation
   std::vector<MissingProc> missing;
-  uint64_t more_missing = 0;  // those beyond kMaxMissing, which are not listed
+  uint64_t more_missing = 0;  // missing ones that are not listed
 };
 
 template <typename V>

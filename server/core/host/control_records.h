@@ -23,18 +23,18 @@ struct ControlId {
   auto operator<=>(const ControlId&) const = default;
 };
 
-// Number of requests kept for each job: the latest ones.
+// Number of requests kept for each job: the latest of them.
 inline constexpr size_t kControlsKept = 1024;
 
 // Not synchronised.
 class ControlRecords {
  public:
   bool Contains(const std::string& nspace, const ControlId& id) const;
-  // Adds a request that is not contained. Returns the record, which must be
-  // persisted before the request is executed.
+  // Adds a request that the records do not contain yet. Returns the record,
+  // which must be persisted before the request is executed.
   PersistRecord Add(const std::string& nspace, const ControlId& id);
-  // Restores a record of a predecessor's journal. A record of another kind or a
-  // malformed one has no effect.
+  // Restores a record of a predecessor's journal. Ignores malformed records and
+  // records of other types.
   void Recover(const std::string& nspace, const PersistedRecord& record);
   void OnJobRemoved(const std::string& nspace) { jobs_.erase(nspace); }
 

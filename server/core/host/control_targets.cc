@@ -53,7 +53,7 @@ void ControlTargets::OnRequest(TimeNs now, NodeId src,
   if (controller == src) {
     return Leave(src, request, SignalHere(request, actions));
   }
-  // A job ends together with the agent that controlled it.
+  // The job's processes end together with the agent that controlled the job.
   Refuse(now, src, request, kErrNotFound);
 }
 

@@ -26,14 +26,14 @@
 
 namespace canopy::core {
 
-// How long targets may take to end, or their agents to answer.
+// Maximum time for targets to end, or for their agents to answer.
 inline constexpr TimeNs kControlTimeout = 60'000'000'000;
 
 // The controller sends each agent that has targets a request to signal them,
-// and repeats it until it is answered. Each agent executes a request once and
-// records it, so a controller need not know what its predecessor has already
-// requested. Targets are ended by the job engine, where a repetition does no
-// harm. Not synchronised.
+// and repeats the request until it is answered. Each agent executes a request
+// once and records it, so a controller need not know its predecessor's
+// requests. The job engine ends targets; it may be requested repeatedly to do
+// so. Not synchronised.
 class ControlTargets {
  public:
   struct Answer {
@@ -54,12 +54,12 @@ class ControlTargets {
   void OnReply(NodeId src, const HostReply& reply);
   std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
 
-  // The job's processes may all have been started.
+  // Called when all processes of the job may have been started.
   void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
-  // The rank may have ended.
+  // Called when the rank may have ended.
   void OnRankGone(const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
-  // Messages, and nodes, may have been lost.
+  // Called when messages, and nodes, may have been lost.
   void OnTreeChanged(TimeNs now, Actions* actions);
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     records_.Recover(nspace, record);
@@ -81,7 +81,7 @@ class ControlTargets {
     bool waits_for_launch = false;
     std::set<NodeId> nodes;  // agents that have not answered
     std::set<Rank> ranks;    // ranks that have not ended
-    bool done = false;       // executed for at least one target
+    bool done = false;       // true: executed for at least one target
     int error = 0;           // the first error other than "not found"
 
     bool ends() const { return control.action != ControlAction::kSignal; }

@@ -27,7 +27,7 @@ enum class Meaning : uint8_t {
   kId,
   kPset,
   kCleanup,
-  kElsewhere,  // the agent knows the value better than the caller
+  kElsewhere,  // only the agent can determine the value
 };
 
 struct Row {
@@ -60,7 +60,7 @@ const Row* Find(std::string_view key) {
   return nullptr;
 }
 
-// A flag without a value is true.
+// Reads a flag. A flag without a value is true.
 bool ReadFlag(Decoder* in, bool* value) {
   uint16_t type = 0;
   *value = true;

@@ -22,7 +22,7 @@ enum class ControlAction : uint8_t {
 struct JobControl {
   ControlAction action = ControlAction::kNone;
   int signal = 0;                    // signal number of kSignal
-  bool cleanup = false;              // registers what is to be removed
+  bool cleanup = false;              // registers files to be removed
   std::optional<std::string> pset;   // PMIX_JOB_CTRL_DEFINE_PSET
   std::string id;                    // PMIX_JOB_CTRL_ID
   std::vector<std::string> refused;  // directives that are not honoured
@@ -32,15 +32,15 @@ struct JobControl {
 // (kErrOutOfResource).
 inline constexpr size_t kMaxDirectives = 1024;
 
-// `infos` is SIZE n and n INFO in codec form. Returns kErrBadParam for
-// malformed directives, for two that exclude each other, and for a call without
-// an action. Returns kErrNotSupported if a required directive is refused, or if
-// all are.
+// Parses the directives of a call. `infos` is SIZE n and n INFO in codec form.
+// Returns kErrBadParam for malformed directives, for two that exclude each
+// other, and for a call without an action. Returns kErrNotSupported if a
+// required directive is refused, or if all directives are.
 int ParseJobControl(const Bytes& infos, JobControl* out);
 
 // Returns the results of the call: the reason why each refused directive is
-// refused, and the call's own identifier. The form is SIZE n and n INFO, or
-// empty.
+// refused, and the call's own identifier. They are SIZE n and n INFO in codec
+// form, or empty.
 Bytes ControlResults(const JobControl& control);
 
 // Returns the action's name in messages: "signal 10", "kill", and so on.

@@ -1,7 +1,7 @@
 // Requests that an agent has refused. A request may arrive twice, because its
-// sender repeats it while the answer is on its way. The second one must not be
-// executed, even if it could be by then, because the process has received the
-// refusal.
+// sender repeats it while the answer is in flight. The second request must not
+// be executed, even if it could be executed by then, because the process has
+// received the refusal.
 #ifndef CANOPY_SERVER_CORE_HOST_REFUSALS_H_
 #define CANOPY_SERVER_CORE_HOST_REFUSALS_H_
 
@@ -18,9 +18,9 @@
 
 namespace canopy::core {
 
-// Number of refusals kept (the latest), and how long they are kept: longer than
-// a message can be on its way, because a link that does not come back loses its
-// messages.
+// Number of refusals kept (the latest), and the time for which they are kept.
+// The time is longer than a message can be in flight, because a link that does
+// not return loses its messages.
 inline constexpr size_t kRefusalsKept = 1024;
 inline constexpr TimeNs kRefusalKept = 60'000'000'000;
 

@@ -11,8 +11,8 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kSecond = 1'000'000'000;
-// How long a job that ran out of time waits for the launcher's report before it
-// is ended.
+// How long a job that has exceeded its time limit waits for the launcher's
+// report before it is ended.
 constexpr TimeNs kTimeoutReport = 30 * kSecond;
 constexpr int kSigKill = 9;
 
@@ -64,8 +64,8 @@ bool JobHead::Advance(const JobStep& step) {
   return false;
 }
 
-// The second phase begins when all are prepared. A successor that finds the
-// start persisted continues with it, so the record precedes the messages.
+// The second phase begins when all nodes are prepared. A successor that finds
+// the start persisted continues with it, so the record precedes the messages.
 void JobHead::BeginStart(const JobStep& step) {
   if (part_.state() != JobPartState::kPreparing || ending_ ||
       !part_.answers().AllPrepared()) {
@@ -291,8 +291,8 @@ void JobHead::EndTargets(const JobStep& step, JobFailure failure,
                          const std::vector<Rank>& ranks) {
   if (ranks.empty()) return End(step, std::move(failure));
   const JobKill kill{part_.nspace(), ranks, failure.status, failure.text};
-  // Otherwise the ends of these ranks would count as failures and end the rest
-  // of the job.
+  // If these ends were not expected, they would count as failures and end the
+  // rest of the job.
   for (const Rank rank : ranks) progress_.ExpectEnd(rank);
   progress_.Fail(std::move(failure));
   changed_ = true;
@@ -369,7 +369,8 @@ bool JobHead::OnTick(const JobStep& step) {
   return streams_.OnDrainTimeout(step) && Finish(step);
 }
 
-// The launcher gets time to collect a report of what the job waits for.
+// The launcher gets time to collect a report of the operations for which the
+// job waits.
 bool JobHead::OnTimeLimit(const JobStep& step) {
   const bool asked = std::exchange(out_of_time_, true);
   if (part_.state() == JobPartState::kRunning && !asked && !ending_) {

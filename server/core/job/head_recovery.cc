@@ -1,5 +1,5 @@
-// The head's record, its recovery in a successor, and the description of what
-// it waits for.
+// The head's record, its recovery in a successor, and the description of the
+// nodes and processes for which the head waits.
 #include <utility>
 
 #include "server/core/job/head.h"

@@ -192,7 +192,7 @@ bool JobSet::OnLocalExit(const JobStep& step, JobEntry& job,
   return true;
 }
 
-// A job may have been ordered to end during the wait. Then the exits are final.
+// If the job was ordered to end during the wait, the exits are final.
 void JobSet::RestartDue(const JobStep& step, JobEntry& job) {
   bool changed = false;
   for (ProcExit& exit : job.restarts.TakeDue(step.now)) {

@@ -33,8 +33,9 @@ bool JobMessages::Take(const JobStep& step, const PeerMessage& message) {
       message.body);
 }
 
-// Defers a message for a part that this agent will have: until its previous
-// part has ended, or until its view of the tree matches the sender's.
+// Defers a message for a part that this agent will have: until the previous
+// part of the job has ended, or until this agent's view of the tree matches the
+// sender's.
 bool JobMessages::Defer(const PeerMessage& message) {
   const std::string* nspace = DeferrableNspace(message.body);
   if (nspace == nullptr) return false;
@@ -79,7 +80,7 @@ void JobMessages::On(const JobStep& step, NodeId src, const JobPrepare& m) {
   jobs_.TakePart(step, std::make_shared<const JobSpec>(std::move(*spec)), m);
 }
 
-// Handles a JobPrepare of a parent that is new, or that has none of the
+// Handles a JobPrepare of a new parent, or of a parent that has lost the
 // answers.
 void JobMessages::PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,
                                const JobPrepare& m) {
@@ -175,7 +176,7 @@ void JobMessages::OnOver(const JobStep& step, NodeId src,
   jobs_.Release(step, *job);
 }
 
-// The sender becomes a provisional child, which is sent the job's end.
+// The sender becomes a provisional child and gets the job's end.
 void JobMessages::On(const JobStep& step, NodeId src, const JobQuery& m) {
   JobEntry* job = FindReported(step, src, m.nspace);
   if (job == nullptr) return;

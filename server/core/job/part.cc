@@ -110,7 +110,8 @@ void JobPart::Start(const JobStep& step, uint16_t port) {
 }
 
 // An agent between the controller and this one may have been restarted and have
-// lost the port. Without it the ranks would wait for each other forever.
+// lost the port. If the ranks were started without the port, they would wait
+// for each other forever.
 void JobPart::StartLocalRanks(const JobStep& step) {
   if (spec_->rendezvous_host.empty() || port_ != 0) {
     return step.out.push_back(StartLocal{nspace(), port_});
@@ -221,7 +222,7 @@ void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   KillLocalRanks(step, std::move(ranks));
 }
 
-// Recorded before the processes are killed: a successor must not restart them,
+// The record precedes the kill: a successor must not restart these processes,
 // and must report that their ends were ordered.
 void JobPart::MarkKilled(const JobStep& step, const std::vector<Rank>& ranks) {
   const size_t before = killed_.size();
@@ -243,8 +244,7 @@ void JobPart::SendForget(const JobStep& step) const {
   }
 }
 
-// A controller may release a job without knowing that something still runs
-// here.
+// A controller may release a job without knowing that processes still run here.
 bool JobPart::Release(const JobStep& step) {
   if (!RunsHere()) return true;
   if (std::exchange(state_, JobPartState::kReleasing) !=

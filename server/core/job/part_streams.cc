@@ -25,8 +25,8 @@ void PartStreams::OnOutputCredit(const JobStep& step,
   if (m.resend) step.out.push_back(ResendOutput{m.nspace});
 }
 
-// Input for all ranks is forwarded down the tree. Input for some ranks was sent
-// to their node directly.
+// Input for all ranks is forwarded down the tree. The controller has sent input
+// for some ranks to their nodes directly.
 void PartStreams::OnInput(const JobStep& step, const InputData& m) {
   if (m.ranks.empty()) {
     for (const NodeId child : place_.children()) step.Send(child, m);

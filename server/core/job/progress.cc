@@ -49,7 +49,7 @@ std::optional<JobFailure> JobProgress::OnExit(const ProcExit& exit) {
   return failure;
 }
 
-// A rank that never became a process has used nothing.
+// A rank that never had a process has used no resources.
 void JobProgress::AddUsage(const ProcExit& exit) {
   if (!exit.used && exit.wait_status != kNeverStarted) return;
   const Usage used = exit.used.value_or(Usage());

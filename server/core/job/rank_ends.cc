@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-// All of `ends` are of one kind.
+// Returns the report of `ends`, which must all be of one kind.
 MessageBody Report(const std::string& nspace, std::span<const RankEnd> ends) {
   if (ends.front().lost_with_node) {
     NodeLost lost{nspace, {}};

@@ -103,8 +103,9 @@ void InputOrder::Forget() {
   requested_ = missed_ = false;
 }
 
-// If it is unknown what the ranks were given, the input is dropped. Once the
-// shim has reported it, the whole run is requested and sent again.
+// If it is unknown which input the ranks have received, the piece is dropped.
+// After the shim has reported the position, the whole run is requested and sent
+// again.
 InputOrder::Verdict InputOrder::OnPiece(uint64_t size, uint64_t end,
                                         uint64_t run) {
   const bool begins = run > run_.id;

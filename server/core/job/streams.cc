@@ -10,8 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// A stream that outlives its process and is silent for this long is taken to be
-// held open by a process that the rank left behind.
+// If a stream outlives its process and has no output for this long, a process
+// that the rank left behind is assumed to hold it open.
 constexpr TimeNs kDrainIdle = 3'000'000'000;
 
 }  // namespace
@@ -27,7 +27,7 @@ NodeId JobStreams::AgentOf(uint32_t node) const {
 }
 
 // The predecessor's copy of the input is lost with it. The launcher retains the
-// input that the ranks have not taken, and pushed input is pushed again.
+// input that the ranks have not consumed, and pushed input is pushed again.
 void JobStreams::AwaitLauncher(TimeNs now) {
   acknowledges_ = detached_ = true;
   if (part_.spec()->forwarding.input) {
@@ -75,7 +75,7 @@ bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   if (discards_ && output.end > size) output_.SkipTo(node, output.end - size);
   if (drain_ != kNever) drain_ = step.now + kDrainIdle;
   const auto known = output_.OnDelivered(node, size, output.end);
-  // Output before this was lost on the way. It will be resent, and this output
+  // If earlier output was lost on the way, it will be resent, and this output
   // after it.
   if (!known) return false;
   if (size > 0) {
@@ -128,7 +128,7 @@ bool JobStreams::OnConsumed(const JobStep& step, const OutputConsumed& in) {
   return asked_;
 }
 
-// Credit may have been lost with an agent that was to forward it.
+// Credit may have been lost with an agent that forwarded it.
 void JobStreams::ResendCredit(const JobStep& step, uint32_t node) const {
   const NodeId agent = AgentOf(node);
   const uint64_t total = output_.consumed(node);
@@ -201,7 +201,8 @@ void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {
 
 void JobStreams::OnInputTaken(const JobStep& step, uint32_t node,
                               const InputCredit& in) {
-  // The node's ranks have received nothing of this run.
+  // The message counts an earlier run of the input (InputData::run), so the
+  // node's ranks have received nothing of the present run.
   if (in.run != run_) {
     if (in.resend) ResendInput(step, node, 0);
     return;

@@ -16,8 +16,8 @@ struct SignalName {
   std::string_view name;
 };
 
-// A table of our own, because strsignal depends on the locale and is not
-// thread-safe.
+// The names of signals. strsignal is not used, because it depends on the locale
+// and is not thread-safe.
 constexpr SignalName kSignals[] = {
     {SIGHUP, "Hangup"},
     {SIGINT, "Interrupt"},

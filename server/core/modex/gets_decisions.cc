@@ -1,4 +1,4 @@
-// Decides the answer to a get from what is known here.
+// Decides the answer to a get from the data of this agent.
 #include <optional>
 #include <string>
 

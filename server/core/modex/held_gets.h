@@ -23,7 +23,7 @@ namespace canopy::core {
 struct HeldGet {
   ProcId target;
   std::string key;
-  // The agent that requested it; kNoNode for a local client.
+  // The agent that has sent the get; kNoNode for a local client.
   NodeId node = kNoNode;
   ClientId client = 0;
   uint64_t request = 0;
@@ -34,16 +34,16 @@ struct HeldGet {
   TimeNs started = 0;
   TimeNs deadline = kNever;
   TimeNs since = 0;  // start of the interval that the deadline counts
-  // The job of the client, or the target's for another agent's get.
+  // The job of the client; for another agent's get, that of the target.
   std::string job = {};
 };
 
 // Each get has a number that is never reused. Lists of numbers ascend, so gets
-// are answered in the order of their arrival. One thread.
+// are answered in the order of their arrival. Used by one thread.
 class HeldGets {
  public:
   uint64_t Add(HeldGet get);
-  // No effect if there is no such get.
+  // Does nothing if there is no such get.
   void Drop(uint64_t id);
   // Postpones the deadline, which counts from `now` on.
   void PutOff(uint64_t id, TimeNs now, TimeNs deadline);
@@ -53,23 +53,23 @@ class HeldGets {
   const std::map<uint64_t, HeldGet>& all() const { return all_; }
   size_t size() const { return all_.size(); }
 
-  // The gets of a target with one key. The cost depends on their number, not on
-  // that of all gets.
+  // Returns the gets of a target with one key. The cost depends on their
+  // number, not on the number of all gets.
   std::vector<uint64_t> Of(const ProcId& target, std::string_view key) const;
   std::vector<uint64_t> OfTarget(const ProcId& target) const;
   bool HasTarget(const ProcId& target) const {
     return by_target_.contains(target);
   }
   std::vector<uint64_t> OfJob(const std::string& nspace) const;
-  // Gets of a local client.
+  // Returns the gets of a local client.
   std::vector<uint64_t> OfClient(ClientId client) const;
   size_t NumOfClient(ClientId client) const;
   size_t NumOfJob(const std::string& job) const;
-  // Local clients with a held get, ascending.
+  // Returns the local clients with a held get, ascending.
   std::vector<ClientId> Clients() const;
 
   TimeNs NextDeadline() const;
-  // The get whose deadline expired first; 0 if no deadline is <= `now`.
+  // Returns the get whose deadline expired first; 0 if no deadline is <= `now`.
   uint64_t FirstExpired(TimeNs now) const;
 
  private:

@@ -1,4 +1,4 @@
-// Index of one job's modex: the rank that has a key. It answers a get with rank
+// Index of one job's modex: which rank has a key. It answers a get with rank
 // UNDEF without reading the data of each rank.
 #ifndef CANOPY_SERVER_CORE_MODEX_KEY_OWNERS_H_
 #define CANOPY_SERVER_CORE_MODEX_KEY_OWNERS_H_
@@ -14,15 +14,15 @@
 
 namespace canopy::core {
 
-// Has one entry for each distinct key and owns it, so its memory is at most a
-// constant factor of the data. One thread.
+// Has one entry for each distinct key and owns the key, so its memory is at
+// most a constant factor of the data. Used by one thread.
 class KeyOwners {
  public:
-  // Keeps the lowest of the ranks that are added for a key.
+  // Adds a rank for a key; the lowest rank of each key is kept.
   void Add(std::string_view key, Rank rank);
-  // Adds every key of KVALs in codec form; stops at the first malformed one.
+  // Adds every key of KVALs in codec form; stops at the first malformed KVAL.
   void AddAll(std::string_view kvals, Rank rank);
-  // The same without the keys that they delete.
+  // Does the same, except for the keys that the KVALs delete.
   void AddPut(std::string_view kvals, Rank rank);
   std::optional<Rank> Find(std::string_view key) const;
   size_t size() const { return owners_.size(); }

@@ -14,23 +14,24 @@ struct KvalPiece {
 };
 
 // Removes the first KVAL from *rest. Returns false at the end, and if the rest
-// is malformed (*rest is then not empty).
+// is malformed; only then *rest is not empty.
 bool TakeKval(std::string_view* rest, KvalPiece* piece);
 
-// True if the bytes are a sequence of KVALs, each with a key.
+// Returns true if the bytes are a sequence of KVALs, each with a key.
 bool AreKvals(std::string_view kvals);
 
-// True if one of them deletes its key.
+// Returns true if one of the KVALs deletes its key.
 bool HaveDeletions(std::string_view kvals);
 
-// True if they contain a KVAL with this key.
+// Returns true if the KVALs contain one with this key.
 bool HasKey(std::string_view kvals, std::string_view key);
 
-// True if the key of one KVAL satisfies a request for `wanted`, which may be
-// the name of a qualified value (Satisfies in common/codec/stored_key.h).
+// Returns true if the key of one KVAL satisfies a request for `wanted`, which
+// may be the name of a qualified value (Satisfies in
+// common/codec/stored_key.h).
 bool Answers(std::string_view kvals, std::string_view wanted);
 
-// True if `kvals` contain every key of `wanted`.
+// Returns true if `kvals` contain every key of `wanted`.
 bool HasAllKeys(std::string_view kvals, std::string_view wanted);
 
 }  // namespace canopy::core

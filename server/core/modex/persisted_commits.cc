@@ -12,7 +12,7 @@ namespace {
 struct CommitKey {
   Rank rank = 0;
   Scope scope = Scope::kGlobal;
-  std::string_view name;  // of the key that was put
+  std::string_view name;  // name of the key that was put
 };
 
 template <typename V>

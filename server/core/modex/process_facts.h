@@ -11,8 +11,8 @@
 
 namespace canopy::core {
 
-// The status of a get of such a key of a local rank: kSuccess, kErrNotFound, or
-// nothing while the process has not been started.
+// Returns the status of a get of such a key of a local rank: kSuccess,
+// kErrNotFound, or no value while the process has not been started.
 std::optional<int> DecideFact(const Job& job, Rank rank, std::string_view key);
 
 // Returns the KVAL; empty unless DecideFact returns kSuccess.

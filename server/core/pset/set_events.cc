@@ -12,7 +12,7 @@
 namespace canopy::core {
 namespace {
 
-// Kinds of events of one process or job, in EventRaised::id.
+// Kinds of events of one process or job, as bits of EventRaised::id.
 constexpr uint64_t kDefinition = uint64_t{1} << 62;
 constexpr uint64_t kOfApplication = uint64_t{1} << 61;
 constexpr uint64_t kDeletion = uint64_t{1} << 60;

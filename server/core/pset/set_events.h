@@ -13,7 +13,7 @@
 namespace canopy::core {
 
 // The definer of a set, and a number that distinguishes the set, or its
-// deletion, from the definer's others. A set and its deletion are numbered
+// deletion, from the definer's other sets. A set and its deletion are numbered
 // separately.
 struct SetEventSource {
   ProcId definer;
@@ -23,10 +23,12 @@ struct SetEventSource {
 // Returns the EventRaised::id of a definition.
 uint64_t DefinitionId(uint64_t number);
 
-// Returns PMIX_PROCESS_SET_DEFINE. Members are processes, without wildcards.
+// Returns the event PMIX_PROCESS_SET_DEFINE. The members are processes, without
+// wildcards.
 EventRaised SetDefined(const SetEventSource& source, const std::string& name,
                        const std::vector<ProcId>& members);
-// As above, for an application of a job; its launcher is the definer.
+// Returns this event for an application of a job; the job's launcher is the
+// definer.
 EventRaised SetOfApplication(const SetEventSource& source,
                              const std::string& name,
                              const std::vector<ProcId>& members);

@@ -30,8 +30,8 @@ void FactPlan::Add(const Query& query) {
   }
   std::set<std::string_view> keys;
   for (const std::string& key : query.keys) {
-    // Job data is answered once for each occurrence; other keys are looked up
-    // once.
+    // Job data is answered for each occurrence of its key; other keys are
+    // looked up once.
     if (keys.insert(key).second || KindOf(key) == KeyKind::kJobData) {
       Add(query, key);
     }
@@ -81,7 +81,8 @@ void FactPlan::AddProcesses(const Query& query, Rank rank, bool local,
   }
 }
 
-// A query about one process measures that one, otherwise all of the job.
+// If the query names a process, only that process is measured, otherwise all of
+// the job.
 void FactPlan::AddMemory(const Query& query) {
   const Rank rank = query.names_rank() ? query.proc.rank : kRankWildcard;
   AddProcesses(query, rank, query.local_only, true);

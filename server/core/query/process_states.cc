@@ -5,7 +5,8 @@
 namespace canopy::core {
 namespace {
 
-// A shell reports 128 plus the signal for a killed process.
+// A shell reports 128 plus the signal's number for a process that a signal has
+// ended.
 constexpr int kSignalled = 128;
 
 uint8_t StateAtEnd(const RankState& rank, int exit_code) {

@@ -149,8 +149,8 @@ constexpr Row kRows[] = {
     {PMIX_TOOL_ATTRIBUTES, ReadLevel},
 };
 
-// Qualifiers of every query: agents answer from what they have, in the time
-// that the caller allows.
+// Qualifiers of every query: agents answer from the data that they have, in the
+// time that the caller allows.
 constexpr std::string_view kOfAll[] = {PMIX_QUERY_LOCAL_ONLY,
                                        PMIX_QUERY_SUPPORTED_QUALIFIERS,
                                        PMIX_QUERY_REFRESH_CACHE,
@@ -158,8 +158,8 @@ constexpr std::string_view kOfAll[] = {PMIX_QUERY_LOCAL_ONLY,
                                        PMIX_GRPID,
                                        PMIX_TIMEOUT};
 
-// Returns whether the qualifier changes the answer for a key, or requests
-// nothing.
+// Returns whether the qualifier changes the answer for a key, or requests no
+// change.
 bool HasEffect(const Query& query, const pmix_info_t& info) {
   const std::string_view name = KeyOf(info);
   if (std::ranges::find(kRows, name, &Row::key) == std::end(kRows)) {
@@ -177,9 +177,9 @@ bool HasEffect(const Query& query, const pmix_info_t& info) {
   });
 }
 
-// Returns kErrNotSupported for a required qualifier without an effect. The host
-// decides about those of a query that is for the host alone, and gets all those
-// of a query that it answers in part.
+// Returns kErrNotSupported for a required qualifier without an effect. If all
+// keys of a query are for the host, the host decides about its qualifiers; if
+// some are, the host gets all qualifiers.
 int CheckEffects(const InfoList& qualifiers, Query* query) {
   if (std::ranges::all_of(query->keys, IsForHost)) return kSuccess;
   const bool of_host = std::ranges::any_of(query->keys, IsForHost);
@@ -291,8 +291,8 @@ bool IsOfSupport(const Query& query) {
 
 std::vector<std::string> HostKeys(const Query& query) {
   const KeyKind first = KindOf(query.keys[0]);
-  // These are about the keys themselves or about this node, which needs no
-  // host.
+  // These queries are about the keys themselves or about this node, so they
+  // need no host.
   if (query.of_qualifiers || query.local_only ||
       first == KeyKind::kAttributeSupport ||
       first == KeyKind::kSupportedQualifiers) {

@@ -173,7 +173,7 @@ Value QueryAnswers::NodeMemory(const Query& query, std::string_view key) const {
 
 // ----------------------------------------------------------------- jobs ---
 
-// Null if the agent that knows them has not answered.
+// Returns null if the agent that has these jobs has not answered.
 const QueryAnswers::Jobs* QueryAnswers::JobsOf(const Query& query) const {
   if (query.local_only) return &facts_.local_jobs;
   return facts_.all_jobs ? &*facts_.all_jobs : nullptr;
@@ -212,7 +212,7 @@ Value QueryAnswers::JobStatus(const Query& query) const {
   return Value::Status(it->second.status);
 }
 
-// Seconds until the job's time limit, rounded up.
+// Returns the seconds until the job's time limit, rounded up.
 Value QueryAnswers::TimeRemaining(const Query& query) const {
   const auto it = facts_.controlled.find(scope_.NspaceOf(query));
   if (it == facts_.controlled.end() || !scope_.MaySee(it->second.uid) ||

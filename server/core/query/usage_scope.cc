@@ -131,7 +131,8 @@ std::vector<std::pair<NodeId, FactsRequest>> UsageScope::Asks() const {
         if (rank != kRankWildcard) add(job->agent_of(rank), rank);
       }
     }
-    // An agent measures one process or all of the job on its node.
+    // An agent measures either one process or all processes of the job on its
+    // node.
     for (const auto& [node, of_node] : ranks) {
       FactsRequest request;
       request.nspace = job->nspace();

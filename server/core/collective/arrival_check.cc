@@ -46,7 +46,8 @@ int ArrivalCheck::Identify(const CollectiveArrived& in, const ProcId& proc,
     return status;
   }
   *id = {in.op, in.participants, 0};
-  // Checked before the list is sorted, so that an invalid list costs little.
+  // The names are checked before the list is sorted, so that an invalid list
+  // costs little.
   if (!p_.groups.ReplaceNames(proc, p_.jobs, &id->participants) ||
       NamesNobody(id->participants, proc.nspace, p_.jobs)) {
     return kErrBadParam;

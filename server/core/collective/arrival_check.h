@@ -1,4 +1,5 @@
-// Decides which collective an arrival belongs to, and whether it is accepted.
+// Decides to which collective an arrival belongs, and whether the arrival is
+// accepted.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_ARRIVAL_CHECK_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_ARRIVAL_CHECK_H_
 
@@ -34,7 +35,8 @@ class ArrivalCheck {
   };
   explicit ArrivalCheck(const Parts& parts) : p_(parts) {}
 
-  // Sets *id, except for the sequence, from what the process names.
+  // Sets *id, except for the sequence, from the participants and the group that
+  // the process names.
   int Identify(const CollectiveArrived& in, const ProcId& proc,
                CollectiveId* id) const;
   // Checks an arrival at the next collective of the series, whose members are

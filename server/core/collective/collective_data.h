@@ -22,18 +22,18 @@ Bytes OwnData(const Series& series, const ModexStore& modex,
 // when they arrived at its construct, as ModexWriter writes it.
 std::string MembersData(const Series& series, const Instance& instance,
                         const ModexStore& modex);
-// Returns the contributions to a construct that contain such data, without
-// anything else. `Contribution::data` of the result is in the format of
-// ModexReader.
+// Returns the contributions to a construct that contain such data, reduced to
+// it. `Contribution::data` of the result is in the format of ModexReader.
 Contributions MembersDataOf(const Contributions& contributions);
 
-// Stores and publishes what other nodes brought. A node may only supply data of
-// its own ranks; anything else is ignored, and malformed data is logged.
+// Stores and publishes the data that other nodes have contributed. A node may
+// only supply data of its own ranks; other data is ignored, and malformed data
+// is logged.
 void PublishData(StepContext& step, NodeId self,
                  const Contributions& contributions, const JobTable& jobs,
                  ModexStore* modex);
 
-// Returns the data of a collective, regenerated from what is known of each
+// Returns the data of a collective, regenerated from this agent's data of each
 // participant. Receivers may already have newer data from other sources.
 std::vector<NodeContribution> DataKnown(const Series& series, NodeId self,
                                         const JobTable& jobs,

@@ -6,9 +6,9 @@
 
 namespace canopy::core {
 
-// `info` is SIZE n and n INFO in codec form, or empty. Returns kErrNotSupported
-// for a required directive that is not honoured, and kErrBadParam for malformed
-// ones.
+// Checks the directives of a call. `info` is SIZE n and n INFO in codec form,
+// or empty. Returns kErrNotSupported for a required directive that is not
+// honoured, and kErrBadParam for malformed directives.
 int CheckDirectives(const Bytes& info);
 
 }  // namespace canopy::core

@@ -78,7 +78,7 @@ class CollectiveGroupTest : public testing::Test {
   CollectiveId Id(CollectiveOp op, Procs procs, uint64_t sequence = 0) {
     return {op, std::move(procs), sequence, "g"};
   }
-  // Agent 3 contributes.
+  // Sends the contribution of agent 3.
   void Up(CollectiveOp op, const GroupRecord& record = {},
           uint64_t sequence = 0) {
     engine_->OnUp(kNow, 3,
@@ -88,7 +88,7 @@ class CollectiveGroupTest : public testing::Test {
                    {}},
                   &actions_);
   }
-  // Agent 0, the top, releases the collective.
+  // Sends the release by agent 0, the top.
   void Down(CollectiveOp op, const Procs& procs, int status,
             const GroupRecord& result = {}, uint64_t sequence = 0) {
     CollectiveDown down{Id(op, procs, sequence), status, {}, {}};
@@ -152,7 +152,7 @@ class CollectiveGroupTest : public testing::Test {
     }
     actions_.clear();
   }
-  // Rank 0 leaves a group of that list, which then ends, and joins the next
+  // Makes rank 0 leave a group of that list, which then ends, and join the next
   // group of its name. Agent 0 is the top.
   void LeaveOneForTheNext(const Procs& procs) {
     GroupRecord result;

@@ -11,8 +11,8 @@
 namespace canopy::core {
 namespace {
 
-// Adds the members' committed data only, because the result has everything else
-// in the contributions to a construct.
+// Adds only the members' committed data, because the result contains everything
+// else of the contributions to a construct.
 void AddMembersData(const Contributions& contributions, NodeId to,
                     CollectiveDown* down) {
   for (const auto& [node, one] : MembersDataOf(contributions)) {

@@ -22,8 +22,10 @@ CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
 // Returns a report to the parent that the collective can no longer succeed.
 CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
                        std::vector<ProcId> missing);
-// The release, to a neighbour: of a success with all data that it did not bring
-// itself. Of a group, what has become its result is not repeated.
+// Returns the release for a neighbour. The release of a success contains all
+// data that the neighbour did not contribute itself. For a group operation it
+// contains the result, but not the contributions from which the result was
+// computed.
 CollectiveDown Down(const Series& series, uint64_t sequence,
                     const CompletedCollective& completed, NodeId to);
 

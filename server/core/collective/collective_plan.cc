@@ -9,7 +9,8 @@
 namespace canopy::core {
 namespace {
 
-// Most callers name processes in order, so sorting is often skipped.
+// Sorts the elements and removes duplicates. Most callers name processes in
+// order, so sorting is often skipped.
 template <typename T>
 void SortUnique(std::vector<T>* v) {
   if (!std::is_sorted(v->begin(), v->end())) std::sort(v->begin(), v->end());

@@ -21,14 +21,15 @@ namespace canopy::core {
 bool NamesNobody(const std::vector<ProcId>& participants,
                  const std::string& own_nspace, const JobTable& jobs);
 
-// Limits of the names in a list: of processes of jobs whose map is not here,
-// and of different jobs.
+// Limits of the names in a list: the number of processes of jobs whose map is
+// not here, and the number of different jobs.
 inline constexpr size_t kMaxUnknownNames = size_t{1} << 16;
 inline constexpr size_t kMaxJobsInList = size_t{1} << 12;
 
-// Returns whether a list may be a list of different processes, before anything
-// is copied or sorted: kErrBadParam if it names a job much more often than the
-// job has processes, kErrOutOfResource beyond the limits. Takes linear time.
+// Checks, before the list is copied or sorted, that it may be a list of
+// different processes. Returns kErrBadParam if it names a job much more often
+// than the job has processes, kErrOutOfResource beyond the limits, otherwise
+// kSuccess. Takes linear time.
 int CheckCounts(const std::vector<ProcId>& participants,
                 const std::string& own_nspace, const JobTable& jobs);
 
@@ -75,8 +76,8 @@ std::vector<ProcId> MembersWhere(
     const std::vector<ProcId>& participants, const JobTable& jobs,
     const std::function<bool(NodeId node, const RankState& state)>& wanted);
 
-// Returns whether some participant on the node is not known to be gone. The
-// time depends on the node's ranks and the number of jobs, not on the number of
+// Returns whether a participant on the node is not known to be gone. The time
+// depends on the node's ranks and the number of jobs, not on the number of
 // participants.
 bool HasLivingOn(const std::vector<ProcId>& participants, const JobTable& jobs,
                  NodeId node);

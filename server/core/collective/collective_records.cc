@@ -10,12 +10,13 @@
 namespace canopy::core {
 namespace {
 
-// The key identifies the series, which is decoded from it on recovery.
+// Identifies the series in the key of a record, from which a successor decodes
+// it.
 struct SeriesKey {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;
   std::string name;
-  // Set for a failure: its sequence, because failures have separate records.
+  // Set for a failure, which has a record of its own: the failure's sequence.
   std::optional<uint64_t> failure;
 };
 

@@ -18,11 +18,11 @@ namespace canopy::core {
 // Returns "fence", "connect", and so on.
 const char* NameOf(CollectiveOp op);
 
-// Names the failure and the first missing processes.
+// Returns a line that names the failure and the first missing processes.
 std::string FailureText(const CollectiveId& id, uint64_t sequence,
                         const CompletedCollective& completed);
 
-// Returns the processes that agent `self` still waits for: its own ranks, and
+// Returns the processes for which agent `self` still waits: its own ranks, and
 // the ranks of nodes below it (at the top: of all nodes) that have not
 // contributed.
 std::vector<MissingProc> MissingIn(const Series& series,

@@ -9,7 +9,7 @@
 namespace canopy::core {
 namespace {
 
-// The collective fails as soon as its participants are known.
+// Records that the collective must fail as soon as its participants are known.
 void Refuse(StepContext& step, Series& series, const DeferredCollective& one) {
   step.out.push_back(LogLine{
       LogLine::Level::kError,

@@ -21,12 +21,14 @@ class Deferrals {
  public:
   explicit Deferrals(SeriesTable& table) : table_(table) {}
 
-  // Defers `one`. A message for which there is no room is dropped and recorded
-  // in Series::refused. The arrivals of clients are limited by their jobs.
+  // Defers `one`. A message that exceeds kMaxDeferred is dropped and recorded
+  // in Series::refused. Arrivals of clients are limited by the limits of their
+  // jobs.
   void Add(StepContext& step, Series& series, DeferredCollective one);
-  // Removes and returns what was deferred, because the maps are here.
+  // Removes and returns the deferred arrivals and messages. Called when the
+  // maps are here.
   std::vector<DeferredCollective> Take(Series& series);
-  // Replies to arrivals with `status`, because the maps will not come.
+  // Replies to arrivals with `status`. Called when the maps will not come.
   void Fail(StepContext& step, Series& series, int status);
   // Replies to arrivals whose deadline has passed.
   void Expire(StepContext& step, Series& series);

@@ -6,13 +6,13 @@
 namespace canopy::core {
 namespace {
 
-// In Walk::sequence: the ends do not concern the series.
+// Value of Walk::sequence: the ends do not concern the series.
 constexpr uint64_t kNoSequence = UINT64_MAX;
 // Units for a collective that is checked and may fail.
 constexpr size_t kUnitsOfCheck = 10;
 
-// Returns false if there is nothing left. The last step may cost more than
-// that.
+// Uses units. Returns false if none is left. The last work may cost more than
+// the units that are left.
 bool Spend(size_t amount, size_t* units) {
   if (*units == 0) return false;
   *units -= std::min(amount, *units);

@@ -1,5 +1,4 @@
-// The effects of processes that have ended on the collectives that wait for
-// them, in slices.
+// Ends, in slices, the collectives that wait for processes that are gone.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_END_WALKS_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_END_WALKS_H_
 
@@ -19,26 +18,26 @@
 namespace canopy::core {
 
 // A process may take part in as many collectives as its job's limits allow, and
-// a job's processes end together. Each call does as much as takes some
-// milliseconds; the caller continues the rest later. Until then a collective
-// that waits for a process that is gone stays active: it cannot succeed without
-// that process. Used by one thread.
+// a job's processes end together. Each call does work for some milliseconds;
+// the caller continues the rest later. Until then a collective that waits for a
+// process that is gone stays active: it cannot succeed without that process.
+// Used by one thread.
 class EndWalks {
  public:
-  // The work of one slice, in units of about a microsecond.
+  // The work of one slice, in units that take about a microsecond each.
   static constexpr size_t kSlice = 3000;
 
   // The parts outlive this object.
   EndWalks(SeriesTable& table, CollectiveProgress& progress)
       : table_(table), progress_(progress) {}
 
-  // The process is gone. `lost`: it may be alive but has lost its connection,
-  // so that only its agent can fail the collectives that wait for it, now or
-  // later. The calls of one step share a slice.
+  // Adds a process that is gone. `lost` is true if it has lost its connection
+  // but may be alive, so that only its agent can fail the collectives that wait
+  // for it, now or later. The calls of one step share a slice.
   void Add(StepContext& step, const ProcId& proc, bool lost);
-  // Does the work of a slice, shared by all jobs with something to do.
+  // Does the work of a slice, which all jobs with pending work share.
   void Continue(StepContext& step);
-  // Does all that is left for the job.
+  // Does all pending work for the job.
   void Finish(StepContext& step, const std::string& nspace);
   void DropJob(const std::string& nspace) { walks_.erase(nspace); }
   bool empty() const { return walks_.empty(); }
@@ -55,10 +54,10 @@ class EndWalks {
     uint64_t series = 0;       // number of the series that is next
     bool begun = false;        // that series' suspects were added
     uint64_t sequence = 0;     // the collective in that series that is next
-    std::vector<ProcId> lost;  // those for which it must yet fail
+    std::vector<ProcId> lost;  // those whose loss is still to be handled
   };
 
-  // These return false when the units are used up before the work is done.
+  // Return false when the units are used up before the work is done.
   bool Run(StepContext& step, const std::string& nspace, size_t* units);
   bool Visit(StepContext& step, Series& series, Walk* walk, size_t* units);
   static void Begin(Series& series, Walk* walk, size_t* units);

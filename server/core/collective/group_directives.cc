@@ -21,7 +21,7 @@ enum class Meaning : uint8_t {
   kShared,
   kLocalCid,    // shared, without an array around it
   kElsewhere,   // honoured by the adapters
-  kImpossible,  // a call that has it waits for others that do not come
+  kImpossible,  // the call would wait for calls that never come
 };
 
 struct Row {
@@ -45,7 +45,7 @@ constexpr Row kRows[] = {
     {"pmix.grp.id", Meaning::kElsewhere},
     {"pmix.collect", Meaning::kCollect},
     // Every agent of a member has the maps of all members' jobs when the
-    // construction ends, and makes the data of the jobs of these.
+    // construction ends, and generates the job data from these maps.
     {"pmix.collect.gen", Meaning::kElsewhere},
     {"pmix.grp.btstrp", Meaning::kImpossible},
     {"pmix.grp.add", Meaning::kImpossible},

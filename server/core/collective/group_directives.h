@@ -13,8 +13,8 @@
 
 namespace canopy::core {
 
-// Maximum number of bytes that one member may share with its group; more is
-// refused.
+// Maximum number of bytes that one member may share with its group; a larger
+// amount is refused.
 inline constexpr size_t kMaxSharedBytes = 1 << 20;
 // Maximum number of bytes shared by all members together: the agent of every
 // member receives them, and keeps them while another agent may need them. A
@@ -30,12 +30,13 @@ struct GroupDirectives {
 };
 
 // Reads the directives that `member` has given to a call of `op`, which is
-// kGroupConstruct or kGroupDestruct: SIZE n and n INFO in codec form, or
-// nothing. A destruct honours nothing but a time limit, and treats the others
-// as unknown. What the member shares is marked with its name (group_shared.h).
-// Returns kErrNotSupported for a directive that is not honoured but is
-// required, or that changes the meaning of the call; kErrOutOfResource for more
-// shared data than kMaxSharedBytes; kErrBadParam for malformed directives.
+// kGroupConstruct or kGroupDestruct. `info` is SIZE n and n INFO in codec form,
+// or empty. A destruct honours only a time limit, and treats other directives
+// as unknown. Data that the member shares is marked with its name
+// (group_shared.h). Returns kErrNotSupported for a directive that is not
+// honoured but is required, or that changes the meaning of the call;
+// kErrOutOfResource for more shared data than kMaxSharedBytes; kErrBadParam for
+// malformed directives.
 int ParseGroupDirectives(const Bytes& info, const ProcId& member,
                          CollectiveOp op, GroupDirectives* out);
 

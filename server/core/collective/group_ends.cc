@@ -81,8 +81,8 @@ void GroupEnds::Recover(const CollectiveId& construct,
   }
 }
 
-// Returns the ends of the job's groups of which some participant is not a
-// member.
+// Returns the ends of those groups of the job that have a participant which is
+// not a member.
 std::vector<CollectiveId> GroupEnds::EndsWithoutSome(
     const std::string& nspace) const {
   std::vector<CollectiveId> ends;

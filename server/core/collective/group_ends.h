@@ -22,9 +22,9 @@
 namespace canopy::core {
 
 // A process that has left a group no longer takes part in the group's end: its
-// agent arrives there in its place. A successor agent knows from records which
-// processes have left, but not which of them have received the reply. Used by
-// one thread.
+// agent arrives in place of the process. A successor agent knows from records
+// which processes have left, but not which of them have received the reply.
+// Used by one thread.
 class GroupEnds {
  public:
   struct Parts {
@@ -37,9 +37,9 @@ class GroupEnds {
   // The parts outlive this object.
   explicit GroupEnds(const Parts& parts) : p_(parts) {}
 
-  // The process leaves the group. Returns false if it is not a member. A
-  // nonzero `made` names one group (GroupRecord), which may not exist here yet;
-  // 0 stands for any group of that name.
+  // Handles the leave of a process. Returns false if the process is not a
+  // member. A nonzero `made` names one group (GroupRecord), which may not exist
+  // here yet; 0 stands for any group of that name.
   bool OnLeft(StepContext& step, const ProcId& proc, const std::string& group,
               uint64_t made);
   // Returns true, once, if the process has left such a group under a
@@ -59,15 +59,16 @@ class GroupEnds {
   // Returns the local members of a group that is dropped with one of its jobs,
   // with the number of ends of such groups whose result they need not request.
   std::map<ProcId, uint64_t> EndsBefore(const Series& series) const;
-  // A local process takes part in the construct of another group of that name.
+  // Called when a local process takes part in the construct of another group of
+  // that name.
   void OnConstructing(const ProcId& proc, const std::string& group) {
     left_before_.erase({proc, group});
   }
 
   // Restores the record of a construct, even if the group has ended since.
   void Recover(const CollectiveId& construct, const std::vector<ProcId>& left);
-  // The map of the job is here. Its members may have left groups whose end the
-  // predecessor has not reported to other agents.
+  // Called when the map of the job is here. Processes of the job may have left
+  // groups whose end the predecessor has not reported to other agents.
   void Resume(StepContext& step, const std::string& nspace);
   void DropJob(const std::string& nspace);
 

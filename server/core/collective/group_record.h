@@ -29,7 +29,7 @@ enum GroupFlag : uint32_t {
 // A member whose rank was restarted.
 struct RestartedMember {
   ProcId proc;
-  uint32_t before = 0;  // processes of the rank before it
+  uint32_t before = 0;  // number of earlier processes of the rank
 
   auto operator<=>(const RestartedMember&) const = default;
 };
@@ -60,7 +60,7 @@ struct GroupRecord {
   // committed for other nodes, as ModexWriter writes it.
   std::string committed;
 
-  // Returns whether the group goes on without participants that have ended.
+  // Returns whether the group continues without participants that have ended.
   bool tolerant() const {
     return (flags & (kGroupIsOptional | kGroupAdapts | kGroupNotifies)) != 0;
   }
@@ -82,7 +82,7 @@ void Describe(V& v, wire::Is<GroupRecord> auto& m) {
 }
 
 Bytes EncodeGroupRecord(const GroupRecord& record);
-// Returns nothing if the bytes are malformed.
+// Returns no value if the bytes are malformed.
 std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes);
 
 }  // namespace canopy::core

@@ -15,8 +15,8 @@
 
 namespace canopy::core {
 
-// Returns the contribution of this node: the requests of its members, those of
-// them that are gone, and the `committed` data (GroupRecord::committed).
+// Returns the contribution of this node: the requests of its members, which
+// members are gone, and the `committed` data (GroupRecord::committed).
 Bytes GroupContribution(const Series& series, const Instance& instance,
                         const JobTable& jobs, std::string committed);
 
@@ -25,13 +25,13 @@ Bytes GroupContribution(const Series& series, const Instance& instance,
 GroupRecord SumOf(const Series& series, const Instance& instance,
                   const JobTable& jobs);
 
-// Returns the number (GroupRecord::made) of the group that a destruct ends, as
-// its result gives it; 0 if unknown. An agent that was restarted may already
-// have the next group of that name.
+// Returns the number (GroupRecord::made) of the group that a destruct ends,
+// from the destruct's result; 0 if unknown. An agent that was restarted may
+// already have the next group of that name.
 uint64_t MadeOf(const Instance& instance);
 
-// Returns the members of this node whose process took part and ended, and was
-// replaced by another process, which is in no group.
+// Returns the members of this node whose process took part, ended, and was
+// replaced by a new process, which is in no group.
 std::vector<ProcId> FollowedByOthers(const Series& series,
                                      const GroupRecord& result,
                                      const JobTable& jobs);

@@ -32,8 +32,8 @@ struct Array {
   std::optional<ProcId> member;
 };
 
-// `in` is positioned after the key and the flags of the info. Returns nothing
-// for an info with another key or a malformed one.
+// Reads the array. `in` is positioned after the key and the flags of the info.
+// Returns no value for an info with another key and for a malformed one.
 std::optional<Array> ReadArray(std::string_view key, Decoder* in) {
   uint16_t type = 0;
   uint16_t element = 0;

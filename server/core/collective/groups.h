@@ -25,8 +25,8 @@ struct Group {
   // destruct is the same, even if members have left.
   std::vector<ProcId> participants;
   uint64_t sequence = 0;  // the construct's sequence
-  // The result of the construct, decoded and as received. A successor sends it
-  // to members that have not had it.
+  // The result of the construct, decoded and as received. A successor sends the
+  // result to members that have not received it.
   GroupRecord record;
   Bytes result;
   std::vector<ProcId> left;  // members that have left since, ascending
@@ -58,7 +58,7 @@ class Groups {
   const Group* Find(const std::string& name,
                     const std::vector<ProcId>& participants) const;
   // Returns the group of that name of which the process is a member; null if
-  // none.
+  // there is none.
   const Group* FindOf(const std::string& name, const ProcId& proc) const;
   // Replaces names of groups among `procs`, of which `proc` must be a member,
   // by their members: the wildcard by all members, a rank by the member at that

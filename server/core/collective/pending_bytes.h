@@ -1,5 +1,5 @@
-// The memory that the processes of each job make an agent hold for collectives
-// that have not ended.
+// Counts and limits the memory that an agent holds for pending collectives of
+// each job and client.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_PENDING_BYTES_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_PENDING_BYTES_H_
 
@@ -21,7 +21,7 @@ inline constexpr size_t kMaxPendingBytesOfClient = size_t{16} << 20;
 inline constexpr size_t kMaxPendingBytesOfJob = size_t{64} << 20;
 
 // Bytes that are charged until this object is destroyed. It may outlive the
-// account.
+// PendingBytes that made it.
 class PendingCharge {
  public:
   PendingCharge() = default;
@@ -44,7 +44,7 @@ class PendingCharge {
 // Used by one thread.
 class PendingBytes {
  public:
-  // Charges the job and its client. Returns no charge if one of them would
+  // Charges the job and its client. Returns no value if one of them would
   // exceed its limit.
   std::optional<PendingCharge> Take(const std::string& nspace, ClientId client,
                                     size_t bytes);

@@ -68,7 +68,8 @@ using DeadlineKey = std::pair<TimeNs, uint64_t>;
 struct Instance {
   TimeNs started = 0;
   bool collect = false;
-  // Only for a group's construct: a local member has declined to exchange data.
+  // Only for a group's construct: true if a local member has declined to
+  // exchange data.
   bool keeps_data = false;
   std::vector<bool> arrived;  // by local index
   size_t num_arrived = 0;     // number of true values in `arrived`
@@ -76,14 +77,14 @@ struct Instance {
   Contributions contributions;
   std::set<NodeId> contributors;  // neighbours that have contributed
   NodeId sent_to = kNoNode;       // parent that received our contribution
-  // Set when any parent has received it: the top may have released the
-  // collective.
+  // True if any parent has received our contribution: the top may have released
+  // the collective.
   bool sent = false;
   // The failure status requested from the top; kSuccess: no request was made.
   int asked = 0;
   std::vector<ProcId> asked_missing;
-  // Index at which the search for an awaited node begins: when last searched,
-  // the nodes before it were not awaited.
+  // Index at which the search for an awaited node begins: the last search found
+  // that the nodes before this index were not awaited.
   size_t first_awaited = 0;
   // By local index: the version of the data in this agent's contribution.
   std::vector<uint64_t> sent_versions;
@@ -94,9 +95,9 @@ struct Instance {
   // Agents that were sent a request to take part in the end of a group.
   std::set<NodeId> asked_to_end;
   size_t shared_below = 0;  // bytes that members on other nodes share
-  // the result of a group operation, once it was made or received
+  // the result of a group operation, after it was computed or received
   Bytes result;
-  PendingCharge charge;  // of the process that was the first to arrive
+  PendingCharge charge;  // charged to the process that arrived first
 };
 
 // A collective that has completed here. It is retained while a participant, or
@@ -108,7 +109,7 @@ struct CompletedCollective {
   std::set<NodeId> notified;  // neighbours that have the result
   NodeId parent = kNoNode;    // the parent at that time
   Bytes result = {};          // of a group operation, as in CollectiveDown
-  // local members of the group that it has ended
+  // local members of the group that this collective has ended
   std::vector<ProcId> members = {};
 };
 
@@ -141,10 +142,10 @@ struct Series {
   // recovery, it becomes known when the process reattaches or arrives.
   std::vector<uint64_t> arrivals;
   std::vector<bool> arrivals_known;
-  uint64_t next = 0;  // all sequences before it have completed here
-  // all sequences before it completed under a predecessor
+  uint64_t next = 0;  // all sequences below have completed here
+  // all sequences below this completed under a predecessor
   uint64_t recovered = 0;
-  // whether the last recovered collective carried data
+  // true if the last recovered collective carried data
   bool recovered_data = true;
   Bytes recovered_result;  // result of the last recovered collective
   // counts of reattached processes, until members are known
@@ -157,7 +158,7 @@ struct Series {
   std::map<uint64_t, CompletedCollective> completed;
   std::vector<DeferredCollective> deferred;
   // Sequences of collectives that fail when the members become known, because
-  // one of their messages could not be deferred for lack of room.
+  // there was no room to defer one of their messages.
   std::set<uint64_t> refused;
 
   // Returns whether the collective has completed here or under a predecessor.
@@ -166,11 +167,11 @@ struct Series {
   }
   // Advances a number of arrivals past the completed collectives.
   void SkipOver(uint64_t* arrivals) const;
-  // Returns whether the series can be erased: nothing has happened that anyone
-  // may refer to, and a later arrival would find the same state.
+  // Returns whether the series can be erased: no process or agent may refer to
+  // its state, and a later arrival would find the same state.
   bool IsBlank() const;
   // Returns the result of a collective that completed under a predecessor;
-  // empty unless it is the last of these.
+  // empty unless `sequence` is the last of these.
   Bytes RecoveredResult(uint64_t sequence) const {
     return sequence + 1 == recovered ? recovered_result : Bytes();
   }
@@ -179,11 +180,11 @@ struct Series {
   bool Includes(const ProcId& proc) const;
   std::vector<uint64_t> ActiveSequences() const;
 
-  // Looks up the members; the maps of all jobs must be here. Returns false,
-  // with no member, if the participants name a process that does not exist.
+  // Looks up the members; the maps of all jobs must be here. Returns false and
+  // sets no members if the participants name a process that does not exist.
   bool SetMembers(const JobTable& jobs, const Tree& tree, NodeId self);
-  // Updates `place` to the tree. If it has changed, the suspects are determined
-  // again.
+  // Updates `place` to the tree. If the place has changed, the suspects are
+  // determined again.
   void UpdatePlace(const JobTable& jobs, const Tree& tree, NodeId self);
   Instance& FindOrAddInstance(TimeNs now, uint64_t sequence);
   // Advances `next` past collectives that have completed out of order.
@@ -202,8 +203,9 @@ struct Series {
   // Marks collectives as completed that have ended for a process that has
   // reattached.
   void ApplyReattached();
-  // One of the series' jobs is over. Keeps only the collectives that a
-  // predecessor completed, whose results local processes may still request.
+  // Called when one of the series' jobs is over. Keeps only the collectives
+  // that a predecessor completed, whose results local processes may still
+  // request.
   void KeepRecovered();
 
  private:

@@ -17,9 +17,9 @@
 
 namespace canopy::core {
 
-// Limits of what one job's processes may make an agent hold, so that no job
-// exhausts the memory of others: the number of series, and the number of
-// participants named in all of them together.
+// Limits for one job at an agent, so that no job exhausts the memory of others:
+// the number of its series, and the number of participants named in all of them
+// together.
 inline constexpr size_t kMaxSeriesOfJob = 65536;
 inline constexpr size_t kMaxParticipantsOfJob = size_t{1} << 22;
 
@@ -49,20 +49,21 @@ class SeriesTable {
   const Map& all() const { return series_; }
   size_t size() const { return series_.size(); }
 
-  // Ignores the sequence of `id`. Series reported by other agents or a
-  // predecessor are not limited here, because they were limited where they
-  // began.
+  // Returns the series, which is added if it is new. Ignores the sequence of
+  // `id`. Series reported by other agents or a predecessor are not limited
+  // here, because they were limited at the agents where they began.
   Series& FindOrAdd(const CollectiveId& id);
   // Returns null if there is no such series.
   Series* Find(const CollectiveId& id);
-  // As FindOrAdd, for a process of job `nspace`. Returns null if a new series
+  // Does the same for a process of job `nspace`. Returns null if a new series
   // would exceed the job's limits.
   Series* FindOrAddFor(const std::string& nspace, const CollectiveId& id);
   // Erases the series with its deadlines.
   void Erase(const Series& series);
 
-  // Calls `visit` for each series that concerns the job: the job is named, has
-  // caused the series, or was added by AddJob. `visit` may erase any series.
+  // Calls `visit` for each series that concerns the job: the series names the
+  // job, a process of the job has begun it, or AddJob has added the job.
+  // `visit` may erase any series.
   template <typename F>
   void ForEachOf(const std::string& nspace, F&& visit) {
     uint64_t number = 0;
@@ -71,9 +72,10 @@ class SeriesTable {
       visit(*series);
     }
   }
-  // Returns the job's first series with at least this number; null: none.
+  // Returns the job's first series with at least this number; null if there is
+  // none.
   Series* NextOf(const std::string& nspace, uint64_t number) const;
-  // A process of the job waits for the members of the series.
+  // Records that a process of the job waits for the members of the series.
   void AddJob(Series& series, const std::string& nspace);
 
   // Adds a deadline at `when`, for a limit that counts from `since`. Appends
@@ -102,7 +104,8 @@ class SeriesTable {
 
   Map series_;
   std::map<std::string, Held> held_;  // by job
-  // Ends and removals of one job must not cost a look at the series of others.
+  // The series by job and number, so that ends and removals of one job do not
+  // search the series of others.
   std::map<std::string, std::map<uint64_t, Series*>, std::less<>> by_job_;
   uint64_t last_number_ = 0;
   std::map<DeadlineKey, Limit> deadlines_;

@@ -21,9 +21,9 @@ namespace canopy::core {
 inline constexpr size_t kMaxCachedEvents = 512;
 inline constexpr size_t kMaxCachedEventBytes = size_t{4} << 20;
 
-// Events by which an agent recognises duplicates: an event may arrive along
-// another path of the tree, from a neighbour's cache, or be raised a second
-// time.
+// Number of events by which an agent recognises duplicates: an event may arrive
+// along another path of the tree, from a neighbour's cache, or be raised a
+// second time.
 inline constexpr size_t kRecentEvents = size_t{16} << 10;
 
 // Flag in EventRaised::id: the identity was made by an agent, not by a client.
@@ -36,33 +36,35 @@ struct CachedEvent {
   EventMessage message;
   ClientId raised_by = 0;  // if it was raised at this agent
   std::set<ClientId> delivered = {};
-  // Every agent raises the event for itself. With `stays_here`, it does so
-  // under a number of its own.
+  // True if every agent raises the event for itself; with `stays_here`, under a
+  // number of its own.
   bool known_everywhere = false;
-  bool stays_here = false;  // is not forwarded, whatever its range
-  // Delivered only to clients that registered for its code.
+  bool stays_here = false;  // never forwarded, whatever its range
+  // True if only clients that registered for the event's code get it.
   bool by_code = false;
-  // Describes the whole job, or is for other jobs: kept after the job is over.
+  // True if the event describes the whole job, or is for other jobs: it is kept
+  // after the job is over.
   bool outlives_job = false;
-  // The job is over at this agent. Only clients that reattached after a restart
-  // of the agent still get the event.
+  // True if the job is over at this agent: only clients that reattached after a
+  // restart of the agent still get the event.
   bool job_over = false;
   std::set<NodeId> passed = {};  // if routed: neighbours that have it
   uint64_t arrival = 0;  // its position in the order of arrival at this agent
-  // Set once a client gets the event.
+  // Set when the first client gets the event.
   std::shared_ptr<const ClientEvent> for_clients = nullptr;
 };
 
 // Not synchronised.
 class EventCache {
  public:
-  // Keeps the event. The reference is valid until the next call.
+  // Adds the event to the cache. The reference is valid until the next call.
   CachedEvent& Add(CachedEvent event);
-  // In the order of arrival.
+  // Returns the events in the order of arrival.
   std::deque<CachedEvent>& events() { return events_; }
   const std::deque<CachedEvent>& events() const { return events_; }
   bool Knows(const EventId& id) const { return ids_.contains(id); }
-  // Forgets which events the client got: its identifier may be reused.
+  // Erases the records of the events that the client got, because its
+  // identifier may be reused.
   void OnClientGone(ClientId client);
   // Restricts the job's events to clients that reattach
   // (CachedEvent::job_over), except events that outlive the job. Definitions of

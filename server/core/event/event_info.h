@@ -14,8 +14,8 @@ namespace canopy::core {
 inline constexpr char kNonDefaultKey[] = "pmix.evnondef";
 inline constexpr char kDoNotCacheKey[] = "pmix.evnocache";
 
-// True if the infos (codec form: SIZE n, then n INFO) contain this flag with
-// the value true or with a value that is not a boolean.
+// Returns true if the infos (codec form: SIZE n, then n INFO) contain this flag
+// with the value true or with a value that is not a boolean.
 bool HasFlag(const Bytes& info, std::string_view key);
 
 // Writes the head of an INFO; the value follows. `type` is a pmix_data_type_t.
@@ -23,9 +23,9 @@ void PutInfo(std::string_view key, uint16_t type, Encoder* out);
 // Writes a whole INFO with the value true.
 void PutFlag(std::string_view key, Encoder* out);
 
-// The infos of an event about a process, in codec form: the process and, if not
-// null, its exit code. With `non_default`, only handlers that registered for
-// the code get the event.
+// Returns the infos of an event about a process, in codec form: the process
+// and, if `exit_code` is not null, its exit code. With `non_default`, only
+// handlers that registered for the code get the event.
 Bytes AffectedProcInfo(const ProcId& proc, const int* exit_code,
                        bool non_default = false);
 

@@ -28,10 +28,10 @@ class EventJournal {
   // While disabled, nothing is persisted.
   void set_enabled(bool enabled) { enabled_ = enabled; }
 
-  // Called before the event is distributed, so that a successor repeats
-  // whatever this agent did with it.
+  // Called before the event is distributed, so that a successor distributes it
+  // again.
   void Persist(const EventMessage& event, Actions* actions);
-  // Returns the event in a predecessor's record of the job, or nothing if the
+  // Returns the event in a predecessor's record of the job; no value if the
   // record is of another type or malformed.
   std::optional<EventMessage> Recover(const std::string& nspace,
                                       const PersistedRecord& record,
@@ -49,7 +49,7 @@ class EventJournal {
   void Write(const EventRecord& record, Actions* actions);
 
   bool enabled_ = false;
-  // Events persisted of each job.
+  // Number of events persisted of each job.
   std::map<std::string, uint64_t> counts_;
   uint64_t events_ = 0;
   // The event count at which each record is erased.

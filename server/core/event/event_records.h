@@ -12,18 +12,18 @@
 
 namespace canopy::core {
 
-// The journal keeps this many events of a job: the latest ones.
+// Number of events of a job that the journal keeps: the latest of them.
 inline constexpr uint64_t kEventsInJournal = 64;
 
 struct EventRecord {
   EventMessage event;
   uint64_t count = 0;      // events of the job before this one
-  uint32_t recovered = 0;  // how many times it was recovered
+  uint32_t recovered = 0;  // number of times it was recovered
 };
 PersistRecord EncodeEvent(const EventRecord& record);
-// Erases a record that is no longer needed.
+// Returns the record that erases the event's record, which is no longer needed.
 PersistRecord NoEvent(const std::string& nspace, uint64_t count);
-// Returns nothing for a record of another type and for a malformed one.
+// Returns no value for a record of another type and for a malformed one.
 std::optional<EventRecord> DecodeEvent(const PersistedRecord& record);
 
 }  // namespace canopy::core

@@ -44,9 +44,9 @@ Bytes InfoAbout(const Group& group, const ProcId& proc) {
   return Bytes(out.Take());
 }
 
-// Beyond this number of receivers, an event is addressed to the group's
-// participants (possibly whole jobs), although some may not be members. It then
-// goes to every agent.
+// Maximum number of members to which an event is addressed one by one. An event
+// of a larger group is addressed to the group's participants (possibly whole
+// jobs), although some of them may not be members, and is sent to every agent.
 constexpr size_t kMaxTargets = 1024;
 
 // Returns all members except `proc`. For a large group of whole jobs, returns

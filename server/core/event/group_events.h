@@ -15,13 +15,14 @@
 
 namespace canopy::core {
 
-// Makes PMIX_GROUP_MEMBER_FAILED. Its target is the group's leader; if there is
-// none or the leader itself failed, all other members.
+// Returns the event PMIX_GROUP_MEMBER_FAILED. Its target is the group's leader;
+// if there is no leader or the leader itself failed, all other members.
 EventRaised MemberFailed(const Group& group, const ProcId& member,
                          const JobTable& jobs);
 
-// Makes PMIX_GROUP_LEFT for all other members. Its identity contains the
-// group's, from which other agents learn of it.
+// Returns the event PMIX_GROUP_LEFT for all other members. The event's identity
+// contains that of the group, so other agents learn from the event which group
+// the process has left.
 EventRaised MemberLeft(const Group& group, const ProcId& process,
                        const JobTable& jobs);
 
@@ -33,8 +34,8 @@ struct LeftGroup {
   uint64_t made = 0;  // as in the GroupRecord
 };
 
-// Returns the group that the event's source has left. Returns nothing for other
-// events, including events with this code raised by a process.
+// Returns the group that the event's source has left; no value for other
+// events, including events with this code that a process has raised.
 std::optional<LeftGroup> GroupLeft(const EventMessage& event);
 
 }  // namespace canopy::core

@@ -1,4 +1,4 @@
-// Tracks which lifecycle events are wanted in which part of the tree.
+// Tracks which parts of the tree have clients for which lifecycle events.
 #ifndef CANOPY_SERVER_CORE_EVENT_INTEREST_H_
 #define CANOPY_SERVER_CORE_EVENT_INTEREST_H_
 
@@ -16,26 +16,30 @@
 
 namespace canopy::core {
 
-// Every agent sends each neighbour the codes that its own clients or its other
-// neighbours want, whenever these change, so an event is forwarded only to
-// where a client wants it. Codes are bits (LifecycleBit). Not synchronised.
+// Every agent sends each neighbour the codes that its own clients have
+// registered or its other neighbours have reported, whenever these change. So
+// an event is forwarded only towards clients that have registered for it. Codes
+// are bits (LifecycleBit). Not synchronised.
 class Interest {
  public:
-  // A client of this agent has registered or deregistered the code.
+  // Record that a client of this agent has registered or deregistered the code.
   void Add(int code);
   void Remove(int code);
 
-  // The codes wanted behind the neighbour, as far as it has reported.
+  // Returns the codes with an interest behind the neighbour, as it has last
+  // reported them.
   uint32_t Of(NodeId neighbour) const;
   // Records the interest in a neighbour's message. Returns the codes that are
-  // new; 0 if a later message has overtaken this one.
+  // new in it; 0 if a later message has overtaken this one.
   uint32_t Take(NodeId src, const EventMessage& message);
-  // The neighbour's agent is new: it wants nothing and knows nothing.
+  // Called when the neighbour has a new agent, which has reported no interest
+  // and has received none.
   void Forget(NodeId node);
   // Calls Forget for all nodes that are not alive.
   void ForgetLost(const Tree& tree);
 
-  // Returns what each neighbour must be sent now, and records it as sent.
+  // Returns the codes that must be sent to each neighbour now, and records them
+  // as sent.
   std::vector<std::pair<NodeId, uint32_t>> TakeNews(
       const std::vector<NodeId>& neighbours);
 

@@ -1,5 +1,5 @@
-// Lifecycle events: what becomes of processes, jobs and nodes, for clients that
-// register for these codes. See docs/design/events.md.
+// Lifecycle events: starts, ends and losses of processes, jobs and nodes, for
+// clients that register for these codes. See docs/design/events.md.
 #ifndef CANOPY_SERVER_CORE_EVENT_LIFECYCLE_H_
 #define CANOPY_SERVER_CORE_EVENT_LIFECYCLE_H_
 
@@ -29,28 +29,28 @@ inline constexpr int kErrProcKilledByCmd = -400;
 inline constexpr int kErrProcAbortedBySig = -402;
 inline constexpr int kErrExitNonzeroTerm = -404;
 
-// The bit of a code of processes or jobs; 0 for any other code.
+// Returns the bit of a code of processes or jobs; 0 for any other code.
 uint32_t LifecycleBit(int code);
 
-// True if the event is about a whole job, including events that its spawner
-// requested.
+// Returns true if the event is about a whole job, including events that its
+// spawner requested.
 bool IsOfWholeJob(const EventMessage& message);
 
-// True if only handlers that registered for the code may get the event: an
-// agent raised it with PMIX_EVENT_NON_DEFAULT, for one of the codes above.
+// Returns true if only handlers that registered for the code may get the event:
+// an agent raised it with PMIX_EVENT_NON_DEFAULT, for one of the codes above.
 bool IsForItsCodeAlone(const EventMessage& message);
 
-// The code that announces the end of a process in addition to
-// kEventProcTerminated. 0 if there is no such code, or only kErrProcTermWoSync,
-// which the process's job gets in any case. `told`: this agent was requested to
-// end the process.
+// Returns the code that announces the end of a process in addition to
+// kEventProcTerminated; 0 if there is no such code, or only kErrProcTermWoSync,
+// which the process's job gets in any case. `told` is true if this agent was
+// requested to end the process.
 int CodeOfEnd(const ProcExit& exit, bool told);
-// The code that announces the end of a job with this status in addition to
-// kEventJobEnd.
+// Returns the code that announces the end of a job with this status in addition
+// to kEventJobEnd.
 int CodeOfJobEnd(int status);
 
-// Distinguishes the events of one process. Its job may get others, with numbers
-// of their own (end_events.cc).
+// Distinguishes the events of one process. The process's job may get further
+// events, with other numbers (end_events.cc).
 enum class ProcEvent : uint32_t {
   kTerminated = 0x2000,
   kCode,             // CodeOfEnd
@@ -59,38 +59,41 @@ enum class ProcEvent : uint32_t {
 };
 
 // Identities of events. They depend only on the arguments, so an event has the
-// same identity whichever agent raises it, and however often.
+// same identity whichever agent raises it, and if it is raised again.
 //
 // `incarnation`: number of earlier processes of the rank.
 uint64_t IdOfProcEvent(uint32_t incarnation, ProcEvent event);
-// Identity of an event of a job, whose source has the rank kRankWildcard.
+// Returns the identity of an event of a job, whose source has the rank
+// kRankWildcard.
 uint64_t IdOfJobEvent(int code, bool for_spawner);
-// Identity of the warning that a time limit is near; `number` counts the limits
-// that were set.
+// Returns the identity of the warning that a time limit is near; `number`
+// counts the limits that were set.
 uint64_t IdOfTimeWarning(uint32_t number);
-// Identity of the loss of a process or node; `number` distinguishes the losses
-// of one source.
+// Returns the identity of the loss of a process or node; `number` distinguishes
+// the losses of one source.
 uint64_t IdOfLoss(uint64_t number);
 
-// An event for the session except the processes in `except`, which get it in
-// another way. `exit_code` may be null.
+// Returns an event for the session except the processes in `except`, which are
+// notified in another way. `exit_code` may be null.
 EventRaised ProcLifecycleEvent(const ProcId& proc, uint32_t incarnation,
                                int code, const int* exit_code,
                                std::vector<ProcId> except);
-// `info` describes what happened and contains PMIX_EVENT_NON_DEFAULT.
+// Returns an event of a job. `info` is the event's infos in codec form and
+// contains PMIX_EVENT_NON_DEFAULT.
 EventRaised JobLifecycleEvent(const std::string& nspace, int code, Bytes info,
                               std::vector<ProcId> except);
-// `agent` is the PMIx server of the node; `life` distinguishes the losses of
-// one node. Only clients of this agent get the event.
+// Returns the event of the loss of a node. `agent` is the PMIx server of the
+// node; `life` distinguishes the losses of one node. Only clients of the
+// raising agent get the event.
 EventRaised NodeLifecycleEvent(const ProcId& agent, const std::string& name,
                                uint64_t life, bool left);
 
-// True if the identity is one of IdOfLoss: every agent raises such an event for
-// itself.
+// Returns true if the event's identity is one of IdOfLoss: every agent raises
+// such an event for itself.
 bool IsLoss(const EventMessage& message);
 
-// Infos in codec form, with PMIX_EVENT_NON_DEFAULT: a process (a whole job with
-// kRankWildcard) and, if not null, an exit code.
+// Returns infos in codec form, with PMIX_EVENT_NON_DEFAULT: a process (a whole
+// job with kRankWildcard) and, if `exit_code` is not null, an exit code.
 Bytes LifecycleInfo(const ProcId& proc, const int* exit_code);
 
 }  // namespace canopy::core

@@ -35,7 +35,8 @@ void RoutedEvents::PassTo(NodeId node, CachedEvent* event,
   actions->push_back(SendPeer{PeerMessage{self_, node, event->message}});
 }
 
-// A neighbour that wants more codes gets the kept events with these codes.
+// A neighbour with an interest in further codes gets the kept events with these
+// codes.
 void RoutedEvents::OnInterest(NodeId src, const EventMessage& message,
                               Actions* actions) {
   if (interest_.Take(src, message) == 0) return;

@@ -1,4 +1,4 @@
-// Events that go only to agents whose clients want them.
+// Events that are sent only to agents whose clients have registered for them.
 #ifndef CANOPY_SERVER_CORE_EVENT_ROUTED_EVENTS_H_
 #define CANOPY_SERVER_CORE_EVENT_ROUTED_EVENTS_H_
 
@@ -19,28 +19,31 @@
 
 namespace canopy::core {
 
-// The agents with which this one exchanges events: its children and its parent.
+// Returns the agents with which agent `self` exchanges events: its children and
+// its parent.
 std::vector<NodeId> EventNeighbours(const Tree& tree, NodeId self);
 
-// Keeps events in a cache of its own and forwards each once to every neighbour
-// that wants it, now or later. Without interest, an event costs no message. Not
-// synchronised.
+// Keeps events in a cache of its own and forwards each event once to every
+// neighbour that has an interest in it, now or later. An event without interest
+// costs no message. Not synchronised.
 class RoutedEvents {
  public:
-  // `tree` outlives this object.
+  // `tree` must outlive this object.
   RoutedEvents(NodeId self, const Tree& tree) : self_(self), tree_(tree) {}
 
-  // The interest of this agent's clients. The caller calls Tell after a change.
+  // Returns the interest of this agent's clients. The caller calls Tell after a
+  // change.
   Interest& interest() { return interest_; }
   // Sends changes of interest to the neighbours. `number` must be larger than
   // in any earlier call.
   void Tell(uint64_t number, Actions* actions);
 
-  // Accepts an event from a neighbour, or raised here (kNoNode). Returns null
-  // for a duplicate. Otherwise returns the kept event, to be delivered to
-  // clients; it is valid until the next call.
+  // Accepts an event from the neighbour `from`, or one raised here (kNoNode).
+  // Returns null for a duplicate. Otherwise returns the kept event, which the
+  // caller delivers to clients; the pointer is valid until the next call.
   CachedEvent* Take(CachedEvent event, NodeId from, Actions* actions);
-  // A neighbour's interest has changed. The caller calls Tell afterwards.
+  // Handles a change of a neighbour's interest. The caller calls Tell
+  // afterwards.
   void OnInterest(NodeId src, const EventMessage& message, Actions* actions);
 
   void OnTreeChanged(Actions* actions);

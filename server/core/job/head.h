@@ -8,8 +8,8 @@
 //   ranks, or when the time limit expires. The decision is persisted before the
 //   part kills the ranks, because a successor must not mistake the ends that
 //   the kill causes for failures.
-// - That the job is over (Finish): when all ranks have ended and their output
-//   was delivered, or their streams have been silent for some time.
+// - The end of the job as a whole (Finish): when all ranks have ended and their
+//   output was delivered, or their streams have been silent for some time.
 //
 // An event changes only the members of the head. Advance, which follows each
 // event, derives the next step from these members and from the part's answers,
@@ -41,7 +41,7 @@ namespace canopy::core {
 
 // The policy: the first abnormal end of a rank (nonzero exit code, signal, or
 // no finalize after init) ends the job, and that rank gives the exit code. A
-// recoverable job goes on and fails only if no rank ends well.
+// recoverable job continues, and fails only if no rank ends well.
 //
 // The head acts through the controller's own JobPart and reports to the
 // launcher with JobChanged. Its states are those of JobPhase;
@@ -79,7 +79,7 @@ class JobHead {
   // A second request sends SIGKILL at once.
   [[nodiscard]] bool OnKillRequested(const JobStep& step,
                                      const KillRequested& in);
-  // Has no effect if the job is being ended or its time is over.
+  // Does nothing if the job is being ended or its time limit has expired.
   void OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in);
   // Time limits stand still while debuggers hold the job's processes
   // (DebugHolds). Moves the limits by the time held so far, and persists them.
@@ -87,8 +87,9 @@ class JobHead {
   // `ranks` are ranks of the job; empty means all.
   [[nodiscard]] bool Abort(const JobStep& step, const AbortMessage& abort,
                            const std::vector<Rank>& ranks);
-  // As Abort, for another reason (one line) and without an exit code of the
-  // ranks' own. With `immediately`, they get SIGKILL without a grace period.
+  // Ends `ranks` for `reason` (one line). The job's exit code is kExitKilled
+  // unless another failure came first. With `immediately`, the ranks get
+  // SIGKILL without a grace period.
   [[nodiscard]] bool EndRanks(const JobStep& step, const std::string& reason,
                               const std::vector<Rank>& ranks, bool immediately);
   // Handles the time limit and silent streams.
@@ -104,11 +105,11 @@ class JobHead {
                                     const InputOffered& in);
   JobStreams& streams() { return streams_; }
 
-  // Returns a PMIx status: the failure's if the job has failed, kLaunching
-  // during the launch, else kSuccess.
+  // Returns a PMIx status: that of the failure if the job has failed,
+  // kLaunching during the launch, otherwise kSuccess.
   int status() const;
-  // Describes what the job waits for. Returns false if it waits only for its
-  // processes to end.
+  // Describes the operation for which the job waits. Returns false if it waits
+  // only for its processes to end.
   bool Describe(TimeNs now, Waiting* waiting) const;
 
  private:
@@ -141,7 +142,7 @@ class JobHead {
   JobPhase phase_ = JobPhase::kPreparing;  // the phase last reported
   TimeNs since_ = 0;                       // when `phase_` began
   TimeNs timeout_ = kNever;  // when the time limit of the whole job expires
-  // The time limit has expired; `timeout_` is when to end the job.
+  // True if the time limit has expired; the job is ended at `timeout_`.
   bool out_of_time_ = false;
   uint32_t limits_ = 0;      // number of time limits set after the launch
   TimeNs warn_at_ = kNever;  // when to warn of the last of these limits
@@ -150,7 +151,7 @@ class JobHead {
   // but no hold that had ended before.
   TimeNs counted_from_ = 0;
   std::optional<TimeWarning> warning_;  // a warning that is yet to be reported
-  bool check_only_ = false;  // the job is checked, and nothing is started
+  bool check_only_ = false;  // the programs are checked; no process is started
   std::vector<ProgramNote> notes_;  // notes that are yet to be reported
   std::vector<ProcExit> ends_;      // ends that are yet to be reported
 };

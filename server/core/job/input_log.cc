@@ -42,7 +42,7 @@ std::vector<InputLog::Piece> InputLog::From(uint64_t position) const {
 
 void InputLog::Release(uint64_t position) {
   // The end of the input stays, because it is resent even if all data before it
-  // was taken.
+  // was consumed.
   while (!sent_.empty() && !sent_.front().data.empty() &&
          sent_.front().end <= position) {
     sent_.pop_front();

@@ -1,6 +1,6 @@
-// A job's standard input in transit, at the agent that controls the job. It is
-// retained until every process has taken it, and addressed by position in the
-// stream.
+// A job's standard input in transit, at the agent that controls the job. The
+// input is retained until every process has consumed it, and addressed by its
+// position in the stream.
 #ifndef CANOPY_SERVER_CORE_JOB_INPUT_LOG_H_
 #define CANOPY_SERVER_CORE_JOB_INPUT_LOG_H_
 
@@ -23,7 +23,8 @@ class InputLog {
   // Makes the current position unknown, because a predecessor handled the input
   // before it.
   void Forget();
-  // Sets the current position. Returns false, without effect, if it was known.
+  // Sets the current position. Returns false and changes nothing if the
+  // position was known.
   bool BeginAt(uint64_t position);
   bool positioned() const { return positioned_; }
 
@@ -31,10 +32,10 @@ class InputLog {
   // given. Data that leaves a gap is dropped, because it will be resent. Empty
   // `data` is the end of the input.
   void Add(std::optional<uint64_t> position, const Bytes& data);
-  // Returns what was added since the last call; the caller sends it.
+  // Returns the pieces added since the last call; the caller sends them.
   std::vector<Piece> TakeNew();
-  // Returns data already sent, from `position` on, for a resend; nothing if
-  // positions are unknown.
+  // Returns the data that was sent already, from `position` on, for a resend;
+  // an empty list if positions are unknown.
   std::vector<Piece> From(uint64_t position) const;
   // Drops data before `position`, which is no longer needed.
   void Release(uint64_t position);

@@ -52,8 +52,8 @@ class JobSet {
 
   void set_persists(bool persists) { persists_ = persists; }
 
-  // Return null if the job is not here, or not controlled by this agent. The
-  // pointer is valid until the job is dropped.
+  // Return null if the job is not here; FindControlled also if this agent does
+  // not control the job. The pointer is valid until the job is dropped.
   JobEntry* Find(const std::string& nspace);
   JobEntry* FindControlled(const std::string& nspace);
   const JobEntry* Find(const std::string& nspace) const;
@@ -80,7 +80,7 @@ class JobSet {
   // Advances the job as far as its inputs allow. The job may be dropped.
   void Advance(const JobStep& step, JobEntry& job);
   void RecordExit(const JobStep& step, JobEntry& job, const ProcExit& exit);
-  // Returns whether another process follows the failed one of a local rank.
+  // Returns whether a new process follows the failed process of a local rank.
   static bool MayRestart(const JobEntry& job, const ProcExit& exit) {
     return job.restarts.Allows(exit) && job.part.MayRestart(exit.rank);
   }
@@ -94,18 +94,20 @@ class JobSet {
   void RestartDue(const JobStep& step, JobEntry& job);
   void OnNodeLost(const JobStep& step, JobEntry& job, NodeId node,
                   const std::string& reason);
-  // The map of a job has been added to the table, perhaps again: after this
-  // agent's part has ended, a local client may refer to the job. In that case
-  // no rank of the job lives here, and the local ranks are marked as ended.
+  // Called when the map of a job was added to the table. If this agent's part
+  // in the job has ended before, and the map was added again because a local
+  // client refers to the job, no rank of the job lives here, and the local
+  // ranks are marked as ended.
   void OnMap(const std::string& nspace);
 
   // --------------------------------------------------------------- ending ---
 
-  // The job's head has reported the end.
+  // Called when the job's head has reported the end.
   void Finish(const JobStep& step, JobEntry& job);
-  // The controller, or an agent on the route to it, has released the job.
+  // Called when the controller, or an agent on the route to it, has released
+  // the job.
   void Release(const JobStep& step, JobEntry& job);
-  // The controller is lost, or has no record of the job.
+  // Called when the controller is lost, or has no record of the job.
   void OnControllerLost(const JobStep& step, JobEntry& job,
                         const std::string& reason);
 

@@ -29,23 +29,24 @@ class LaunchAnswers {
   void AnswerStart(NodeId from, PhaseAnswer answer) {
     start_.Answer(from, std::move(answer));
   }
-  // Drops the node's answers, because it takes no part any more.
+  // Drops the answers of a node that takes no part in the job any more.
   void Drop(NodeId node);
 
   bool AllPrepared() const { return prepare_.Complete(Asked()); }
-  // Returns whether all have answered or one has reported an error. An error
-  // ends the job, and must be reported before the exits that it causes.
+  // Returns whether all agents have answered or one has reported an error. An
+  // error ends the job, and must be reported before the exits that it causes.
   bool StartIsAnswered() const;
-  // Both return the sum of the answers so far.
+  // Return the sum of the answers so far.
   PhaseAnswer Prepared() const { return prepare_.Sum(Asked()); }
   PhaseAnswer Started() const { return start_.Sum(Asked()); }
-  // Returns the job-relative nodes with ranks whose answer is missing: to the
-  // second phase if `started`, else to the first.
+  // Returns the job-relative nodes with ranks whose answer is missing: the
+  // answer to the second phase if `started`, otherwise that to the first.
   std::vector<uint32_t> Unanswered(bool started) const;
 
   // Sends the parent the answers that it does not have. `started` is as above.
   void ReportUp(const JobStep& step, bool started);
-  // The parent may have lost the answers: the next ReportUp sends them again.
+  // Called when the parent may have lost the answers: the next ReportUp sends
+  // them again.
   void Resend() { prepare_.sent_up = start_.sent_up = false; }
 
  private:

@@ -1,5 +1,5 @@
-// One phase of a launch at one agent: who has answered, and the sum of the
-// answers.
+// One phase of a launch at one agent: which agents have answered, and the sum
+// of the answers.
 #ifndef CANOPY_SERVER_CORE_JOB_LAUNCH_PHASE_H_
 #define CANOPY_SERVER_CORE_JOB_LAUNCH_PHASE_H_
 
@@ -28,9 +28,10 @@ struct PhaseAnswer {
   uint16_t port = 0;  // as in JobPrepared
 };
 
-// Answers are stored by agent, because the tree may change while they come in:
-// the answer of an agent that is no longer a child is contained in the answer
-// of another agent. This agent's own answer is stored under its own NodeId.
+// Answers are stored by agent, because the tree may change before all have
+// arrived: the answer of an agent that is no longer a child is contained in the
+// answer of another agent. This agent's own answer is stored under its own
+// NodeId.
 class LaunchPhase {
  public:
   void Answer(NodeId from, PhaseAnswer answer) {
@@ -43,7 +44,7 @@ class LaunchPhase {
   // Returns the sum of the answers so far of the agents in `asked`.
   PhaseAnswer Sum(const std::vector<NodeId>& asked) const;
 
-  // Set when the parent has the answer; cleared when the parent may have lost
+  // True if the parent has the answer; cleared when the parent may have lost
   // it.
   bool sent_up = false;
 

@@ -1,4 +1,4 @@
-// Hands each message of another agent about a job to that job.
+// Passes each message of another agent about a job to that job.
 #ifndef CANOPY_SERVER_CORE_JOB_MESSAGES_H_
 #define CANOPY_SERVER_CORE_JOB_MESSAGES_H_
 
@@ -19,14 +19,14 @@ class JobMessages {
 
   // Returns false if the message is not about the life of jobs.
   bool Take(const JobStep& step, const PeerMessage& message);
-  // Ends the targets in jobs that this agent controls; without targets, the
-  // whole job of the source.
+  // Ends the targets in jobs that this agent controls. If there are no targets,
+  // ends the whole job of the source.
   void Abort(const JobStep& step, const AbortMessage& m);
 
  private:
   bool Defer(const PeerMessage& message);
-  // Returns the part in the job that `src` reports about. Returns null if it is
-  // not here; then `src` gets an answer from JobResync.
+  // Returns the job about which `src` reports. If it is not here, returns null,
+  // and `src` gets an answer from JobResync.
   JobEntry* FindReported(const JobStep& step, NodeId src,
                          const std::string& nspace);
   void PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,

@@ -1,5 +1,5 @@
-// The interface through which others than the launcher receive a job's output
-// and give its input.
+// The interface through which readers other than the launcher receive a job's
+// output, and through which they learn how much pushed input was consumed.
 #ifndef CANOPY_SERVER_CORE_JOB_OUTPUT_TAP_H_
 #define CANOPY_SERVER_CORE_JOB_OUTPUT_TAP_H_
 
@@ -18,8 +18,8 @@ namespace canopy::core {
 struct TappedOutput {
   const std::string& nspace;
   uint32_t node = 0;  // job-relative node that wrote the output
-  // How much output the job has written on the node, including this; 0 with
-  // data: unknown.
+  // Number of bytes that the job has written on the node, including this
+  // output; 0: unknown, unless `data` is empty.
   uint64_t end = 0;
   Rank rank = 0;
   uint16_t channel = 0;
@@ -32,7 +32,8 @@ class OutputTap {
   // Returns true if another reader has the output instead of the launcher.
   virtual bool OnOutput(TimeNs now, const TappedOutput& output,
                         Actions* actions) = 0;
-  // The ranks of a job with pushed input have all taken `bytes` more.
+  // Called when all ranks of a job with pushed input have consumed `bytes` more
+  // bytes.
   virtual void OnInputTaken(const std::string& nspace, uint64_t bytes,
                             Actions* actions) = 0;
 };

@@ -2,17 +2,17 @@
 // and the messages that it forwards between its parent and its children.
 //
 // Two kinds of objects hold the state of a job. Every agent with a rank of the
-// job has a JobPart, and so has every agent between these and the controller.
-// The controller has a JobHead as well (head.h). The head decides; it acts
-// through the controller's own part. A part decides nothing: it passes down the
-// tree, and carries out, what the head has decided (prepare, start, signal,
-// kill, forget), and reports up what has happened: one answer of its whole
+// job has a JobPart, and so has every agent between such an agent and the
+// controller. The controller has a JobHead as well (head.h). The head decides;
+// it acts through the controller's own part. A part makes no decisions. It
+// executes the decisions of the head (prepare, start, signal, kill, forget) and
+// passes them down the tree. It reports upwards: one answer of its whole
 // subtree to each phase of the launch, and each end of a rank.
 //
-// The members of a part: LaunchAnswers collects the answers of the children and
-// of the local process adapter, RankEnds the ends in the subtree; PartStreams
-// handles output and input; LocalRanks are the ranks of this node; JobPlace is
-// the parent and the children in the job's tree.
+// LaunchAnswers collects the answers of the children and of the local process
+// adapter, and RankEnds the ends in the subtree; PartStreams handles output and
+// input; LocalRanks are the ranks of this node; JobPlace is the parent and the
+// children in the job's tree.
 //
 // Agents may be lost or restarted at any time, which also changes the tree.
 // Reports are therefore idempotent, and a new or restarted parent gets all of
@@ -64,7 +64,7 @@ class JobPart {
  public:
   // `entry` belongs to the table and outlives the part. With `persists`, the
   // part persists the records that a successor needs. A part whose own agent is
-  // among the lost ones only forwards messages.
+  // among the lost agents only forwards messages.
   JobPart(JobTable& table, const Job& entry, JobPlace place,
           const JobPrepare& prepare, bool persists);
   JobPart(const JobPart&) = delete;
@@ -83,19 +83,20 @@ class JobPart {
   bool has_local() const { return local_.any(); }
   // Returns whether a process of the job may be alive here.
   bool RunsHere() const;
-  // Returns whether the part has neither a rank nor a child, and so no purpose.
+  // Returns whether the part has neither a rank nor a child, so that it is not
+  // needed.
   bool IsIdle() const { return !has_local() && place_.children().empty(); }
 
   // ---------------------------------------------------------- the launch ---
 
   // Registers the local ranks, and records the nodes that are lost already.
-  // Call this once the part is in the table.
+  // Must be called after the part was added to the table.
   void Begin(const JobStep& step);
   // First phase: sends JobPrepare to the children and PrepareLocal to the local
   // process adapter.
   void Prepare(const JobStep& step);
-  // The parent has sent JobPrepare again. It may be a new parent, and may have
-  // none of the answers.
+  // Handles a repeated JobPrepare of the parent, which may be a new parent and
+  // may have none of the answers.
   void OnPreparedAgain(const JobStep& step, NodeId controller);
   void OnLocalPrepared(const JobStep& step, const LocalPrepared& in);
   void OnLocalStarted(const JobStep& step, const LocalStarted& in);
@@ -112,15 +113,15 @@ class JobPart {
 
   // Returns false if the end is already known.
   bool AddEnd(const RankEnd& end);
-  // Returns whether another process may follow a failed one of the local rank:
-  // the start had no error, and neither the rank nor the job was ordered to
-  // end.
+  // Returns whether a new process may follow a failed process of the local
+  // rank: the start had no error, and neither the rank nor the job was ordered
+  // to end.
   bool MayRestart(Rank rank) const;
   // Returns whether the local rank was ordered to end, alone or with the job.
   bool ToldToEnd(Rank rank) const { return kill_ || killed_.contains(rank); }
-  // Returns how many processes the rank had before the present one.
+  // Returns the number of processes that the rank had before the present one.
   uint32_t IncarnationOf(Rank rank) const;
-  // Starts another process of the local rank of `exit`.
+  // Starts a new process of the local rank of `exit`.
   void Restart(const JobStep& step, ProcExit exit);
   // Records the restart of a remote rank, as reported by its node's agent.
   void OnRankRestarted(const JobStep& step, NodeId src, const RankRestarted& m);
@@ -128,7 +129,7 @@ class JobPart {
   void Kill(const JobStep& step, const JobKill& kill);
   // Sends the job's end to all agents below.
   void SendForget(const JobStep& step) const;
-  // Handles the job's end. Returns true if nothing runs here; otherwise the
+  // Handles the job's end. Returns true if no process runs here; otherwise the
   // local processes are killed, and the part waits for their ends.
   bool Release(const JobStep& step);
   // Releases the adapters' resources for the job. The caller destroys the part
@@ -137,21 +138,22 @@ class JobPart {
 
   // ----------------------------------------------------- changes of tree ---
 
-  // The node takes no part in the job any more, whichever agent detected its
-  // loss.
+  // Called when the node is lost, whichever agent detected the loss: it takes
+  // no part in the job any more.
   void OnNodeLost(const JobStep& step, NodeId node);
   // Marks the node's ranks as ended, for the other engines.
   void MarkNodeEnded(NodeId node);
   void OnTreeChanged(const JobStep& step);
-  // Messages in flight to or through the node's agent are lost.
+  // Called when the node's agent was restarted: messages in flight to or
+  // through it are lost.
   void OnNodeRestarted(const JobStep& step, NodeId node);
 
   // ------------------------------------------------------------ recovery ---
 
-  // Restores the state of the controller. If `started`, the start with `port`
-  // may have been sent; so may the kill.
+  // Restores the state of the controller's part. If `started`, the start with
+  // `port` may have been sent. If `kill` is set, the kill may have been sent.
   void Recover(bool started, uint16_t port, std::optional<JobKill> kill);
-  // Restores what the job's shim reports.
+  // Restores the state that the job's shim reports.
   void RecoverLocal(const JobStep& step, const JobRecovered& in);
   // Sends each child the job's state.
   void SyncChildren(const JobStep& step) const;
@@ -184,7 +186,7 @@ class JobPart {
   uint16_t port_ = 0;            // the port of the start
   RankEnds ends_;                // ends of ranks in this subtree
   uint32_t local_left_ = 0;      // local ranks that have not ended
-  std::optional<JobKill> kill_;  // set once the whole job is killed
+  std::optional<JobKill> kill_;  // set when the whole job is killed
   std::set<Rank> killed_;        // local ranks that were ordered to end
 };
 

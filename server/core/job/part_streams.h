@@ -1,5 +1,5 @@
 // The streams of a job's ranks at one agent: forwards their output to the agent
-// that controls the job, and its input to them.
+// that controls the job, and the job's input to them.
 #ifndef CANOPY_SERVER_CORE_JOB_PART_STREAMS_H_
 #define CANOPY_SERVER_CORE_JOB_PART_STREAMS_H_
 
@@ -20,25 +20,27 @@ namespace canopy::core {
 // synchronised.
 class PartStreams {
  public:
-  // `place` and `local` outlive this object. With `persists`, it persists the
-  // records that a successor needs.
+  // `place` and `local` outlive this object. With `persists`, this object
+  // persists the records that a successor needs.
   PartStreams(const JobPlace& place, const LocalRanks& local, bool persists)
       : place_(place), local_(local), persists_(persists) {}
 
-  // Not called at the controller, whose own output goes to JobHead.
+  // Sends output to the controller. Not called at the controller, whose own
+  // output is passed to JobHead.
   void SendOutput(const JobStep& step, const LocalOutput& in) const;
   void OnOutputCredit(const JobStep& step, const OutputCredit& m) const;
   void OnInput(const JobStep& step, const InputData& m);
   void OnInputTaken(const JobStep& step, const LocalInputDone& in);
-  // Converts what the local ranks have taken into the controller's count.
+  // Returns the credit for consumed input, with the position of the local ranks
+  // converted into that of the controller.
   InputCredit CreditOf(const LocalInputDone& in) const;
 
-  // Processes may run: input is requested from now on.
+  // Called when processes may run: input is requested from now on.
   void Start() { started_ = true; }
-  // Input in flight to this node may be lost.
+  // Requests input again, because input in flight to this node may be lost.
   void RequestInput(const JobStep& step) const;
-  // Restores what a predecessor recorded. How much input its ranks have taken
-  // is unknown until the shim reports it.
+  // Restores a predecessor's records. How much input the ranks have consumed is
+  // unknown until the shim reports it.
   void Recover(const std::vector<PersistedRecord>& records);
 
  private:

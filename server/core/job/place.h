@@ -12,7 +12,8 @@
 
 namespace canopy::core {
 
-// Returns the next hop from `self` towards the controller; kNoNode there.
+// Returns the next hop from `self` towards the controller; kNoNode at the
+// controller.
 NodeId JobParent(const Tree& tree, NodeId self, NodeId controller);
 // Returns whether the route from one agent to another passes `via`.
 bool LeadsOver(const Tree& tree, NodeId from, NodeId to, NodeId via);
@@ -40,21 +41,21 @@ class JobPlace {
   bool IsChild(NodeId node) const;
   const std::set<NodeId>& lost() const { return lost_; }
 
-  // Returns the neighbour through which `agent` answers: the next hop to it, or
-  // this agent itself.
+  // Returns the neighbour through which `agent` answers: the next hop to
+  // `agent`, or this agent itself.
   NodeId HopTo(NodeId agent) const;
 
   // Returns whether `src` may end the job here. The agents on the route to the
   // controller may, and so may the root, which knows every remaining job.
   bool MayEnd(NodeId src) const;
-  // Records that `src` reports about the job. If it is not a child, it becomes
-  // a provisional one: it has learned of its parent's loss before this agent
-  // did. Returns whether it is a child.
+  // Records that `src` reports about the job. If `src` is not a child, it
+  // becomes a provisional child: it has learned of its parent's loss before
+  // this agent did. Returns whether `src` is a child.
   bool AddReporter(NodeId src);
   void AddProvisional(NodeId node) { provisional_children_.insert(node); }
   // Returns the living children and provisional children.
   std::vector<NodeId> Below() const;
-  // Returns the children through which some of `ranks` (empty: all) are
+  // Returns the children through which at least one of `ranks` (empty: all) is
   // reached.
   std::vector<NodeId> ChildrenTowards(const std::vector<Rank>& ranks) const;
   // Returns the lost nodes of the job that are not on the parent's side of the
@@ -62,7 +63,8 @@ class JobPlace {
   std::vector<NodeId> LostBelow() const;
 
   void SetController(NodeId controller);
-  // The parent has sent a new request; recomputes it from the tree.
+  // Recomputes the parent from the tree. Called when the parent has sent a new
+  // request.
   void UpdateParent();
   // The caller must call Update afterwards.
   void MarkLost(NodeId node);

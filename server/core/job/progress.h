@@ -1,5 +1,6 @@
 // Progress of one job at the agent that controls it: which ranks have ended,
-// and the failure that gives the job's exit code. Book-keeping only.
+// and the failure that gives the job's exit code. The class only keeps the
+// books; it sends no message.
 #ifndef CANOPY_SERVER_CORE_JOB_PROGRESS_H_
 #define CANOPY_SERVER_CORE_JOB_PROGRESS_H_
 
@@ -16,7 +17,7 @@
 
 namespace canopy::core {
 
-// Why a job failed.
+// The reason why a job failed.
 struct JobFailure {
   int exit_code = 0;
   int status = 0;
@@ -35,22 +36,23 @@ class JobProgress {
  public:
   explicit JobProgress(std::shared_ptr<const JobSpec> job);
 
-  // Records a failure. Only the first one counts; later ones are its
+  // Records a failure. Only the first failure counts; later failures are its
   // consequences. Returns true if this is the first.
   bool Fail(JobFailure failure);
   // Records a failure that a recoverable job survives.
   void Tolerate(JobFailure failure);
-  // Returns the first failure. Once all ranks have ended and none ended well,
-  // that may be the first tolerated failure.
+  // Returns the first failure. If all ranks have ended and none of them well,
+  // this may be the first tolerated failure.
   const std::optional<JobFailure>& failure() const {
     const bool none_well = all_ended() && num_well_ == 0;
     return failure_ || !none_well ? failure_ : tolerated_;
   }
 
-  // Records that a rank ended. Returns the failure that the end means, if it is
-  // abnormal and neither expected nor reported before.
+  // Records that a rank ended. Returns the failure if the end is abnormal and
+  // was neither expected nor reported before; otherwise no value.
   std::optional<JobFailure> OnExit(const ProcExit& exit);
-  // Records that the rank's end was requested, so that it is no failure.
+  // Records that the rank's end was requested, so that the end is not a
+  // failure.
   void ExpectEnd(Rank rank) { expected_[rank] = true; }
   std::vector<Rank> Expected() const;
   // Records that the rank is unreachable; it counts as ended.

@@ -1,5 +1,5 @@
-// How the ranks of a job have ended, and earlier processes of restarted ranks,
-// as far as this agent reports them upwards.
+// The ends of a job's ranks, and of earlier processes of restarted ranks, that
+// this agent reports upwards.
 #ifndef CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
 #define CANOPY_SERVER_CORE_JOB_RANK_ENDS_H_
 
@@ -13,7 +13,7 @@
 
 namespace canopy::core {
 
-// The end of one rank: by itself, or with its node.
+// The end of one rank, either of its process or with its node.
 struct RankEnd {
   ProcExit exit;  // only the rank, if it was lost with its node
   bool lost_with_node = false;
@@ -25,15 +25,15 @@ class RankEnds {
  public:
   explicit RankEnds(size_t num_ranks) : known_(num_ranks) {}
 
-  // Returns false if there is no such rank, or its end is known. The exit of a
-  // process that was restarted is not the end of its rank; the last such exit
-  // of each rank is kept.
+  // Adds an end. Returns false if there is no such rank, or if its end is
+  // known. The exit of a process that was restarted is not the end of its rank;
+  // the last such exit of each rank is kept.
   bool Add(const RankEnd& end);
-  // Returns JobExits and NodeLost messages with what was added since the last
-  // call; restarts first.
+  // Returns JobExits and NodeLost messages with the ends added since the last
+  // call; restarts come first.
   std::vector<MessageBody> TakeUnsent(const std::string& nspace);
-  // Makes TakeUnsent return everything again, for a parent that may not have
-  // it.
+  // Makes TakeUnsent return all ends again, for a parent that may not have
+  // them.
   void Resend();
 
  private:

@@ -1,5 +1,5 @@
-// The records that an agent persists of a job for a successor. The other agents
-// resend the rest during resynchronisation.
+// The records of a job that an agent persists for a successor. The other agents
+// resend all other state during resynchronisation.
 #ifndef CANOPY_SERVER_CORE_JOB_RECORDS_H_
 #define CANOPY_SERVER_CORE_JOB_RECORDS_H_
 
@@ -61,13 +61,13 @@ void Describe(V& v, wire::Is<HeadRecord> auto& m) {
 }
 
 std::string EncodeHeadRecord(const HeadRecord& record);
-// Returns nothing if the bytes are malformed.
+// Returns no value if the bytes are malformed.
 std::optional<HeadRecord> DecodeHeadRecord(std::string_view bytes);
 
 // Persists the head's state before the effects that depend on it.
 class HeadPersistence {
  public:
-  // Persist has no effect unless `enabled`.
+  // Persist does nothing unless `enabled`.
   explicit HeadPersistence(bool enabled) : enabled_(enabled) {}
 
   bool enabled() const { return enabled_; }
@@ -104,9 +104,9 @@ struct RecoveredRole {
   // read.
   bool Usable(NodeId self) const { return controller != self || head; }
 };
-// `in` is not over. `self` is the successor's node; `root` and `num_nodes` come
-// from its tree. The root controls a job whose records name no other
-// controller.
+// Returns the role of a successor in the job `in`, which must not be over.
+// `self` is the successor's node; `root` and `num_nodes` come from its tree.
+// The root controls a job whose records name no other controller.
 RecoveredRole ReadRole(TimeNs now, const JobRecovered& in, NodeId self,
                        NodeId root, uint32_t num_nodes);
 

@@ -1,5 +1,4 @@
-// Restarts of a job's local ranks: another process takes the place of a failed
-// one.
+// Restarts of a job's local ranks: a new process replaces a failed one.
 #ifndef CANOPY_SERVER_CORE_JOB_RESTARTS_H_
 #define CANOPY_SERVER_CORE_JOB_RESTARTS_H_
 
@@ -19,30 +18,32 @@ namespace canopy::core {
 // restart on, so that a rank that fails at once does not keep the node busy.
 inline constexpr TimeNs kRestartInterval = 1'000'000'000;
 
-// A successor needs no record: the exits tell how many processes a rank has
+// A successor needs no record: the exits show how many processes a rank has
 // had, and exits whose restart had not begun are reported to the successor
-// again. Book-keeping only. Not synchronised.
+// again. The class only keeps the books; the caller starts the processes. Not
+// synchronised.
 class Restarts {
  public:
   // `limit` is JobSpec::max_restarts.
   explicit Restarts(uint32_t limit) : limit_(limit) {}
 
-  // Returns whether the process has failed and its rank may have another one.
+  // Returns whether the process has failed and its rank may get a new process.
   bool Allows(const ProcExit& exit) const;
-  // Schedules another process, to start at once or when its time comes.
+  // Schedules a new process of the rank, which is due at once or after
+  // kRestartInterval.
   void Add(TimeNs now, const ProcExit& exit);
   // Removes and returns the exits whose next process is to start now.
   std::vector<ProcExit> TakeDue(TimeNs now);
-  // Returns when TakeDue will have something; kNever if nothing is scheduled.
+  // Returns the time of the next scheduled process; kNever if none is
+  // scheduled.
   TimeNs NextDeadline() const;
 
-  // The end of a stream is not the end of the rank's output while another
-  // process may follow. Returns true if the end is held back; false if it
-  // counts now.
+  // Holds back the end of a stream while a new process of the rank may follow.
+  // Returns true if the end is held back; false if it counts now.
   bool HoldEnd(const LocalOutput& end);
-  // Drops the held ends, because another process follows.
+  // Drops the held ends. Called when a new process follows.
   void DropEnds(Rank rank) { ends_.erase(rank); }
-  // Returns the held ends, because no process follows.
+  // Removes and returns the held ends. Called when no process follows.
   std::vector<LocalOutput> TakeEnds(Rank rank);
 
  private:

@@ -1,6 +1,6 @@
 // Flow control of a job's output and input at the agent that controls it:
 // counts which bytes have arrived and were consumed, by node and by position.
-// Book-keeping only: nothing here sends or stores data.
+// The classes neither send nor store data.
 #ifndef CANOPY_SERVER_CORE_JOB_STREAM_FLOW_H_
 #define CANOPY_SERVER_CORE_JOB_STREAM_FLOW_H_
 
@@ -14,15 +14,15 @@
 
 namespace canopy::core {
 
-// Output. `channel` is the stream's bit. Only standard output and standard
-// error are waited for (only standard output if the job merges them). Nodes are
-// job-relative.
+// Counts output. `channel` is the stream's bit. Only the ends of standard
+// output and standard error are awaited (only that of standard output if the
+// job merges them). Nodes are job-relative.
 class OutputFlow {
  public:
   explicit OutputFlow(const JobSpec& job);
 
   void OnClosed(Rank rank, uint16_t channel);
-  // Records that nothing more comes from the rank. Returns false if nothing was
+  // Records that no more output comes from the rank. Returns false if none was
   // awaited.
   bool CloseAll(Rank rank);
   bool IsOpen(Rank rank, uint16_t channel) const {
@@ -33,16 +33,17 @@ class OutputFlow {
   std::vector<Rank> OpenRanks() const;
 
   // Records output of a node: `size` bytes that end at position `end` of the
-  // node's output. Returns how many of the first bytes are duplicates, or
-  // nothing if bytes before them are missing.
+  // node's output. Returns the number of bytes at the beginning that are
+  // duplicates, or no value if bytes before them are missing.
   std::optional<uint64_t> OnDelivered(uint32_t node, uint64_t size,
                                       uint64_t end);
-  // Returns the total consumed of the node's output.
+  // Records that `bytes` of the node's output were consumed. Returns the total
+  // consumed.
   uint64_t OnConsumed(uint32_t node, uint64_t bytes);
   uint64_t consumed(uint32_t node) const { return consumed_[node]; }
   uint64_t unconsumed() const { return unconsumed_; }
-  // Sets how much of each node's output has arrived and was consumed. This
-  // replaces earlier counts.
+  // Sets how much of each node's output has arrived and was consumed, in place
+  // of the earlier counts.
   void SetReceived(const std::vector<uint64_t>& received);
   // Stops waiting for output of the node before `position`.
   void SkipTo(uint32_t node, uint64_t position);
@@ -57,25 +58,26 @@ class OutputFlow {
   std::vector<uint64_t> consumed_;   // by node
 };
 
-// Input. `takers` are the nodes whose ranks take it (JobProgress::InputNodes).
+// Counts input. `takers` are the nodes whose ranks consume it
+// (JobProgress::InputNodes).
 class InputFlow {
  public:
   explicit InputFlow(uint32_t num_nodes)
       : taken_(num_nodes), noted_(num_nodes) {}
 
   void OnSent(uint64_t bytes) { sent_ += bytes; }
-  // Records that a node's processes took `bytes`, and `total` overall (0:
-  // unknown). Returns by how many bytes the input consumed by all takers has
-  // grown; never more than was sent.
+  // Records that a node's processes have consumed `bytes` more, and `total` in
+  // all (0: unknown). Returns the number of bytes that all takers have consumed
+  // since the last call; never more than was sent.
   uint64_t OnTaken(uint32_t node, uint64_t bytes, uint64_t total,
                    const std::vector<uint32_t>& takers);
-  // Recomputes that amount after ranks ended: input that they did not take
-  // counts as consumed.
+  // Recomputes this number after ranks have ended: input that they did not
+  // consume counts as consumed.
   uint64_t Advance(const std::vector<uint32_t>& takers);
-  // Returns how many bytes all takers have consumed.
+  // Returns the number of bytes that all takers have consumed.
   uint64_t done() const { return done_; }
-  // Records how much input the node's processes have taken while the position
-  // of the input is unknown here.
+  // Records how much input the node's processes have consumed while the
+  // position of the input is unknown here.
   void NoteTaken(uint32_t node, uint64_t total) {
     noted_[node] = std::max(noted_[node], total);
   }
@@ -93,14 +95,14 @@ class InputFlow {
   uint64_t done_ = 0;
 };
 
-// Order of the input at an agent whose ranks take it. Resent input comes to
-// this agent alone, new input comes down the tree, so new input may arrive
-// first. It would leave a gap: it is dropped, and requested again when the gap
-// is filled.
+// Order of the input at an agent whose ranks consume it. Resent input is sent
+// to this agent alone, and new input comes down the tree, so new input may
+// arrive first. Such input would leave a gap: it is dropped, and requested
+// again when the gap is filled.
 //
-// Positions here count all input that the local ranks were given. Positions in
-// messages count from the start of a run (InputData::run). A run begins here
-// after all input given before it.
+// Positions here count all input that the local ranks have received. Positions
+// in messages count from the start of a run of the input (InputData::run). A
+// run begins here after all input received before it.
 class InputOrder {
  public:
   struct Run {
@@ -108,7 +110,8 @@ class InputOrder {
     uint64_t begin = 0;  // position here
   };
 
-  // The number of bytes that the local ranks have consumed; nothing if unknown.
+  // Returns the number of bytes that the local ranks have consumed; no value if
+  // unknown.
   const std::optional<uint64_t>& taken() const { return taken_; }
   // Records that `total` bytes were consumed; `given` is the number delivered
   // to the ranks, if that is more.
@@ -126,8 +129,8 @@ class InputOrder {
 
   struct Verdict {
     bool passes = true;
-    bool requests = false;  // request everything after taken() again
-    bool begins = false;    // this input begins a new run
+    bool requests = false;  // request all input after taken() again
+    bool begins = false;    // the piece begins a new run
   };
   // Handles a piece of input that ends at position `end` of run `run` (0:
   // unknown), or the end of the input if `size` is 0.
@@ -138,7 +141,7 @@ class InputOrder {
 
   Run run_;
   std::optional<uint64_t> taken_ = 0;
-  std::optional<uint64_t> had_ = 0;  // what arrived without a gap
+  std::optional<uint64_t> had_ = 0;  // input that arrived without a gap
   bool requested_ = false;
   bool missed_ = false;  // new input was dropped since the request
 };

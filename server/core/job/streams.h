@@ -1,5 +1,5 @@
 // The output and input of a job at the agent that controls it. Bytes are passed
-// on once and in order, and the nodes that they come from get credit.
+// on once and in order, and the nodes that sent them get credit.
 #ifndef CANOPY_SERVER_CORE_JOB_STREAMS_H_
 #define CANOPY_SERVER_CORE_JOB_STREAMS_H_
 
@@ -32,7 +32,8 @@ class JobStreams {
   // new run.
   void AwaitLauncher(TimeNs now);
   void OnLauncherReattached(const JobStep& step, const LauncherReattached& in);
-  // Credit in flight to the node, or through it, may be lost.
+  // Called when the node's agent was restarted: credit in flight to the node,
+  // or through it, may be lost.
   void OnNodeRestarted(const JobStep& step, NodeId node);
 
   // Handles output of any node. Returns true if a stream was closed.
@@ -50,16 +51,18 @@ class JobStreams {
   // Returns when a silent stream counts as held open by a process left behind
   // by a rank; kNever if no stream is being waited for.
   TimeNs drain_deadline() const { return drain_; }
-  // The drain deadline has passed. Returns true if no more output is awaited.
+  // Called when the drain deadline has passed. Returns true if no more output
+  // is awaited.
   bool OnDrainTimeout(const JobStep& step);
 
   void OfferInput(const InputOffered& in) {
     input_log_.Add(in.position, in.data);
   }
   // Sends offered input to the ranks, and reports how much all ranks have
-  // taken.
+  // consumed.
   void SendInput(const JobStep& step);
-  // `node` (job-relative) reports what its ranks have taken.
+  // Handles the report of `node` (job-relative) about the input that its ranks
+  // have consumed.
   void OnInputTaken(const JobStep& step, uint32_t node, const InputCredit& in);
 
  private:
@@ -79,7 +82,7 @@ class JobStreams {
   TimeNs drain_ = kNever;
   bool acknowledges_ = false;
   bool asked_ = false;     // the launcher's acknowledgement was requested
-  bool detached_ = false;  // the launcher is not attached (yet)
+  bool detached_ = false;  // no launcher is attached
   bool discards_ = false;  // the launcher will not reattach
 };
 

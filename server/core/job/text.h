@@ -18,8 +18,8 @@ namespace canopy::core {
 // reported as a NodeError.
 inline constexpr int kNeverStarted = -1;
 
-// Returns what a shell would report: the exit code, or 128 + signal. Returns 0
-// for a rank that was never started.
+// Returns the exit code that a shell would report: that of the process, or 128
+// + signal. Returns 0 for a rank that was never started.
 int ExitCodeOf(const ProcExit& exit);
 
 // Returns true for a nonzero exit code, a signal, or an end without finalize

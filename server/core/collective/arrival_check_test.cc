@@ -48,7 +48,7 @@ class ArrivalCheckTest : public testing::Test {
   CollectiveId id_;
 };
 
-TEST_F(ArrivalCheckTest, OneNameForAllWhoNameTheSame) {
+TEST_F(ArrivalCheckTest, EqualParticipantsGetTheSameIdentity) {
   ASSERT_EQ(Identify(At(CollectiveOp::kFence, {})), kSuccess);
   EXPECT_EQ(id_.participants, (Procs{{"job", kRankWildcard}}));
   ASSERT_EQ(Identify(At(CollectiveOp::kFence, {{"job", 2}, {"", 0}})),
@@ -60,7 +60,7 @@ TEST_F(ArrivalCheckTest, OneNameForAllWhoNameTheSame) {
   EXPECT_EQ(id_.participants, (Procs{{"job", kRankWildcard}}));
 }
 
-TEST_F(ArrivalCheckTest, WhatNamesNothing) {
+TEST_F(ArrivalCheckTest, RejectsNamesOfUnknownProcessesAndGroups) {
   EXPECT_EQ(Identify(At(CollectiveOp::kFence, {{"job", 3}})), kErrBadParam);
   EXPECT_EQ(Identify(At(CollectiveOp::kGroupConstruct, {{"job", 0}})),
             kErrBadParam);
@@ -82,7 +82,7 @@ TEST_F(ArrivalCheckTest, DisconnectNeedsAConnect) {
   EXPECT_EQ(check_.Accepts(series, in, -1), kErrBadParam);
 }
 
-TEST_F(ArrivalCheckTest, FencesFollowEachOtherUpToALimit) {
+TEST_F(ArrivalCheckTest, PendingFencesOfAProcessAreLimited) {
   Series series = SeriesOf(CollectiveOp::kFence, {{"job", kRankWildcard}});
   CollectiveArrived in = At(CollectiveOp::kFence, {});
   series.FindOrAddInstance(0, 0).waiters.push_back({in.client, 1, kProc});
@@ -95,7 +95,7 @@ TEST_F(ArrivalCheckTest, FencesFollowEachOtherUpToALimit) {
   EXPECT_EQ(check_.Accepts(series, in, 0), kErrResourceBusy);
 }
 
-TEST_F(ArrivalCheckTest, NobodyIsInTwoGroupsOfOneName) {
+TEST_F(ArrivalCheckTest, AProcessIsNotInTwoGroupsOfOneName) {
   const CollectiveId first{CollectiveOp::kGroupConstruct, {{"job", 0}}, 0, "g"};
   EXPECT_EQ(check_.RefusalOf(first, {}, kProc), kSuccess);
   groups_.OnCompleted(first, kSuccess, EncodeGroupRecord({}));

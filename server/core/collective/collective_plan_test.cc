@@ -10,7 +10,7 @@ namespace {
 using Procs = std::vector<ProcId>;
 using Nodes = std::vector<NodeId>;
 
-TEST(CollectivePlan, Canonical) {
+TEST(CollectivePlan, CanonicalisesParticipants) {
   Procs procs = {{"b", 1}, {"", 3}, {"b", 1}, {"a", kRankWildcard}};
   ASSERT_TRUE(Canonicalise("a", &procs).ok());
   EXPECT_EQ(procs, (Procs{{"a", 3}, {"a", kRankWildcard}, {"b", 1}}));
@@ -23,7 +23,7 @@ TEST(CollectivePlan, Canonical) {
   }
 }
 
-TEST(CollectivePlan, Members) {
+TEST(CollectivePlan, FindsMembersAndTheirNodes) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 6, 5}));
   jobs.Add(JobOn("b", {7, 5}));
@@ -39,7 +39,7 @@ TEST(CollectivePlan, Members) {
   EXPECT_FALSE(members->HasNode(7));
 }
 
-TEST(CollectivePlan, NamedTwiceIsMemberOnce) {
+TEST(CollectivePlan, AProcessNamedTwiceIsAMemberOnce) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 6}));
   const Result<CollectiveMembers> members =
@@ -48,7 +48,7 @@ TEST(CollectivePlan, NamedTwiceIsMemberOnce) {
   EXPECT_EQ(members->local, (Procs{{"a", 0}}));
 }
 
-TEST(CollectivePlan, UnknownAndImpossible) {
+TEST(CollectivePlan, ReportsUnknownJobsAndRejectsUnknownRanks) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5}));
   const std::vector<ProcId> some = {
@@ -58,7 +58,7 @@ TEST(CollectivePlan, UnknownAndImpossible) {
   EXPECT_EQ(FindMembers({{"a", 1}}, jobs, 5).code(), kErrBadParam);
 }
 
-TEST(CollectivePlan, MembersWhere) {
+TEST(CollectivePlan, SelectsMembersByTheirState) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 6, 5}));
   EXPECT_TRUE(NobodyIsGone({{"a", 0}}, jobs));
@@ -70,7 +70,7 @@ TEST(CollectivePlan, MembersWhere) {
   EXPECT_TRUE(MembersWhere({{"a", 0}, {"a", 2}}, jobs, gone).empty());
 }
 
-TEST(CollectivePlan, PlaceInTheTree) {
+TEST(CollectivePlan, FindsThePlaceOfAnAgentInTheTree) {
   const Tree tree(15, 2);
   CollectiveMembers members;
   members.nodes = {7, 10};
@@ -93,7 +93,7 @@ TEST(CollectivePlan, PlaceInTheTree) {
   EXPECT_FALSE(FindPlace(members, tree, 8).member);
 }
 
-TEST(CollectivePlan, TheTopIsWhereTheLivingMeet) {
+TEST(CollectivePlan, TheTopIsTheCommonAncestorOfLivingNodes) {
   Tree tree(15, 2);
   CollectiveMembers members;
   members.nodes = {7, 8, 10};
@@ -107,7 +107,7 @@ TEST(CollectivePlan, TheTopIsWhereTheLivingMeet) {
   EXPECT_FALSE(FindPlace(members, tree, 1).member);
 }
 
-TEST(CollectivePlan, ProcessesThatTheirJobDoesNotHave) {
+TEST(CollectivePlan, DetectsProcessesThatTheirJobDoesNotHave) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 5}));
   EXPECT_FALSE(NamesNobody({{"", 1}, {"a", kRankWildcard}}, "a", jobs));
@@ -116,7 +116,7 @@ TEST(CollectivePlan, ProcessesThatTheirJobDoesNotHave) {
   EXPECT_TRUE(NamesNobody({{"a", 0}, {"a", 2}}, "b", jobs));
 }
 
-TEST(CollectivePlan, ListsThatCannotBeRight) {
+TEST(CollectivePlan, RejectsListsThatAreLongerThanTheirJobs) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 5}));
   const auto check = [&](size_t count, const std::string& nspace) {

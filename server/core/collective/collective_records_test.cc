@@ -18,7 +18,7 @@ PersistedRecord Persisted(const PersistRecord& record) {
   return {record.key, record.value};
 }
 
-TEST(CollectiveRecords, ComeBackAsTheyWere) {
+TEST(CollectiveRecords, DecodingRestoresTheRecord) {
   for (const int status : {kSuccess, kErrTimeout}) {
     const PersistRecord record = Encode(7, status);
     EXPECT_EQ(record.nspace, "a");
@@ -33,7 +33,7 @@ TEST(CollectiveRecords, ComeBackAsTheyWere) {
   }
 }
 
-TEST(CollectiveRecords, OfGroupsHaveResultsAndWhoHasLeft) {
+TEST(CollectiveRecords, GroupRecordsHaveTheResultAndTheMembersThatLeft) {
   const CollectiveId id = {CollectiveOp::kGroupConstruct, {{"a", 1}}, 0, "g"};
   const CollectiveRecord record{2,     kSuccess,        true,
                                 false, Bytes("result"), {{"a", 1}, {"b", 2}}};
@@ -45,7 +45,7 @@ TEST(CollectiveRecords, OfGroupsHaveResultsAndWhoHasLeft) {
   EXPECT_EQ(back->second.left, record.left);
 }
 
-TEST(CollectiveRecords, OnlyTheLastSuccessIsKept) {
+TEST(CollectiveRecords, ALaterSuccessReplacesTheEarlierOne) {
   const auto key = [](uint64_t sequence, int status) {
     return Encode(sequence, status).key;
   };
@@ -64,7 +64,7 @@ TEST(CollectiveRecords, ARecordIsNeverEmpty) {
   EXPECT_EQ(back->second.sequence, 0u);
 }
 
-TEST(CollectiveRecords, OthersAreLeftOut) {
+TEST(CollectiveRecords, OtherAndMalformedRecordsAreIgnored) {
   PersistedRecord record = Persisted(Encode(7, kSuccess));
   EXPECT_FALSE(DecodeCollective({"commit 1", record.value}));
   EXPECT_FALSE(DecodeCollective({record.key.substr(0, 14), record.value}));

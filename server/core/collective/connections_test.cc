@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<ProcId> kBoth = {{"a", kRankWildcard}, {"b", 1}};
 
-TEST(Connections, LastFromConnectToDisconnect) {
+TEST(Connections, ConnectionsLastFromConnectToDisconnect) {
   Connections connections;
   connections.OnCompleted(CollectiveOp::kConnect, kBoth, kErrTimeout);
   connections.OnCompleted(CollectiveOp::kFence, kBoth, kSuccess);
@@ -21,7 +21,7 @@ TEST(Connections, LastFromConnectToDisconnect) {
   EXPECT_EQ(connections.size(), 0u);
 }
 
-TEST(Connections, ConcernTheirMembersAcrossJobs) {
+TEST(Connections, FindsConnectionsOfAProcessAcrossJobs) {
   Connections connections;
   connections.Recover(kBoth, true);
   connections.Recover({{"a", 1}, {"a", 2}}, true);

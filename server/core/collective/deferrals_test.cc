@@ -40,7 +40,7 @@ class DeferralsTest : public testing::Test {
   StepContext step_{100, actions_};
 };
 
-TEST_F(DeferralsTest, WaitForTheMapInOrder) {
+TEST_F(DeferralsTest, TakeReturnsTheDeferredInOrder) {
   deferrals_.Add(step_, series_, Up(0));
   deferrals_.Add(step_, series_, Arrival(5));
   const auto all = deferrals_.Take(series_);
@@ -58,7 +58,7 @@ TEST_F(DeferralsTest, ExpireAtTheirOwnDeadlines) {
   EXPECT_EQ(series_.deferred.size(), 1u);
 }
 
-TEST_F(DeferralsTest, FailAnswersArrivalsAlone) {
+TEST_F(DeferralsTest, FailAnswersOnlyArrivals) {
   deferrals_.Add(step_, series_, Up(0));
   deferrals_.Add(step_, series_, Arrival(5));
   deferrals_.Fail(step_, series_, kErrNotFound);
@@ -66,7 +66,7 @@ TEST_F(DeferralsTest, FailAnswersArrivalsAlone) {
   EXPECT_TRUE(series_.deferred.empty());
 }
 
-TEST_F(DeferralsTest, WhoIsGoneIsNotAnswered) {
+TEST_F(DeferralsTest, AClientThatIsGoneGetsNoAnswer) {
   deferrals_.Add(step_, series_, Arrival(5));
   deferrals_.Drop(series_, 5);
   deferrals_.Fail(step_, series_, kErrNotFound);

@@ -36,7 +36,7 @@ int Parse(const Bytes& info, GroupDirectives* out) {
                               out);
 }
 
-TEST(GroupDirectives, Flags) {
+TEST(GroupDirectives, FlagsAreRead) {
   GroupDirectives out;
   ASSERT_EQ(Parse(Infos({{"pmix.grp.actxid"},
                          {"pmix.grp.notterm", true, 1},
@@ -52,7 +52,7 @@ TEST(GroupDirectives, Flags) {
   EXPECT_EQ(out.record.flags, 0u);
 }
 
-TEST(GroupDirectives, ADestructHonoursATimeLimitAlone) {
+TEST(GroupDirectives, ADestructHonoursOnlyATimeLimit) {
   const auto parse = [](const Bytes& info, GroupDirectives* out) {
     return ParseGroupDirectives(info, {"job", 1}, CollectiveOp::kGroupDestruct,
                                 out);
@@ -68,7 +68,7 @@ TEST(GroupDirectives, ADestructHonoursATimeLimitAlone) {
   EXPECT_EQ(out.ignored, std::vector<std::string>{"pmix.grp.opt"});
 }
 
-TEST(GroupDirectives, WhatMembersShareIsKeptAsItCame) {
+TEST(GroupDirectives, SharedInfosAreKeptUnchanged) {
   GroupDirectives out;
   ASSERT_EQ(Parse(Infos({{"pmix.grp.info"}, {"x"}, {"pmix.grp.endpt"}}), &out),
             kSuccess);
@@ -90,7 +90,7 @@ TEST(GroupDirectives, ALocalContextIdIsShared) {
             SharedBy({"job", 1}, "pmix.grp.lclid", value.Take()));
 }
 
-TEST(GroupDirectives, TooMuchToShare) {
+TEST(GroupDirectives, TooManySharedBytesAreRefused) {
   Encoder out;
   out.PutSize(1);
   out.PutString("pmix.grp.endpt");
@@ -101,7 +101,7 @@ TEST(GroupDirectives, TooMuchToShare) {
   EXPECT_EQ(Parse(Bytes(out.Take()), &directives), kErrOutOfResource);
 }
 
-TEST(GroupDirectives, WhatIsNotHonoured) {
+TEST(GroupDirectives, RequiredUnknownDirectivesAreRefused) {
   GroupDirectives out;
   EXPECT_EQ(Parse(Infos({{"site.wish"}}), &out), kSuccess);
   EXPECT_EQ(Parse(Infos({{"site.wish", true, 1}}), &out), kErrNotSupported);
@@ -109,7 +109,7 @@ TEST(GroupDirectives, WhatIsNotHonoured) {
   EXPECT_EQ(Parse(Infos({{"pmix.grp.add"}}), &out), kErrNotSupported);
 }
 
-TEST(GroupDirectives, CutOffAnywhere) {
+TEST(GroupDirectives, TruncatedDirectivesAreRejected) {
   GroupDirectives out;
   const Bytes whole = Infos({{"pmix.grp.actxid"}, {"pmix.grp.info"}});
   for (size_t size = 1; size < whole.size(); ++size) {

@@ -41,7 +41,7 @@ class GroupEndsTest : public testing::Test {
   StepContext step_{0, actions_};
 };
 
-TEST_F(GroupEndsTest, TheLastWhoLeavesEndsTheGroup) {
+TEST_F(GroupEndsTest, TheGroupEndsWithTheLastLeave) {
   EXPECT_FALSE(ends_.OnLeft(step_, kProc, "g", 0)) << "no such group";
   Construct();
   EXPECT_TRUE(ends_.OnLeft(step_, kProc, "g", 0));
@@ -51,7 +51,7 @@ TEST_F(GroupEndsTest, TheLastWhoLeavesEndsTheGroup) {
   EXPECT_EQ(groups_.size(), 0u);
 }
 
-TEST_F(GroupEndsTest, WhoLeftUnderAPredecessorIsToldOnce) {
+TEST_F(GroupEndsTest, ALeaveUnderAPredecessorIsReportedOnce) {
   ends_.Recover(construct_, {kProc});
   EXPECT_TRUE(ends_.HasLeftBefore(kProc, destruct_));
   EXPECT_FALSE(ends_.HasLeftBefore({"job", 1}, destruct_));
@@ -60,7 +60,7 @@ TEST_F(GroupEndsTest, WhoLeftUnderAPredecessorIsToldOnce) {
   EXPECT_FALSE(ends_.TakeLeftBefore({"job", 1}, "g"));
 }
 
-TEST_F(GroupEndsTest, AnotherGroupOfThatNameBeginsAnew) {
+TEST_F(GroupEndsTest, ANewGroupOfThatNameClearsTheLeave) {
   ends_.Recover(construct_, {kProc});
   ends_.OnConstructing(kProc, "g");
   EXPECT_FALSE(ends_.HasLeftBefore(kProc, destruct_));
@@ -73,7 +73,7 @@ TEST_F(GroupEndsTest, AnotherGroupOfThatNameBeginsAnew) {
   EXPECT_FALSE(ends_.TakeLeftBefore(kProc, "g"));
 }
 
-TEST_F(GroupEndsTest, EndsThatAPredecessorHadToTellAreTakenUp) {
+TEST_F(GroupEndsTest, UnreportedEndsOfAPredecessorAreResumed) {
   groups_.Recover(construct_, true, EncodeGroupRecord({}), {kProc});
   ends_.Resume(step_, "job");
   const Series* series = table_.Find(destruct_);
@@ -82,7 +82,7 @@ TEST_F(GroupEndsTest, EndsThatAPredecessorHadToTellAreTakenUp) {
   EXPECT_EQ(groups_.size(), 1u) << "rank 1 is still a member";
 }
 
-TEST_F(GroupEndsTest, MembersHaveHadTheEndsBefore) {
+TEST_F(GroupEndsTest, MembersSkipTheEndsOfEarlierGroups) {
   Construct();
   Series& series = table_.FindOrAdd(destruct_);
   ASSERT_TRUE(lookup_.Resolve(step_, series));

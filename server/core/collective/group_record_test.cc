@@ -18,7 +18,7 @@ GroupRecord Example() {
   return record;
 }
 
-TEST(GroupRecord, ComesBackAsItWas) {
+TEST(GroupRecord, DecodingRestoresTheRecord) {
   const auto back = DecodeGroupRecord(EncodeGroupRecord(Example()));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->flags, kGroupNotifies);
@@ -44,7 +44,7 @@ TEST(GroupRecord, MoreInfosThanBytesAreMalformed) {
   EXPECT_FALSE(DecodeGroupRecord(EncodeGroupRecord(record)));
 }
 
-TEST(GroupRecord, TheFirstLeaderIsTheGroups) {
+TEST(GroupRecord, TheFirstMergedLeaderIsKept) {
   GroupRecord all;
   EXPECT_FALSE(all.tolerant());
   all.Merge(Example());

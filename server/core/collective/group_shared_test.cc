@@ -46,7 +46,7 @@ std::string Info(size_t number, const ProcId* member = nullptr) {
   return out.Take();
 }
 
-TEST(GroupSharedInfo, TheMemberIsNamedByItsAgent) {
+TEST(GroupSharedInfo, TheAgentWritesTheMembersName) {
   const ProcId self{"job", 1};
   const ProcId other{"job", 2};
   EXPECT_EQ(SharedBy(self, Info(7)), Info(7, &self));
@@ -54,7 +54,7 @@ TEST(GroupSharedInfo, TheMemberIsNamedByItsAgent) {
   EXPECT_EQ(SharedBy(self, kLocalCid, Size(7)), Info(7, &self));
 }
 
-TEST(GroupSharedInfo, WhatIsNoArrayStaysAsItIs) {
+TEST(GroupSharedInfo, InfoWithoutAnArrayIsUnchanged) {
   Encoder endpoint;
   PutHead("pmix.grp.endpt", &endpoint);
   endpoint.PutRaw(Size(7));
@@ -74,7 +74,7 @@ GroupRecord Record(const std::vector<std::string>& infos, uint64_t context) {
   return record;
 }
 
-TEST(GroupSharedInfo, OneSharesInNoOtherName) {
+TEST(GroupSharedInfo, KeepSharedRemovesArraysOfOtherMembers) {
   const ProcId one{"job", 0};
   const ProcId two{"job", 1};
   GroupRecord record = Record({Info(1, &one), Info(2, &two), Info(3)}, 5);
@@ -111,7 +111,7 @@ class GroupShared : public testing::Test {
   Actions actions_;
 };
 
-TEST_F(GroupShared, ValuesAreDataOfTheirMembers) {
+TEST_F(GroupShared, SharedValuesBecomeDataOfTheirMembers) {
   const ProcId own{"job", 0};
   const ProcId far{"job", 1};
   Publish(Record({Info(1, &own), Info(2, &far)}, 5));
@@ -127,13 +127,13 @@ TEST_F(GroupShared, ValuesAreDataOfTheirMembers) {
   EXPECT_EQ(All<PersistRecord>(actions_).size(), 2u);
 }
 
-TEST_F(GroupShared, WithoutAContextIdThereIsNothingToReadItBy) {
+TEST_F(GroupShared, WithoutAContextIdNoDataIsPublished) {
   const ProcId own{"job", 0};
   Publish(Record({Info(1, &own)}, 0));
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(GroupShared, ProcessesThatAreNotThereHaveNoData) {
+TEST_F(GroupShared, DataOfUnknownProcessesIsIgnored) {
   const ProcId none{"job", 2};
   const ProcId other{"another", 0};
   Publish(Record({Info(1, &none), Info(2, &other), Info(3)}, 5));

@@ -28,7 +28,7 @@ class GroupsTest : public testing::Test {
   Groups groups_;
 };
 
-TEST_F(GroupsTest, FromConstructToDestruct) {
+TEST_F(GroupsTest, AGroupExistsFromConstructToDestruct) {
   Construct("g", {{"a", 0}, {"a", 1}});
   const Group* group = groups_.FindOf("g", {"a", 1});
   ASSERT_NE(group, nullptr);
@@ -42,13 +42,13 @@ TEST_F(GroupsTest, FromConstructToDestruct) {
   EXPECT_EQ(groups_.size(), 0u);
 }
 
-TEST_F(GroupsTest, WhatFailedIsNoGroup) {
+TEST_F(GroupsTest, AFailedConstructMakesNoGroup) {
   groups_.OnCompleted(Id(CollectiveOp::kGroupConstruct, "g", {{"a", 0}}),
                       kErrTimeout, Bytes());
   EXPECT_EQ(groups_.size(), 0u);
 }
 
-TEST_F(GroupsTest, MembersAreThoseWhoCameAndHaveNotLeft) {
+TEST_F(GroupsTest, MembersTookPartAndHaveNotLeft) {
   JobTable jobs(0);
   jobs.Add(JobOn("a", {0, 0, 0, 0}));
   Construct("g", {{"a", kRankWildcard}}, {{"a", 2}});
@@ -62,7 +62,7 @@ TEST_F(GroupsTest, MembersAreThoseWhoCameAndHaveNotLeft) {
   EXPECT_EQ(groups_.Of({"a", 3}).size(), 1u);
 }
 
-TEST_F(GroupsTest, OneNameMayBeOfSeveral) {
+TEST_F(GroupsTest, SeveralGroupsMayHaveOneName) {
   Construct("g", {{"a", 0}});
   Construct("g", {{"a", 1}});
   Construct("h", {{"a", 1}});
@@ -70,7 +70,7 @@ TEST_F(GroupsTest, OneNameMayBeOfSeveral) {
   EXPECT_EQ(groups_.Of({"a", 1}).size(), 2u);
 }
 
-TEST_F(GroupsTest, ItsNameStandsForItsMembers) {
+TEST_F(GroupsTest, TheNameOfAGroupStandsForItsMembers) {
   JobTable jobs(0);
   jobs.Add(JobOn("a", {0, 0, 0, 0}));
   Construct("g", {{"a", kRankWildcard}}, {{"a", 2}});
@@ -98,7 +98,7 @@ TEST_F(GroupsTest, EndsWithOneOfItsJobs) {
   EXPECT_EQ(groups_.size(), 1u);
 }
 
-TEST_F(GroupsTest, OfAPredecessor) {
+TEST_F(GroupsTest, RecoversGroupsOfAPredecessor) {
   const CollectiveId id =
       Id(CollectiveOp::kGroupConstruct, "g", {{"a", 0}, {"a", 1}});
   const Bytes result = EncodeGroupRecord({});

@@ -9,7 +9,7 @@ CollectiveId Id(const std::string& nspace, Rank rank) {
   return {CollectiveOp::kFence, {{nspace, rank}}, 0};
 }
 
-TEST(SeriesTable, OneForEachOperationAndList) {
+TEST(SeriesTable, EachOperationAndListHasOneSeries) {
   SeriesTable table;
   Series& a = table.FindOrAdd(Id("a", 0));
   EXPECT_EQ(table.FindOrAddFor("b", Id("a", 0)), &a);
@@ -22,7 +22,7 @@ TEST(SeriesTable, OneForEachOperationAndList) {
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST(SeriesTable, OneJobTakesNoOtherJobsPlace) {
+TEST(SeriesTable, SeriesOfAJobAreLimited) {
   SeriesTable table;
   for (Rank rank = 0; rank < kMaxSeriesOfJob; ++rank) {
     ASSERT_NE(table.FindOrAddFor("greedy", Id("greedy", rank)), nullptr);
@@ -46,7 +46,7 @@ TEST(SeriesTable, AJobsParticipantsAreLimitedToo) {
   EXPECT_NE(table.FindOrAddFor("job", Id("job", 1)), nullptr);
 }
 
-TEST(SeriesTable, DeadlinesInOrderAndGoneWithTheirSeries) {
+TEST(SeriesTable, DeadlinesExpireInOrderAndEndWithTheirSeries) {
   SeriesTable table;
   Series& a = table.FindOrAdd(Id("a", 0));
   Series& b = table.FindOrAdd(Id("b", 0));

@@ -27,7 +27,7 @@ class SeriesTest : public testing::Test {
   Series series_;
 };
 
-TEST_F(SeriesTest, IsBlankUntilSomethingHappens) {
+TEST_F(SeriesTest, IsBlankUntilAnArrivalOrInstance) {
   EXPECT_TRUE(series_.IsBlank());
   Resolve();
   EXPECT_TRUE(series_.IsBlank());
@@ -48,13 +48,13 @@ TEST_F(SeriesTest, NamesItsJobsAndProcesses) {
   EXPECT_FALSE(series_.Includes({"a", 4}));
 }
 
-TEST_F(SeriesTest, AProcessThatDoesNotExistIsNoMember) {
+TEST_F(SeriesTest, AnUnknownProcessIsNotAMember) {
   series_.id.participants = {{"job", 7}};
   EXPECT_FALSE(series_.SetMembers(jobs_, tree_, 0));
   EXPECT_TRUE(series_.members->nodes.empty());
 }
 
-TEST_F(SeriesTest, WhatIsOver) {
+TEST_F(SeriesTest, FailuresMayCompleteOutOfOrder) {
   Resolve();
   Complete(0, kSuccess);
   EXPECT_TRUE(series_.IsOver(0));
@@ -68,7 +68,7 @@ TEST_F(SeriesTest, WhatIsOver) {
   EXPECT_EQ(series_.next, 3u);
 }
 
-TEST_F(SeriesTest, ASuccessCompletesEarlierOnesThatNobodyWaitsFor) {
+TEST_F(SeriesTest, ASuccessCompletesEarlierOnesWithoutWaiters) {
   Resolve();
   series_.FindOrAddInstance(0, 0);
   series_.FindOrAddInstance(0, 1).waiters.push_back({10, 1, {"job", 0}});
@@ -77,7 +77,7 @@ TEST_F(SeriesTest, ASuccessCompletesEarlierOnesThatNobodyWaitsFor) {
   EXPECT_EQ(series_.ActiveSequences(), std::vector<uint64_t>{1});
 }
 
-TEST_F(SeriesTest, ResultsAreRetainedForThoseWhoHaveYetToArrive) {
+TEST_F(SeriesTest, ResultsAreRetainedForLaterArrivals) {
   Resolve();
   Complete(0, kErrTimeout);
   Complete(1, kErrTimeout);
@@ -93,7 +93,7 @@ TEST_F(SeriesTest, ResultsAreRetainedForThoseWhoHaveYetToArrive) {
   EXPECT_TRUE(series_.completed.contains(2));
 }
 
-TEST_F(SeriesTest, WhatEndedForAReattachedProcessHasCompleted) {
+TEST_F(SeriesTest, CollectivesThatAReattachedProcessCountsAreCompleted) {
   series_.reattached = {{{"job", 1}, 4}, {{"job", 2}, 9}};
   Resolve();
   series_.ApplyReattached();
@@ -103,7 +103,7 @@ TEST_F(SeriesTest, WhatEndedForAReattachedProcessHasCompleted) {
   EXPECT_EQ(series_.arrivals_known, (std::vector<bool>{false, true}));
 }
 
-TEST_F(SeriesTest, SuspectsAreThoseWhoAreGoneAndThoseOfLostNodes) {
+TEST_F(SeriesTest, SuspectsAreGoneMembersAndMembersOfLostNodes) {
   Resolve();
   EXPECT_TRUE(series_.suspects.empty());
   tree_.SetAlive(1, false);

@@ -16,13 +16,13 @@ CachedEvent Event(const std::string& nspace, size_t bytes) {
   return event;
 }
 
-TEST(EventCache, BoundedInNumber) {
+TEST(EventCache, TheNumberOfEventsIsBounded) {
   EventCache cache;
   for (size_t i = 0; i < kMaxCachedEvents + 10; ++i) cache.Add(Event("job", 0));
   EXPECT_EQ(cache.events().size(), kMaxCachedEvents);
 }
 
-TEST(EventCache, BoundedInBytes) {
+TEST(EventCache, TheBytesOfEventsAreBounded) {
   constexpr size_t kBig = kMaxCachedEventBytes / 8;
   EventCache cache;
   for (int i = 0; i < 20; ++i) cache.Add(Event("job", kBig));
@@ -32,7 +32,7 @@ TEST(EventCache, BoundedInBytes) {
   EXPECT_EQ(cache.events().size(), 7u);
 }
 
-TEST(EventCache, OfAJobThatIsOverProcessSetsAreDropped) {
+TEST(EventCache, ProcessSetsAreDroppedWhenTheirJobIsOver) {
   EventCache cache;
   CachedEvent set = Event("job", 1);
   set.message.status = kSetDefine;
@@ -47,13 +47,13 @@ TEST(EventCache, OfAJobThatIsOverProcessSetsAreDropped) {
   EXPECT_FALSE(cache.Knows(IdOf(set.message)));
 }
 
-TEST(EventCache, AnEventThatFillsItAloneIsNotKept) {
+TEST(EventCache, AnEventLargerThanTheCacheIsNotKept) {
   EventCache cache;
   cache.Add(Event("job", kMaxCachedEventBytes));
   EXPECT_TRUE(cache.events().empty());
 }
 
-TEST(EventCache, AProcessThatComesBackMayNeedThemAgain) {
+TEST(EventCache, AClientThatIsGoneCountsAsNotServed) {
   EventCache cache;
   CachedEvent event = Event("job", 0);
   event.delivered = {3, 4};

@@ -35,15 +35,16 @@ class EventJournalTest : public testing::Test {
   EventJournal journal_;
 };
 
-TEST_F(EventJournalTest, WhatIsOldIsErased) {
+TEST_F(EventJournalTest, OldRecordsAreErased) {
   Actions actions;
   journal_.Persist(event_, &actions);
   EXPECT_EQ(All<PersistRecord>(actions).size(), 1u);
   EXPECT_EQ(EventsUntilErased(&journal_), kEventsUntilErased + 1);
 }
 
-// The total is less than twice as many, however often the agent is restarted.
-TEST_F(EventJournalTest, WithEachRecoveryItIsOlder) {
+// The total stays below twice kEventsUntilErased, however often the agent is
+// restarted.
+TEST_F(EventJournalTest, EachRecoveryHalvesTheRemainingLife) {
   Actions actions;
   journal_.Persist(event_, &actions);
   uint64_t total = kEventsUntilErased;
@@ -61,7 +62,7 @@ TEST_F(EventJournalTest, WithEachRecoveryItIsOlder) {
   EXPECT_LT(total, 2 * kEventsUntilErased);
 }
 
-TEST_F(EventJournalTest, WhatIsOverwrittenIsNotErased) {
+TEST_F(EventJournalTest, OverwrittenRecordsAreNotErased) {
   Actions actions;
   for (uint64_t n = 0; n < kEventsInJournal + 3; ++n) {
     journal_.Persist(event_, &actions);
@@ -73,14 +74,14 @@ TEST_F(EventJournalTest, WhatIsOverwrittenIsNotErased) {
   EXPECT_EQ(All<PersistRecord>(actions).size(), kEventsInJournal);
 }
 
-TEST_F(EventJournalTest, AJobThatIsOverHasNone) {
+TEST_F(EventJournalTest, AJobThatIsOverHasNoRecords) {
   Actions actions;
   journal_.Persist(event_, &actions);
   journal_.OnJobRemoved("job");
   EXPECT_EQ(EventsUntilErased(&journal_), 0u);
 }
 
-TEST_F(EventJournalTest, WithoutAJournalNothingIsWritten) {
+TEST_F(EventJournalTest, WithoutAJournalNoRecordIsWritten) {
   journal_.set_enabled(false);
   Actions actions;
   journal_.Persist(event_, &actions);

@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(EventRecords, RoundTrip) {
+TEST(EventRecords, DecodingRestoresTheRecord) {
   EventMessage event;
   event.origin = 3;
   event.number = 1ull << 40;
@@ -31,7 +31,7 @@ TEST(EventRecords, RoundTrip) {
   EXPECT_EQ(read->event.info.view(), "infos");
 }
 
-TEST(EventRecords, AJobHasSoManyInItsJournal) {
+TEST(EventRecords, TheRecordsOfAJobAreBounded) {
   EventMessage event;
   event.source = {"job", 7};
   EXPECT_EQ(EncodeEvent({event, 1}).key,
@@ -39,7 +39,7 @@ TEST(EventRecords, AJobHasSoManyInItsJournal) {
   EXPECT_NE(EncodeEvent({event, 1}).key, EncodeEvent({event, 2}).key);
 }
 
-TEST(EventRecords, OthersAreLeftOut) {
+TEST(EventRecords, OtherAndMalformedRecordsAreIgnored) {
   EventMessage event;
   event.source = {"job", 7};
   const PersistRecord record = EncodeEvent({event, 1});

@@ -22,7 +22,7 @@ class GroupEventsTest : public testing::Test {
   Group group_;
 };
 
-TEST_F(GroupEventsTest, AFailureIsForTheOthersOrTheLeader) {
+TEST_F(GroupEventsTest, AFailureIsSentToTheLeaderOrTheOthers) {
   EventRaised event = MemberFailed(group_, {"a", 1}, jobs_);
   EXPECT_EQ(event.status, -170);
   EXPECT_EQ(event.range, static_cast<uint8_t>(DataRange::kCustom));
@@ -32,7 +32,7 @@ TEST_F(GroupEventsTest, AFailureIsForTheOthersOrTheLeader) {
   EXPECT_EQ(event.targets, (std::vector<ProcId>{{"a", 2}}));
 }
 
-TEST_F(GroupEventsTest, WhatAnAgentLearnsOfALeave) {
+TEST_F(GroupEventsTest, ALeaveEventIdentifiesTheGroup) {
   group_.record.made = 4711;
   const EventRaised event = MemberLeft(group_, {"a", 1}, jobs_);
   EXPECT_EQ(event.targets, (std::vector<ProcId>{{"a", 0}, {"a", 2}}));
@@ -53,7 +53,7 @@ TEST_F(GroupEventsTest, WhatAnAgentLearnsOfALeave) {
 }
 
 // An event raised by a process does not have a number of an agent.
-TEST_F(GroupEventsTest, WhatAProcessRaisesIsNoLeave) {
+TEST_F(GroupEventsTest, AnEventOfAProcessIsNotALeave) {
   const EventRaised event = MemberLeft(group_, {"a", 1}, jobs_);
   EventMessage message;
   message.status = event.status;
@@ -63,7 +63,7 @@ TEST_F(GroupEventsTest, WhatAProcessRaisesIsNoLeave) {
   EXPECT_FALSE(GroupLeft(message));
 }
 
-TEST_F(GroupEventsTest, WithManyMembersItNamesTheJob) {
+TEST_F(GroupEventsTest, AnEventOfALargeGroupNamesTheJob) {
   jobs_.Add(JobOn("big", std::vector<NodeId>(2000, 0)));
   group_.participants = {{"big", kRankWildcard}};
   const EventRaised event = MemberFailed(group_, {"big", 1}, jobs_);

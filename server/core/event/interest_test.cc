@@ -13,13 +13,13 @@ using News = std::vector<std::pair<NodeId, uint32_t>>;
 const uint32_t kEnd = LifecycleBit(kEventJobEnd);
 const uint32_t kStart = LifecycleBit(kEventJobStart);
 
-TEST(Interest, NobodyIsToldOfNothing) {
+TEST(Interest, OtherCodesCauseNoNews) {
   Interest interest;
   interest.Add(-500);
   EXPECT_TRUE(interest.TakeNews({0, 3, 4}).empty());
 }
 
-TEST(Interest, EachIsToldWhatIsWantedHereAndBehindTheOthers) {
+TEST(Interest, EachNeighbourGetsTheInterestOfTheOthers) {
   Interest interest;
   interest.Add(kEventJobEnd);
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 1, kStart)), kStart);
@@ -28,7 +28,7 @@ TEST(Interest, EachIsToldWhatIsWantedHereAndBehindTheOthers) {
   EXPECT_TRUE(interest.TakeNews({0, 3, 4}).empty());
 }
 
-TEST(Interest, ItEndsWithTheLastClient) {
+TEST(Interest, TheInterestEndsWithTheLastClient) {
   Interest interest;
   interest.Add(kEventJobEnd);
   interest.Add(kEventJobEnd);
@@ -39,7 +39,7 @@ TEST(Interest, ItEndsWithTheLastClient) {
   EXPECT_EQ(interest.TakeNews({0}), (News{{0, 0}}));
 }
 
-TEST(Interest, WhatWasOvertakenOrIsOfAnotherSaysNothing) {
+TEST(Interest, OvertakenAndForwardedMessagesAreIgnored) {
   Interest interest;
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 5, kEnd)), kEnd);
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 4, kStart)), 0u);
@@ -47,7 +47,7 @@ TEST(Interest, WhatWasOvertakenOrIsOfAnotherSaysNothing) {
   EXPECT_EQ(interest.Of(3), kEnd);
 }
 
-TEST(Interest, OneThatBeginsAnewIsToldAnew) {
+TEST(Interest, ARestartedNeighbourGetsTheInterestAgain) {
   Interest interest;
   interest.Add(kEventJobEnd);
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 5, kStart)), kStart);
@@ -59,7 +59,7 @@ TEST(Interest, OneThatBeginsAnewIsToldAnew) {
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 1, kStart)), kStart);
 }
 
-TEST(Interest, WhoIsLostWantsNothing) {
+TEST(Interest, ALostNeighbourHasNoInterest) {
   Tree tree(7, 2);
   Interest interest;
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 5, kEnd)), kEnd);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kExited = 3 << 8;  // exited with code 3, as waitpid reports it
 
-TEST(Lifecycle, CodesOfProcesses) {
+TEST(Lifecycle, EndsOfProcessesHaveTheirCodes) {
   EXPECT_EQ(CodeOfEnd({0, 0}, false), 0);
   EXPECT_EQ(CodeOfEnd({0, 0}, true), 0);
   EXPECT_EQ(CodeOfEnd({0, SIGSEGV}, false), kErrProcAbortedBySig);
@@ -25,7 +25,7 @@ TEST(Lifecycle, CodesOfProcesses) {
   EXPECT_EQ(CodeOfEnd({0, kNeverStarted}, true), kErrProcFailedToStart);
 }
 
-TEST(Lifecycle, CodesOfJobs) {
+TEST(Lifecycle, EndsOfJobsHaveTheirCodes) {
   EXPECT_EQ(CodeOfJobEnd(kSuccess), 0);
   EXPECT_EQ(CodeOfJobEnd(kErrProcTermWoSync), kErrJobTermWoSync);
   EXPECT_EQ(CodeOfJobEnd(kErrNodeDown), kErrJobAbortedBySysEvent);
@@ -43,7 +43,7 @@ EventMessage MessageOf(const EventRaised& raised) {
   return message;
 }
 
-TEST(Lifecycle, OnlyWhatAnAgentRaisesForItsCode) {
+TEST(Lifecycle, OnlyAgentsEventsAreForTheirCodeAlone) {
   const EventRaised raised =
       ProcLifecycleEvent({"job", 1}, 0, kEventProcTerminated, nullptr, {});
   EventMessage message = MessageOf(raised);

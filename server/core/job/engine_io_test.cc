@@ -70,7 +70,7 @@ TEST(JobEngine, OutputCreditGoesToTheRanksNode) {
 
 // The engine does not wait for a stream that is held open after the end of its
 // process.
-TEST(JobEngine, StuckOutputDoesNotKeepTheJob) {
+TEST(JobEngine, AStreamHeldOpenDoesNotKeepTheJob) {
   Cluster c(2, 2);
   c.Launch(MakeJob({1}, 1));
   c.Run();
@@ -102,7 +102,7 @@ TEST(JobEngine, StuckOutputDoesNotKeepTheJob) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, OutputThatComesTwiceOrTooEarlyIsLeftOut) {
+TEST(JobEngine, DuplicateAndEarlyOutputIsDropped) {
   Cluster c(3, 2);
   c.Launch(MakeJob({1}, 1));
   c.Run();
@@ -133,7 +133,7 @@ TEST(JobEngine, OutputThatComesTwiceOrTooEarlyIsLeftOut) {
   EXPECT_EQ(credit[2].second.total, 7u);
 }
 
-TEST(JobEngine, OutputThatComesAgainIsCreditedAgain) {
+TEST(JobEngine, ResentOutputIsCreditedAgain) {
   Cluster c(3, 2);
   c.Launch(MakeJob({1}, 1));
   c.Run();
@@ -157,7 +157,7 @@ TEST(JobEngine, OutputThatComesAgainIsCreditedAgain) {
   EXPECT_EQ(credit[1].second.total, 3u);
 }
 
-TEST(JobEngine, OutputIsSaidAgainWhenAnyAgentOnItsWayIsLost) {
+TEST(JobEngine, OutputIsResentWhenAnAgentOnItsRouteIsLost) {
   for (const NodeId lost : {1u, 3u}) {
     SCOPED_TRACE(lost);
     Cluster c(15, 2);
@@ -171,7 +171,7 @@ TEST(JobEngine, OutputIsSaidAgainWhenAnyAgentOnItsWayIsLost) {
   }
 }
 
-TEST(JobEngine, OutputIsSaidAgainWhenTheNewParentAsksFirst) {
+TEST(JobEngine, OutputIsResentWhenTheNewParentReportsFirst) {
   Cluster c(7, 2);
   c.Launch(MakeJob({0, 3}, 1));
   c.Run();
@@ -244,7 +244,7 @@ TEST(JobEngine, InputToAllIsConsumedByTheSlowest) {
   EXPECT_EQ(c.Seen<InputConsumed>(0)[0].bytes, 5u);
 }
 
-TEST(JobEngine, InputToNobodyIsConsumedAtOnce) {
+TEST(JobEngine, InputWithoutATargetIsConsumedAtOnce) {
   Cluster c(1, 2);
   auto job = MakeJob({0}, 1);
   job->stdin_target = StdinTarget::kNone;

@@ -66,7 +66,7 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
   }
 };
 
-TEST_P(ControllerRestart, DuringTheLaunch) {
+TEST_P(ControllerRestart, TheLaunchContinuesAfterARestart) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("after " + std::to_string(step) + " messages");
     const auto c = Make();
@@ -84,7 +84,7 @@ TEST_P(ControllerRestart, DuringTheLaunch) {
   }
 }
 
-TEST_P(ControllerRestart, WhileItsRanksEnd) {
+TEST_P(ControllerRestart, EndsOfRanksAreCountedAcrossARestart) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("after " + std::to_string(step) + " messages");
     const auto c = Make();
@@ -103,7 +103,7 @@ TEST_P(ControllerRestart, WhileItsRanksEnd) {
   }
 }
 
-TEST_P(ControllerRestart, WhileItEndsAJobThatFailed) {
+TEST_P(ControllerRestart, AFailedJobEndsAcrossARestart) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("after " + std::to_string(step) + " messages");
     const auto c = Make();
@@ -120,7 +120,7 @@ TEST_P(ControllerRestart, WhileItEndsAJobThatFailed) {
   }
 }
 
-TEST_P(ControllerRestart, NobodyAbortsTheJobMeanwhile) {
+TEST_P(ControllerRestart, TheJobRunsOnWhileItsControllerIsRestarted) {
   const auto c = Make();
   c->Launch(MakeJob(Agents(0, kNodes - 1), 2));
   c->Run();
@@ -164,7 +164,7 @@ class UnknownJob : public ControllerRestart {
   }
 };
 
-TEST_P(UnknownJob, IsOverWhenAllHaveToldOfTheirs) {
+TEST_P(UnknownJob, IsOverWhenAllMembersHaveSynchronised) {
   const auto c = Ask();
   while (std::ranges::any_of(c->network_, IsSyncComplete)) {
     EXPECT_FALSE(IsOver(*c));
@@ -174,7 +174,7 @@ TEST_P(UnknownJob, IsOverWhenAllHaveToldOfTheirs) {
   EXPECT_EQ(c->engine(0).NextDeadline(), kNever);
 }
 
-TEST_P(UnknownJob, IsOverAfterATimeWhereOneDoesNotSaySo) {
+TEST_P(UnknownJob, IsOverAfterTheTimeoutIfOneMemberIsSilent) {
   const auto c = Ask();
   std::erase_if(c->network_, [](const PeerMessage& message) {
     return message.src == 4 && IsSyncComplete(message);
@@ -187,7 +187,7 @@ TEST_P(UnknownJob, IsOverAfterATimeWhereOneDoesNotSaySo) {
   EXPECT_EQ(c->engine(0).NextDeadline(), kNever);
 }
 
-TEST_P(UnknownJob, IsOverWhenOneThatHasNotToldIsLost) {
+TEST_P(UnknownJob, IsOverWhenAnUnsyncedMemberIsLost) {
   const auto c = Ask();
   c->LoseNode(4);
   c->Run();
@@ -203,7 +203,7 @@ TEST_P(UnknownJob, IsNotOverBecauseANodeReturns) {
   EXPECT_TRUE(IsOver(*c));
 }
 
-TEST_P(ControllerRestart, OutputWaitsForWhoLaunchedTheJob) {
+TEST_P(ControllerRestart, OutputWaitsForTheLauncher) {
   const auto c = Make();
   c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
   c->Run();
@@ -236,7 +236,7 @@ TEST_P(ControllerRestart, OutputWaitsForWhoLaunchedTheJob) {
   EXPECT_EQ(c->Seen<DeliverOutput>(0)[0].data.view(), "wxyz");
 }
 
-TEST_P(ControllerRestart, OutputOfAJobWhoseLauncherIsGoneIsForNobody) {
+TEST_P(ControllerRestart, OutputIsDiscardedIfTheLauncherIsGone) {
   const auto c = Make();
   c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
   c->Run();
@@ -315,7 +315,7 @@ std::shared_ptr<JobSpec> JobWithInput(StdinTarget target) {
 
 class Input : public ControllerRestart {};
 
-TEST_P(Input, OnItsWayToAnAgentThatIsRestartedIsSentAgain) {
+TEST_P(Input, IsResentToARestartedAgent) {
   for (const auto target : {StdinTarget::kRank, StdinTarget::kAll}) {
     const auto c = Make();
     c->Launch(JobWithInput(target));
@@ -339,7 +339,7 @@ TEST_P(Input, OnItsWayToAnAgentThatIsRestartedIsSentAgain) {
   }
 }
 
-TEST_P(Input, OnItsWayThroughAnAgentThatIsRestartedIsSentAgain) {
+TEST_P(Input, IsResentThroughARestartedAgent) {
   if (GetParam() != 2) GTEST_SKIP() << "nobody is between";
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kAll));
@@ -355,7 +355,7 @@ TEST_P(Input, OnItsWayThroughAnAgentThatIsRestartedIsSentAgain) {
   EXPECT_EQ(Fed(*c, 4), "one ");
 }
 
-TEST_P(Input, GoesOnAfterTheControllersRestart) {
+TEST_P(Input, ContinuesAfterTheControllersRestart) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kAll));
   c->Run();
@@ -384,9 +384,9 @@ TEST_P(Input, GoesOnAfterTheControllersRestart) {
   EXPECT_EQ(consumed, 13u);
 }
 
-// The launcher resends input that it does not know to be taken. The ranks do
-// not report again that they have taken it.
-TEST_P(Input, TakenBeforeTheLauncherIsBackCounts) {
+// The launcher resends input that, as far as it knows, was not consumed. The
+// ranks do not report a second time that they have consumed it.
+TEST_P(Input, ConsumedBeforeTheLauncherReattachesCounts) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kAll));
   c->Run();
@@ -404,7 +404,7 @@ TEST_P(Input, TakenBeforeTheLauncherIsBackCounts) {
 }
 
 // An older launcher does not give the position of its input.
-TEST_P(Input, OfAnOlderLauncherGoesOnAfterTheControllersRestart) {
+TEST_P(Input, OfAnOlderLauncherContinuesWithoutPositions) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kRank));
   c->Run();

@@ -23,7 +23,7 @@ void Tick(Cluster& c, NodeId n) {
   c.Run();
 }
 
-TEST(EngineRestarts, AFailedProcessIsFollowedByAnother) {
+TEST(EngineRestarts, AFailedProcessIsReplaced) {
   Cluster c(3, 1);
   c.Launch(Restartable(3, 1));
   c.Run();
@@ -74,7 +74,7 @@ TEST(EngineRestarts, TheLastFailureEndsTheJob) {
   c.ExpectClean();
 }
 
-TEST(EngineRestarts, WhoIsToldToEndIsNotFollowedByAnother) {
+TEST(EngineRestarts, ARankThatIsRequestedToEndIsNotRestarted) {
   Cluster c(2, 2);
   c.Launch(Restartable(2, 9));
   c.Run();
@@ -95,7 +95,7 @@ TEST(EngineRestarts, WhoIsToldToEndIsNotFollowedByAnother) {
   c.ExpectClean();
 }
 
-TEST(EngineRestarts, AnAbortOfSomeIsFinalForThem) {
+TEST(EngineRestarts, AnAbortedRankIsNotRestarted) {
   Cluster c(1, 2);
   c.Launch(Restartable(1, 9));
   c.Run();
@@ -115,9 +115,9 @@ TEST(EngineRestarts, AnAbortOfSomeIsFinalForThem) {
   c.ExpectClean();
 }
 
-// The agent is killed before its ranks, whose ends are reported to a successor
-// again.
-TEST(EngineRestarts, ASuccessorKnowsWhoIsToEnd) {
+// The agent is killed before its ranks end; their ends are reported to the
+// successor.
+TEST(EngineRestarts, ASuccessorDoesNotRestartKilledRanks) {
   for (const bool all : {false, true}) {
     Cluster c(2, 2);
     c.engine(1).set_persists(true);
@@ -141,7 +141,7 @@ TEST(EngineRestarts, ASuccessorKnowsWhoIsToEnd) {
 
 // Messages may take another route when the tree has changed, and arrive out of
 // order.
-TEST(EngineRestarts, AnEarlierRestartIsNoNews) {
+TEST(EngineRestarts, ALateReportOfAnEarlierRestartIsIgnored) {
   Cluster c(2, 2);
   c.Launch(Restartable(2, 9));
   c.Run();
@@ -153,7 +153,7 @@ TEST(EngineRestarts, AnEarlierRestartIsNoNews) {
   EXPECT_EQ(c.Seen<SetIncarnation>(0).back().incarnation, 2u);
 }
 
-TEST(EngineRestarts, ASuccessorKnowsHowOftenARankWasRestarted) {
+TEST(EngineRestarts, ASuccessorKnowsTheNumberOfRestarts) {
   Cluster c(3, 2);
   c.Launch(Restartable(3, 1));
   c.Run();
@@ -172,7 +172,7 @@ TEST(EngineRestarts, ASuccessorKnowsHowOftenARankWasRestarted) {
   EXPECT_EQ(c.Last().first_failed, 3u);
 }
 
-TEST(EngineRestarts, ARecoverableJobGoesOnWithTheRest) {
+TEST(EngineRestarts, ARecoverableJobContinuesWithTheOtherRanks) {
   Cluster c(2, 2);
   auto job = MakeJob(Agents(0, 1), 2);
   job->recoverable = true;
@@ -192,7 +192,7 @@ TEST(EngineRestarts, ARecoverableJobGoesOnWithTheRest) {
   c.ExpectClean();
 }
 
-TEST(EngineRestarts, ARecoverableJobOfWhichNothingIsLeftHasFailed) {
+TEST(EngineRestarts, ARecoverableJobFailsIfAllRanksHaveFailed) {
   Cluster c(2, 2);
   auto job = MakeJob(Agents(0, 1), 1);
   job->recoverable = true;

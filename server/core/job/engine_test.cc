@@ -10,7 +10,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(JobEngine, OneNodeNeedsNoMessages) {
+TEST(JobEngine, AJobOnOneNodeNeedsNoMessages) {
   Cluster c(4, 2);
   c.Launch(MakeJob({0}, 3));
   c.Run();
@@ -25,7 +25,7 @@ TEST(JobEngine, OneNodeNeedsNoMessages) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, RunsOverATree) {
+TEST(JobEngine, AJobRunsOnATreeOfAnyRadix) {
   for (const uint32_t radix : {2u, 3u, 32u}) {
     Cluster c(9, radix);
     c.Launch(MakeJob(Agents(0, 8), 2));
@@ -41,7 +41,7 @@ TEST(JobEngine, RunsOverATree) {
   }
 }
 
-TEST(JobEngine, GoesOnlyToAgentsOnTheWay) {
+TEST(JobEngine, AJobInvolvesOnlyAgentsOnTheRoute) {
   Cluster c(7, 2);
   c.Launch(MakeJob({5}, 1));  // the path is 0 - 2 - 5
   c.Run();
@@ -96,7 +96,7 @@ TEST(JobEngine, EveryNodesPrepareErrorIsCounted) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, LocalPrepareErrorAtTheRoot) {
+TEST(JobEngine, ALocalPrepareErrorAtTheRootEndsTheJob) {
   Cluster c(1, 2);
   c.node(0).prepare_status = kErrJobAppNotExecutable;
   c.node(0).prepare_text = "./a is not executable on node0";
@@ -106,7 +106,7 @@ TEST(JobEngine, LocalPrepareErrorAtTheRoot) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, StartErrorKillsWhatRuns) {
+TEST(JobEngine, AStartErrorKillsTheRunningProcesses) {
   Cluster c(3, 2);
   c.node(2).auto_start = false;
   c.Launch(MakeJob(Agents(0, 2), 2));
@@ -152,7 +152,7 @@ TEST(JobEngine, StartErrorDoesNotWaitForOthers) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, StartErrorWithoutAnyProcess) {
+TEST(JobEngine, AStartErrorWithoutAProcessEndsTheJob) {
   Cluster c(1, 2);
   c.node(0).auto_start = false;
   c.Launch(MakeJob({0}, 4));
@@ -164,7 +164,7 @@ TEST(JobEngine, StartErrorWithoutAnyProcess) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, FirstFailingRankDecides) {
+TEST(JobEngine, TheFirstFailingRankGivesTheExitCode) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
@@ -214,7 +214,7 @@ TEST(JobEngine, EndWithoutFinalizeIsAFailure) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, ProcessThatNeverInitializesMayJustEnd) {
+TEST(JobEngine, AProcessThatNeverInitialisesMayEndNormally) {
   Cluster c(1, 2);
   c.Launch(MakeJob({0}, 2));
   c.Exit(0, 0);
@@ -224,7 +224,7 @@ TEST(JobEngine, ProcessThatNeverInitializesMayJustEnd) {
   EXPECT_EQ(c.Last().exit_code, 0);
 }
 
-TEST(JobEngine, TimeLimit) {
+TEST(JobEngine, TheTimeLimitEndsTheJob) {
   Cluster c(3, 2);
   auto job = MakeJob(Agents(0, 2), 1);
   job->timeout_seconds = 10;
@@ -252,7 +252,7 @@ TEST(JobEngine, TimeLimit) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, TheReportOfATimeLimitSaysWhatWasWaitedFor) {
+TEST(JobEngine, TheTextOfATimeLimitNamesTheWaitingOperation) {
   Cluster c(2, 2);
   auto job = MakeJob(Agents(0, 1), 1);
   job->timeout_seconds = 10;
@@ -273,7 +273,7 @@ TEST(JobEngine, TheReportOfATimeLimitSaysWhatWasWaitedFor) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, KillRequestWhileRunning) {
+TEST(JobEngine, AKillRequestEndsARunningJob) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
@@ -288,7 +288,7 @@ TEST(JobEngine, KillRequestWhileRunning) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, SecondKillRequestDoesNotWait) {
+TEST(JobEngine, ASecondKillRequestSendsSigkillAtOnce) {
   Cluster c(2, 2);
   c.node(1).auto_kill = false;
   c.Launch(MakeJob({1}, 2));
@@ -304,7 +304,7 @@ TEST(JobEngine, SecondKillRequestDoesNotWait) {
   EXPECT_EQ(c.Seen<SignalLocal>(1)[0].signal, SIGKILL);
 }
 
-TEST(JobEngine, AKillRequestMayMeanAtOnce) {
+TEST(JobEngine, AnImmediateKillRequestSendsSigkill) {
   Cluster c(2, 2);
   c.node(1).auto_kill = false;
   c.Launch(MakeJob({1}, 2));
@@ -317,7 +317,7 @@ TEST(JobEngine, AKillRequestMayMeanAtOnce) {
   EXPECT_EQ(c.Seen<SignalLocal>(1)[0].signal, SIGKILL);
 }
 
-TEST(JobEngine, KillRequestWhilePreparing) {
+TEST(JobEngine, AKillRequestEndsAJobInPreparation) {
   Cluster c(3, 2);
   c.node(2).auto_prepare = false;
   c.Launch(MakeJob(Agents(0, 2), 2));
@@ -453,7 +453,7 @@ TEST(JobEngine, LaunchIsRefusedWithAnEnd) {
   EXPECT_EQ(c.Seen<JobChanged>(1)[0].status, kErrNotSupported);
 }
 
-TEST(JobEngine, NonsenseFromPeersIsIgnored) {
+TEST(JobEngine, MalformedMessagesOfPeersAreIgnored) {
   Cluster c(2, 2);
   c.Launch(MakeJob({0, 1}, 1));
   c.Run();

@@ -68,7 +68,7 @@ class HeadTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(HeadTest, GoesThroughThePhases) {
+TEST_F(HeadTest, ReportsThePhasesInOrder) {
   Launch();
   EXPECT_FALSE(head_->Advance(Step()));
   EXPECT_EQ(Last().phase, JobPhase::kPreparing);
@@ -137,7 +137,7 @@ TEST_F(HeadTest, ALostNodeIsAFailure) {
   EXPECT_EQ(Last().exit_code, kExitNodeLost);
 }
 
-TEST_F(HeadTest, TheSecondKillRequestIsNotPatient) {
+TEST_F(HeadTest, TheSecondKillRequestSendsSigkillAtOnce) {
   Run();
   EXPECT_FALSE(head_->OnKillRequested(Step(), {"job", 0, ""}));
   EXPECT_EQ(Sent<JobKill>(out_).size(), 1u);
@@ -160,7 +160,7 @@ TEST_F(HeadTest, AnAbortOfRanksExpectsTheirEnds) {
   EXPECT_EQ(Last().exit_code, 5);
 }
 
-TEST_F(HeadTest, TheTimeLimitAsksForTheReasonFirst) {
+TEST_F(HeadTest, TheTimeLimitFirstRequestsAReport) {
   Run();
   EXPECT_FALSE(head_->OnTick(Step()));
   now_ = head_->NextDeadline();
@@ -175,7 +175,7 @@ TEST_F(HeadTest, TheTimeLimitAsksForTheReasonFirst) {
 
 constexpr TimeNs kSecond = 1'000'000'000;
 
-TEST_F(HeadTest, ALimitThatIsSetReplacesTheOldOneAndWarns) {
+TEST_F(HeadTest, ANewLimitReplacesTheOldOneAndWarns) {
   Run();
   head_->OnTimeLimitSet(Step(), {"job", 100, 10});
   EXPECT_EQ(head_->ends_at(), now_ + 100 * kSecond);
@@ -235,14 +235,14 @@ TEST_F(HeadTest, ASuccessorCountsAHoldThatBeganBeforeIt) {
   EXPECT_EQ(head_->NextDeadline(), 110 * kSecond);
 }
 
-TEST_F(HeadTest, ALimitCanBeTakenAway) {
+TEST_F(HeadTest, ALimitCanBeRemoved) {
   Run();
   head_->OnTimeLimitSet(Step(), {"job", 0, 10});
   EXPECT_EQ(head_->ends_at(), kNever);
   EXPECT_EQ(head_->NextDeadline(), kNever);
 }
 
-TEST_F(HeadTest, AJobThatIsBeingEndedHasNoNewLimit) {
+TEST_F(HeadTest, ALimitForAJobThatIsEndingIsIgnored) {
   Run();
   EXPECT_FALSE(head_->OnKillRequested(Step(), {"job", 0, "enough"}));
   const TimeNs before = head_->ends_at();
@@ -251,7 +251,7 @@ TEST_F(HeadTest, AJobThatIsBeingEndedHasNoNewLimit) {
   EXPECT_FALSE(Last().warning.has_value());
 }
 
-TEST_F(HeadTest, ALimitThatWasSetHoldsAtASuccessor) {
+TEST_F(HeadTest, ASuccessorKeepsALimitThatWasSet) {
   Run();
   head_->OnTimeLimitSet(Step(), {"job", 100, 10});
   const HeadRecord record = Persisted();
@@ -296,7 +296,7 @@ TEST_F(HeadTest, ASuccessorContinuesWithTheRecord) {
   EXPECT_EQ(Last().exit_code, 3);
 }
 
-TEST_F(HeadTest, DescribesWhatItWaitsFor) {
+TEST_F(HeadTest, DescribesTheWaitingOperation) {
   Launch();
   part_->answers().AnswerPrepare(1, {1, {}});
   Waiting preparing;

@@ -20,7 +20,7 @@ Shown Show(const std::vector<InputLog::Piece>& pieces) {
 
 Bytes Data(const std::string& text) { return Bytes(text); }
 
-TEST(InputLog, WhatIsNewIsSentOnce) {
+TEST(InputLog, NewInputIsSentOnce) {
   InputLog log;
   log.Add(std::nullopt, Data("one"));
   log.Add(3, Data("two"));
@@ -30,7 +30,7 @@ TEST(InputLog, WhatIsNewIsSentOnce) {
   EXPECT_EQ(Show(log.TakeNew()), (Shown{{"", 6}}));
 }
 
-TEST(InputLog, WhatWasOfferedBeforeIsLeftOut) {
+TEST(InputLog, InputOfferedBeforeIsDropped) {
   InputLog log;
   log.Add(0, Data("abcd"));
   log.Add(0, Data("abc"));
@@ -38,7 +38,7 @@ TEST(InputLog, WhatWasOfferedBeforeIsLeftOut) {
   EXPECT_EQ(Show(log.TakeNew()), (Shown{{"abcd", 4}, {"ef", 6}}));
 }
 
-TEST(InputLog, WhatDoesNotFollowIsLeftOut) {
+TEST(InputLog, InputThatLeavesAGapIsDropped) {
   InputLog log;
   log.Add(0, Data("ab"));
   log.Add(3, Data("d"));
@@ -50,7 +50,7 @@ TEST(InputLog, WhatDoesNotFollowIsLeftOut) {
   EXPECT_EQ(Show(log.TakeNew()), (Shown{{"cd", 4}, {"", 4}}));
 }
 
-TEST(InputLog, IsSentAgainFromWhereItIsMissing) {
+TEST(InputLog, SentInputIsResentFromAPosition) {
   InputLog log;
   log.Add(0, Data("ab"));
   log.Add(2, Data("cd"));
@@ -66,7 +66,7 @@ TEST(InputLog, IsSentAgainFromWhereItIsMissing) {
   EXPECT_EQ(Show(log.From(4)), (Shown{{"", 4}}));
 }
 
-TEST(InputLog, GoesOnWhereAFormerOneWas) {
+TEST(InputLog, ContinuesAtAPredecessorsPosition) {
   InputLog log;
   log.Forget();
   EXPECT_TRUE(log.BeginAt(7));
@@ -76,7 +76,7 @@ TEST(InputLog, GoesOnWhereAFormerOneWas) {
   EXPECT_EQ(Show(log.TakeNew()), (Shown{{"ab", 9}}));
 }
 
-TEST(InputLog, WithoutPositionsNothingIsKept) {
+TEST(InputLog, InputWithoutPositionsIsNotKept) {
   InputLog log;
   log.Forget();
   log.Add(std::nullopt, Data("ab"));

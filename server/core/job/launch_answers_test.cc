@@ -30,7 +30,7 @@ class LaunchAnswersTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(LaunchAnswersTest, ThisAgentAndItsChildrenAreAsked) {
+TEST_F(LaunchAnswersTest, AwaitsThisAgentAndItsChildren) {
   answers_.AnswerPrepare(1, {1, {}});
   answers_.AnswerPrepare(3, {1, {}});
   EXPECT_FALSE(answers_.AllPrepared());
@@ -41,7 +41,7 @@ TEST_F(LaunchAnswersTest, ThisAgentAndItsChildrenAreAsked) {
   EXPECT_EQ(answers_.Prepared().count, 3u);
 }
 
-TEST_F(LaunchAnswersTest, WhoIsLostIsNotAskedAnyMore) {
+TEST_F(LaunchAnswersTest, ALostNodeIsNotAwaited) {
   answers_.AnswerPrepare(1, {1, {}});
   answers_.AnswerPrepare(3, {1, {}});
   answers_.AnswerPrepare(4, {1, {}});
@@ -54,7 +54,7 @@ TEST_F(LaunchAnswersTest, WhoIsLostIsNotAskedAnyMore) {
   EXPECT_TRUE(answers_.Unanswered(false).empty());
 }
 
-TEST_F(LaunchAnswersTest, OneErrorAnswersForAll) {
+TEST_F(LaunchAnswersTest, OneErrorCompletesTheStart) {
   EXPECT_FALSE(answers_.StartIsAnswered());
   answers_.AnswerStart(3, {0, {{3, -1, "no"}}});
   EXPECT_TRUE(answers_.StartIsAnswered());

@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(LaunchPhaseTest, IsCompleteWhenAllWhoAreAskedHaveAnswered) {
+TEST(LaunchPhaseTest, IsCompleteWhenAllAwaitedHaveAnswered) {
   LaunchPhase phase;
   EXPECT_TRUE(phase.Complete({}));
   phase.Answer(3, {2, {}});
@@ -17,7 +17,7 @@ TEST(LaunchPhaseTest, IsCompleteWhenAllWhoAreAskedHaveAnswered) {
   EXPECT_FALSE(phase.Complete({3, 5}));
 }
 
-TEST(LaunchPhaseTest, SumsOnlyThoseWhoAreAsked) {
+TEST(LaunchPhaseTest, SumsOnlyTheAnswersOfTheAwaited) {
   LaunchPhase phase;
   phase.Answer(3, {2, {{3, -1, "a"}}});
   phase.Answer(5, {1, {{5, -2, "b"}}});
@@ -42,7 +42,7 @@ TEST(LaunchPhaseTest, ErrorsAndNotesAreBounded) {
   EXPECT_EQ(phase.Sum({1}).notes.size(), kMaxProgramNotes);
 }
 
-TEST(LaunchPhaseTest, EqualNotesAreOne) {
+TEST(LaunchPhaseTest, EqualNotesAreMerged) {
   LaunchPhase phase;
   phase.Answer(1, {1, {}, {{"why", "", {9}, 1}}});
   phase.Answer(2, {1, {}, {{"why", "", {4}, 3}, {"else", "", {2}, 1}}});

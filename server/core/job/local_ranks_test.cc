@@ -18,7 +18,7 @@ class LocalRanksTest : public testing::Test {
   const std::shared_ptr<const JobSpec> spec_ = JobOn("job", {1, 3, 1});
 };
 
-TEST_F(LocalRanksTest, ThoseOfTheNode) {
+TEST_F(LocalRanksTest, ReturnsTheRanksOfTheNode) {
   const LocalRanks here = On(0);
   EXPECT_TRUE(here.any());
   EXPECT_EQ(here.all(), (Ranks{0, 2}));
@@ -27,13 +27,13 @@ TEST_F(LocalRanksTest, ThoseOfTheNode) {
   EXPECT_FALSE(here.Has(3)) << "the job has no such rank";
 }
 
-TEST_F(LocalRanksTest, OfNoneAll) {
+TEST_F(LocalRanksTest, AnEmptyListStandsForAllLocalRanks) {
   EXPECT_EQ(On(0).Of({}), (Ranks{0, 2}));
   EXPECT_EQ(On(0).Of({2, 1, 7}), (Ranks{2}));
   EXPECT_EQ(On(1).Of({2}), Ranks{});
 }
 
-TEST_F(LocalRanksTest, ANodeWithoutAny) {
+TEST_F(LocalRanksTest, ANodeWithoutRanksHasNone) {
   const LocalRanks none = On(kNoNode);
   EXPECT_FALSE(none.any());
   EXPECT_FALSE(none.Has(0));

@@ -35,13 +35,13 @@ class JobMessagesTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(JobMessagesTest, OtherMessagesAreNotTaken) {
+TEST_F(JobMessagesTest, TakeReturnsFalseForOtherMessages) {
   EXPECT_FALSE(Take(0, StateQuery{}));
   EXPECT_FALSE(Take(0, DmodexRequest{}));
   EXPECT_TRUE(Take(0, SyncComplete{}));
 }
 
-TEST_F(JobMessagesTest, APartOfTheParentIsTaken) {
+TEST_F(JobMessagesTest, APrepareOfTheParentIsTaken) {
   EXPECT_TRUE(Take(0, Prepare()));
   EXPECT_TRUE(Knows());
   EXPECT_EQ(Sent<JobPrepare>(out_).size(), 1u);
@@ -50,7 +50,7 @@ TEST_F(JobMessagesTest, APartOfTheParentIsTaken) {
   EXPECT_TRUE(Sent<JobPrepare>(out_).empty());
 }
 
-TEST_F(JobMessagesTest, APartOfAnotherIsDeferred) {
+TEST_F(JobMessagesTest, APrepareOfAnotherAgentIsDeferred) {
   Take(2, Prepare());
   EXPECT_FALSE(Knows());
   EXPECT_EQ(Sent<JobQuery>(out_)[0].first, 2u);
@@ -71,7 +71,7 @@ TEST_F(JobMessagesTest, AnUnusablePrepareIsRefused) {
   }
 }
 
-TEST_F(JobMessagesTest, NobodyElseMakesThisAgentTheController) {
+TEST_F(JobMessagesTest, APrepareDoesNotMakeThisAgentTheController) {
   Take(0, Prepare());
   Take(0, Prepare(1));
   EXPECT_EQ(jobs_.Find("job")->part.place().controller(), 0u);
@@ -94,7 +94,7 @@ TEST_F(JobMessagesTest, ReportsAboutUnknownJobsLeadToAQuery) {
   EXPECT_EQ(replies[0].first, 3u);
 }
 
-TEST_F(JobMessagesTest, TheEndIsTakenFromThoseWhoKnowIt) {
+TEST_F(JobMessagesTest, TheEndIsAcceptedOnlyFromTheRouteOrTheRoot) {
   Take(0, Prepare());
   Take(4, JobForget{"job"});
   EXPECT_TRUE(Knows());
@@ -115,14 +115,14 @@ TEST_F(JobMessagesTest, AControllerThatQueriesHasNoRecord) {
   EXPECT_FALSE(Knows());
 }
 
-TEST_F(JobMessagesTest, LostNodesAreNamedByTheirRanks) {
+TEST_F(JobMessagesTest, LostNodesAreReportedByTheirRanks) {
   Take(0, Prepare());
   Take(3, NodeLost{"job", {1, 99}});
   EXPECT_EQ(jobs_.Find("job")->part.place().lost(), std::set<NodeId>{3});
   EXPECT_EQ(Sent<NodeLost>(out_).size(), 1u);
 }
 
-TEST_F(JobMessagesTest, WhatComesDuringAReleaseIsForTheNextPart) {
+TEST_F(JobMessagesTest, MessagesDuringAReleaseAreDeferred) {
   Take(0, Prepare());
   Take(0, JobStart{"job"});
   Take(0, JobForget{"job"});
@@ -133,7 +133,7 @@ TEST_F(JobMessagesTest, WhatComesDuringAReleaseIsForTheNextPart) {
   EXPECT_EQ(jobs_.Find("job")->deferred.size(), 2u);
 }
 
-TEST_F(JobMessagesTest, StreamsGoToTheController) {
+TEST_F(JobMessagesTest, StreamMessagesAreHandledAtTheController) {
   Take(0, Prepare());
   EXPECT_TRUE(Take(3, OutputData{"job", 1, 2, Bytes("x")}));
   EXPECT_TRUE(out_.empty());

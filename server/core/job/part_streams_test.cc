@@ -33,7 +33,7 @@ class PartStreamsTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(PartStreamsTest, OutputGoesToTheController) {
+TEST_F(PartStreamsTest, OutputIsSentToTheController) {
   streams_->SendOutput(Step(), {"job", 0, 2, Bytes("text"), 9});
   EXPECT_EQ(Sent<OutputData>(out_)[0].first, 0u);
   EXPECT_EQ(Sent<OutputData>(out_)[0].second.end, 9u);
@@ -42,7 +42,7 @@ TEST_F(PartStreamsTest, OutputGoesToTheController) {
   EXPECT_EQ(All<CreditOutput>(out_)[0].bytes, 4u);
 }
 
-TEST_F(PartStreamsTest, CreditIsForThoseWhoHaveRanks) {
+TEST_F(PartStreamsTest, CreditNeedsLocalRanks) {
   streams_->OnOutputCredit(Step(), {"job", 5, 5, true});
   EXPECT_EQ(All<CreditOutput>(out_).size(), 1u);
   EXPECT_EQ(All<ResendOutput>(out_).size(), 1u);
@@ -52,7 +52,7 @@ TEST_F(PartStreamsTest, CreditIsForThoseWhoHaveRanks) {
   EXPECT_TRUE(out_.empty());
 }
 
-TEST_F(PartStreamsTest, InputForAllGoesDown) {
+TEST_F(PartStreamsTest, InputForAllIsForwardedToChildren) {
   streams_->OnInput(Step(), {"job", {}, Bytes("in"), 2});
   EXPECT_EQ(Sent<InputData>(out_).size(), 2u);
   EXPECT_EQ(All<FeedInput>(out_)[0].ranks, (std::vector<Rank>{0, 1}));
@@ -61,7 +61,7 @@ TEST_F(PartStreamsTest, InputForAllGoesDown) {
   EXPECT_TRUE(out_.empty());
 }
 
-TEST_F(PartStreamsTest, OnlyWhoTakesInputRequestsIt) {
+TEST_F(PartStreamsTest, OnlyNodesThatConsumeInputRequestIt) {
   spec_->stdin_target = StdinTarget::kRank;
   spec_->stdin_rank = 1;
   streams_->RequestInput(Step());
@@ -78,7 +78,7 @@ TEST_F(PartStreamsTest, OnlyWhoTakesInputRequestsIt) {
 }
 
 // A successor of the controller counts the input of its own run.
-TEST_F(PartStreamsTest, InputOfARunFollowsWhatWasGiven) {
+TEST_F(PartStreamsTest, ARunOfInputFollowsTheEarlierInput) {
   spec_->stdin_target = StdinTarget::kAll;
   streams_->OnInput(Step(), {"job", {}, Bytes("in"), 2});
   out_.clear();

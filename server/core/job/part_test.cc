@@ -57,7 +57,7 @@ TEST_F(PartTest, PreparesItsNodeAndItsChildren) {
   EXPECT_EQ(sent[1].second.controller, 0u);
 }
 
-TEST_F(PartTest, AnswersOnceWhenAllHaveAnswered) {
+TEST_F(PartTest, ReportsOnceWhenAllHaveAnswered) {
   part_->answers().AnswerPrepare(3, {1, {}});
   part_->OnLocalPrepared(Step(), {"job", kErrNotFound, "no program"});
   EXPECT_EQ(part_->answers().Unanswered(false), std::vector<uint32_t>{2});
@@ -93,7 +93,7 @@ TEST_F(PartTest, StartsOnce) {
   EXPECT_EQ(Sent<JobStarted>(out_)[0].second.errors.size(), 1u);
 }
 
-TEST_F(PartTest, ThePortOfRank0GoesUpAndDown) {
+TEST_F(PartTest, ThePortOfRank0IsReportedAndDistributed) {
   spec_->rendezvous_host = "10.0.0.1";
   part_->OnLocalPrepared(Step(), {"job", 0, "", {}, 4711});
   for (const NodeId n : {3u, 4u}) part_->answers().AnswerPrepare(n, {1, {}});
@@ -106,7 +106,7 @@ TEST_F(PartTest, ThePortOfRank0GoesUpAndDown) {
     EXPECT_EQ(start.port, 4712);
 }
 
-TEST_F(PartTest, WithoutItsPortAJobWithARendezvousFails) {
+TEST_F(PartTest, AJobWithARendezvousFailsWithoutItsPort) {
   spec_->rendezvous_host = "10.0.0.1";
   part_->Start(Step(), 0);
   EXPECT_EQ(Count<StartLocal>(), 0u);
@@ -126,7 +126,7 @@ TEST_F(PartTest, LateProcessesAreKilledToo) {
   EXPECT_EQ(kills[1].grace_ms, 2000u);
 }
 
-TEST_F(PartTest, SignalsGoWhereTheRanksAre) {
+TEST_F(PartTest, SignalsAreSentTowardsTheirRanks) {
   Running();
   out_.clear();
   part_->Signal(Step(), {"job", 10, {1, 3}});
@@ -140,7 +140,7 @@ TEST_F(PartTest, SignalsGoWhereTheRanksAre) {
   EXPECT_EQ(Count<SignalLocal>(), 0u);
 }
 
-TEST_F(PartTest, ReleaseWaitsForWhatRuns) {
+TEST_F(PartTest, ReleaseWaitsForRunningProcesses) {
   EXPECT_TRUE(part_->Release(Step()));
   Running();
   out_.clear();
@@ -166,7 +166,7 @@ TEST_F(PartTest, ALostNodesAnswersAreDroppedAndItsRanksReported) {
   EXPECT_TRUE(table_.Find("job")->ranks[3].ended);
 }
 
-TEST_F(PartTest, ANewParentGetsItAllAgain) {
+TEST_F(PartTest, ANewParentGetsAllReportsAgain) {
   part_->answers().AnswerPrepare(1, {1, {}});
   part_->answers().AnswerPrepare(3, {1, {}});
   part_->answers().AnswerPrepare(4, {1, {}});
@@ -191,7 +191,7 @@ TEST_F(PartTest, ARestartedChildGetsTheJobsState) {
   EXPECT_EQ(Sent<JobKill>(out_)[0].second.reason, "why");
 }
 
-TEST_F(PartTest, WithItsOwnNodeLostItOnlyForwards) {
+TEST_F(PartTest, APartWhoseNodeIsLostOnlyForwards) {
   Make({1});
   part_->Begin(Step());
   part_->Prepare(Step());
@@ -205,7 +205,7 @@ TEST_F(PartTest, WithItsOwnNodeLostItOnlyForwards) {
   EXPECT_EQ(Sent<NodeLost>(out_)[0].second.ranks, (std::vector<Rank>{0, 1}));
 }
 
-TEST_F(PartTest, InputIsRequestedOfANewRouteOnceRanksMayRun) {
+TEST_F(PartTest, InputIsRequestedFromANewRouteWhenRanksMayRun) {
   spec_->stdin_target = StdinTarget::kAll;
   part_->OnNodeRestarted(Step(), 0);
   EXPECT_EQ(Sent<InputCredit>(out_).size(), 0u);
@@ -215,7 +215,7 @@ TEST_F(PartTest, InputIsRequestedOfANewRouteOnceRanksMayRun) {
   EXPECT_TRUE(Sent<InputCredit>(out_)[0].second.resend);
 }
 
-TEST_F(PartTest, ASuccessorTakesWhatTheShimHas) {
+TEST_F(PartTest, ASuccessorKeepsTheProcessesOfTheShim) {
   JobRecovered in;
   in.job = spec_;
   in.started = true;
@@ -226,7 +226,7 @@ TEST_F(PartTest, ASuccessorTakesWhatTheShimHas) {
   EXPECT_EQ(Count<StartLocal>() + Count<PrepareLocal>(), 0u);
 }
 
-TEST_F(PartTest, ASuccessorStartsWhatWasOnlyPrepared) {
+TEST_F(PartTest, ASuccessorStartsRanksThatWereOnlyPrepared) {
   JobRecovered in;
   in.job = spec_;
   part_->Recover(true, 0, std::nullopt);

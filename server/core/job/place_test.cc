@@ -22,7 +22,7 @@ class PlaceTest : public testing::Test {
 
 using Nodes = std::vector<NodeId>;
 
-TEST_F(PlaceTest, IsTheOverlaysTreeSeenFromTheController) {
+TEST_F(PlaceTest, TheTreeOfAJobIsRootedAtItsController) {
   EXPECT_EQ(At(0).parent(), kNoNode);
   EXPECT_TRUE(At(0).controls());
   EXPECT_EQ(At(0).children(), (Nodes{1, 2}));
@@ -35,7 +35,7 @@ TEST_F(PlaceTest, IsTheOverlaysTreeSeenFromTheController) {
   EXPECT_EQ(At(5, 5).children(), Nodes{2});
 }
 
-TEST_F(PlaceTest, LostNodesAreNoTarget) {
+TEST_F(PlaceTest, LostNodesGetNoMessages) {
   EXPECT_EQ(At(0, 0, {5}).children(), Nodes{1});
   EXPECT_EQ(At(1, 0, {3, 5}).LostBelow(), Nodes{3});
   EXPECT_EQ(At(3, 0, {3}).LostBelow(), Nodes{3});
@@ -46,7 +46,7 @@ TEST_F(PlaceTest, LostNodesAreNoTarget) {
   EXPECT_EQ(place.lost(), std::set<NodeId>{5});
 }
 
-TEST_F(PlaceTest, MessagesGoTowardsTheRanks) {
+TEST_F(PlaceTest, ChildrenTowardsRanksAreOnTheirRoutes) {
   const JobPlace place = At(0);
   EXPECT_EQ(place.ChildrenTowards({}), (Nodes{1, 2}));
   EXPECT_EQ(place.ChildrenTowards({2}), Nodes{2});
@@ -56,13 +56,13 @@ TEST_F(PlaceTest, MessagesGoTowardsTheRanks) {
   EXPECT_EQ(place.HopTo(0), 0u);
 }
 
-TEST_F(PlaceTest, OnlyAgentsOnTheWayToTheControllerMayEndTheJob) {
+TEST_F(PlaceTest, OnlyAgentsOnTheRouteMayEndTheJob) {
   const JobPlace place = At(3, 5);
   for (const NodeId node : {0u, 1u, 2u, 5u}) EXPECT_TRUE(place.MayEnd(node));
   for (const NodeId node : {3u, 4u, 6u}) EXPECT_FALSE(place.MayEnd(node));
 }
 
-TEST_F(PlaceTest, ReportersThatAreNoChildrenAreSentTheEndToo) {
+TEST_F(PlaceTest, ProvisionalChildrenGetTheEndToo) {
   JobPlace place = At(1);
   EXPECT_TRUE(place.AddReporter(3));
   EXPECT_FALSE(place.AddReporter(6));
@@ -71,7 +71,7 @@ TEST_F(PlaceTest, ReportersThatAreNoChildrenAreSentTheEndToo) {
   EXPECT_EQ(place.Below(), (Nodes{3, 4}));
 }
 
-TEST_F(PlaceTest, UpdateReportsWhatChanged) {
+TEST_F(PlaceTest, UpdateReportsTheChanges) {
   JobPlace root = At(0);
   JobPlace leaf = At(3);
   JobPlace other = At(5);
@@ -89,7 +89,7 @@ TEST_F(PlaceTest, UpdateReportsWhatChanged) {
   EXPECT_FALSE(elsewhere.route);
 }
 
-TEST_F(PlaceTest, AnotherController) {
+TEST_F(PlaceTest, ANewControllerChangesTheTree) {
   JobPlace place = At(2);
   place.SetController(5);
   place.UpdateParent();

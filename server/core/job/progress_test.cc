@@ -32,14 +32,14 @@ TEST_F(ProgressTest, AnAbnormalEndIsAFailure) {
   EXPECT_TRUE(progress_.all_ended());
 }
 
-TEST_F(ProgressTest, SoIsAnEndWithoutFinalize) {
+TEST_F(ProgressTest, AnEndWithoutFinalizeIsAFailure) {
   const auto failure = progress_.OnExit({0, 0, false, true, false});
   ASSERT_TRUE(failure.has_value());
   EXPECT_EQ(failure->exit_code, kExitLostWithoutFinalize);
   EXPECT_EQ(failure->status, kErrProcTermWoSync);
 }
 
-TEST_F(ProgressTest, RequestedAndRepeatedEndsAreNone) {
+TEST_F(ProgressTest, RequestedAndRepeatedEndsAreNotFailures) {
   progress_.ExpectEnd(1);
   EXPECT_EQ(progress_.Expected(), std::vector<Rank>{1});
   EXPECT_FALSE(progress_.OnExit({1, 9, false, false, false}));
@@ -49,13 +49,13 @@ TEST_F(ProgressTest, RequestedAndRepeatedEndsAreNone) {
   EXPECT_EQ(progress_.Remaining(), std::vector<Rank>{2});
 }
 
-TEST_F(ProgressTest, TheFirstFailureStays) {
+TEST_F(ProgressTest, OnlyTheFirstFailureCounts) {
   EXPECT_TRUE(progress_.Fail({1, -1, 0, "first"}));
   EXPECT_FALSE(progress_.Fail({2, -2, 1, "second"}));
   EXPECT_EQ(progress_.failure()->text, "first");
 }
 
-TEST_F(ProgressTest, EndedRanksTakeNoInput) {
+TEST_F(ProgressTest, EndedRanksConsumeNoInput) {
   spec_->stdin_target = StdinTarget::kAll;
   EXPECT_EQ(progress_.InputNodes(), (std::vector<uint32_t>{0, 1}));
   progress_.OnLost(2);
@@ -70,7 +70,7 @@ TEST_F(ProgressTest, EndedRanksTakeNoInput) {
   EXPECT_TRUE(progress_.InputNodes().empty());
 }
 
-TEST_F(ProgressTest, WhatRanksHaveUsedIsSummedUpOnce) {
+TEST_F(ProgressTest, TheUsageOfEachRankIsAddedOnce) {
   ProcExit exit;
   exit.rank = 0;
   exit.used = Usage{70, 4096};
@@ -84,7 +84,7 @@ TEST_F(ProgressTest, WhatRanksHaveUsedIsSummedUpOnce) {
   EXPECT_EQ(progress_.used().ranks, 2u);
 }
 
-TEST_F(ProgressTest, OfALostRankItIsNotKnown) {
+TEST_F(ProgressTest, TheUsageOfALostRankIsUnknown) {
   progress_.OnExit({0, 9, false, false, false});
   progress_.OnExit({1, kNeverStarted, false, false, false});
   progress_.OnLost(2);
@@ -92,7 +92,7 @@ TEST_F(ProgressTest, OfALostRankItIsNotKnown) {
   EXPECT_EQ(progress_.used().sum.cpu_us, 0u);
 }
 
-TEST_F(ProgressTest, ToleratedFailuresCountWhenNobodyEndsWell) {
+TEST_F(ProgressTest, ToleratedFailuresCountIfNoRankEndsWell) {
   for (const Rank rank : {0, 1}) {
     auto failure = progress_.OnExit({rank, 5 << 8, false, false, false});
     ASSERT_TRUE(failure.has_value());

@@ -51,7 +51,7 @@ TEST(RankEndsTest, EachEndIsSentOnceUntilAllAreSentAgain) {
   EXPECT_EQ(std::get<JobExits>(ends.TakeUnsent("job")[0]).exits.size(), 2u);
 }
 
-TEST(RankEndsTest, OfRestartsTheLastOneIsKept) {
+TEST(RankEndsTest, OnlyTheLastRestartOfARankIsKept) {
   const auto restart = [](Rank rank, uint32_t incarnation) {
     return RankEnd{{rank, 9, false, true, false, incarnation, true}, false};
   };

@@ -19,7 +19,7 @@ HeadRecord Sample() {
   return record;
 }
 
-TEST(JobRecordTest, RoundTrip) {
+TEST(JobRecordTest, DecodingRestoresTheRecord) {
   const std::string bytes = EncodeHeadRecord(Sample());
   const auto back = DecodeHeadRecord(bytes);
   ASSERT_TRUE(back.has_value());
@@ -38,7 +38,7 @@ TEST(JobRecordTest, MalformedBytesAreRejected) {
   EXPECT_FALSE(DecodeHeadRecord(bytes + "x").has_value());
 }
 
-// An empty record has the meaning that the launch had not begun.
+// An empty record would mean that the launch had not begun.
 TEST(JobRecordTest, ARecordIsNeverEmpty) {
   HeadRecord record;
   record.timeout = record.warn_at = 0;
@@ -46,7 +46,7 @@ TEST(JobRecordTest, ARecordIsNeverEmpty) {
   EXPECT_FALSE(ControllerRecord("job", 0).value.empty());
 }
 
-TEST(JobRecordTest, PortAndTimeLimits) {
+TEST(JobRecordTest, DecodingRestoresPortAndTimeLimits) {
   HeadRecord record = Sample();
   record.port = 4711;
   record.limits = 2;
@@ -89,7 +89,7 @@ class RoleTest : public testing::Test {
   JobRecovered in_;
 };
 
-TEST_F(RoleTest, TheRootControlsWhatNamesNobody) {
+TEST_F(RoleTest, TheRootControlsJobsWithoutAController) {
   EXPECT_EQ(Read().controller, 0u);
   EXPECT_TRUE(Read().Usable(kSelf));
   Name(77);  // not a member
@@ -112,7 +112,7 @@ TEST_F(RoleTest, AHeadContinuesWithItsRecord) {
   EXPECT_FALSE(Read().Usable(kSelf));
 }
 
-TEST_F(RoleTest, AHeadWithoutARecordHadNotBegun) {
+TEST_F(RoleTest, AnEmptyRecordMeansThatTheLaunchHadNotBegun) {
   auto spec = std::make_shared<JobSpec>(*in_.job);
   spec->timeout_seconds = 1;
   in_.job = spec;
@@ -122,7 +122,7 @@ TEST_F(RoleTest, AHeadWithoutARecordHadNotBegun) {
   EXPECT_FALSE(Read().head->started);
 }
 
-TEST(InputRunRecordTest, TheLastRunComesBack) {
+TEST(InputRunRecordTest, TheLastRunIsRecovered) {
   EXPECT_EQ(RecoverInputRun({}).id, 0u);
   std::vector<PersistedRecord> records = {{"killed ", Bytes("x")}};
   for (const uint64_t run : {7u, 9u}) {

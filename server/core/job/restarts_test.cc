@@ -19,7 +19,7 @@ LocalOutput End(Rank rank, uint16_t channel) {
   return {"job", rank, channel, {}, 0};
 }
 
-TEST(RestartsTest, AFailureIsFollowedByAnotherProcessUpToTheLimit) {
+TEST(RestartsTest, FailuresAreRestartedUpToTheLimit) {
   const Restarts restarts(2);
   EXPECT_TRUE(restarts.Allows(Failure(1)));
   EXPECT_TRUE(restarts.Allows(Failure(1, 1)));
@@ -34,7 +34,7 @@ TEST(RestartsTest, AFailureIsFollowedByAnotherProcessUpToTheLimit) {
   EXPECT_FALSE(restarts.Allows(well));
 }
 
-TEST(RestartsTest, TheFirstFollowsAtOnceAndTheNextInTime) {
+TEST(RestartsTest, TheFirstRestartIsDueAtOnceAndTheNextLater) {
   Restarts restarts(9);
   EXPECT_EQ(restarts.NextDeadline(), kNever);
   restarts.Add(100, Failure(1));

@@ -24,7 +24,7 @@ TEST(OutputFlowTest, StandardOutputAndErrorAreAwaited) {
   EXPECT_TRUE(flow.all_closed());
 }
 
-TEST(OutputFlowTest, MergedErrorIsNot) {
+TEST(OutputFlowTest, MergedStandardErrorIsNotAwaited) {
   JobSpec spec = *JobOn("job", {0});
   spec.merge_stderr = true;
   OutputFlow flow(spec);
@@ -47,7 +47,7 @@ TEST(OutputFlowTest, PositionsShowDuplicatesAndGaps) {
   EXPECT_EQ(flow.unconsumed(), 0u);
 }
 
-TEST(OutputFlowTest, PositionsAreSet) {
+TEST(OutputFlowTest, SetReceivedReplacesThePositions) {
   OutputFlow flow(*JobOn("job", {0, 1}));
   flow.SetReceived({7, 9, 1000});
   EXPECT_EQ(flow.consumed(1), 9u);
@@ -58,7 +58,7 @@ TEST(OutputFlowTest, PositionsAreSet) {
   EXPECT_EQ(flow.OnDelivered(0, 1, 21), 0u);
 }
 
-TEST(InputFlowTest, TheSlowestCounts) {
+TEST(InputFlowTest, InputIsConsumedByTheSlowestNode) {
   InputFlow flow(2);
   flow.OnSent(10);
   EXPECT_EQ(flow.OnTaken(0, 10, 0, {0, 1}), 0u);
@@ -69,7 +69,7 @@ TEST(InputFlowTest, TheSlowestCounts) {
   EXPECT_EQ(flow.done(), 10u);
 }
 
-TEST(InputFlowTest, WhatNobodyTakesIsConsumed) {
+TEST(InputFlowTest, InputWithoutTakersCountsAsConsumed) {
   InputFlow flow(2);
   flow.OnSent(10);
   flow.OnTaken(0, 3, 0, {0, 1});
@@ -78,7 +78,7 @@ TEST(InputFlowTest, WhatNobodyTakesIsConsumed) {
   EXPECT_EQ(flow.Advance({}), 0u);
 }
 
-TEST(InputFlowTest, TotalsWaitForThePosition) {
+TEST(InputFlowTest, RecordedTotalsCountFromThePosition) {
   InputFlow flow(1);
   flow.NoteTaken(0, 70);
   flow.NoteTaken(0, 60);
@@ -87,7 +87,7 @@ TEST(InputFlowTest, TotalsWaitForThePosition) {
   EXPECT_EQ(flow.Advance({0}), 20u);
 }
 
-TEST(InputOrderTest, APieceThatComesTooEarlyIsRequestedAgain) {
+TEST(InputOrderTest, AnEarlyPieceIsRequestedAgain) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 4).passes);
   const InputOrder::Verdict early = order.OnPiece(4, 12);
@@ -99,7 +99,7 @@ TEST(InputOrderTest, APieceThatComesTooEarlyIsRequestedAgain) {
 }
 
 // The second piece may have been sent after the answer to the request.
-TEST(InputOrderTest, TwoPiecesThatComeTooEarlyAreTwoRequests) {
+TEST(InputOrderTest, TwoEarlyPiecesCauseTwoRequests) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 8).requests);
   EXPECT_FALSE(order.OnPiece(0, 8).requests);
@@ -108,7 +108,7 @@ TEST(InputOrderTest, TwoPiecesThatComeTooEarlyAreTwoRequests) {
   EXPECT_TRUE(order.OnPiece(0, 8).passes);
 }
 
-TEST(InputOrderTest, PositionsMayBeUnknown) {
+TEST(InputOrderTest, PiecesWithoutPositionsPass) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 0).passes);
   order.Forget();
@@ -119,7 +119,7 @@ TEST(InputOrderTest, PositionsMayBeUnknown) {
   EXPECT_FALSE(order.OnPiece(4, 108).passes);
 }
 
-TEST(InputOrderTest, ARunBeginsBehindWhatWasGiven) {
+TEST(InputOrderTest, ARunBeginsAfterTheReceivedInput) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 4).passes);
   const InputOrder::Verdict first = order.OnPiece(3, 3, 9);
@@ -134,8 +134,9 @@ TEST(InputOrderTest, ARunBeginsBehindWhatWasGiven) {
   EXPECT_FALSE(order.OnPiece(4, 8).passes) << "of who does not control it";
 }
 
-// Input that the shim has and the ranks have not taken also precedes the run.
-TEST(InputOrderTest, ARunWaitsUntilItIsKnownWhereItBegins) {
+// Input that the shim has and the ranks have not consumed also precedes the
+// run.
+TEST(InputOrderTest, ARunWaitsUntilItsBeginIsKnown) {
   InputOrder order;
   order.Forget();
   EXPECT_FALSE(order.OnPiece(3, 3, 9).passes);

@@ -45,7 +45,7 @@ class StreamsTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(StreamsTest, OutputIsHandedOutOnceAndInOrder) {
+TEST_F(StreamsTest, OutputIsDeliveredOnceAndInOrder) {
   EXPECT_FALSE(Output(1, "abc", 3));
   EXPECT_FALSE(Output(1, "bcd", 4));
   EXPECT_FALSE(Output(1, "x", 9));  // a gap
@@ -55,7 +55,7 @@ TEST_F(StreamsTest, OutputIsHandedOutOnceAndInOrder) {
   EXPECT_EQ(delivered[1].data.view(), "d");
 }
 
-TEST_F(StreamsTest, CreditGoesToTheNode) {
+TEST_F(StreamsTest, CreditIsSentToTheNode) {
   Output(1, "abc", 3);
   EXPECT_FALSE(streams_->OnConsumed(Step(), {"job", 1, 3}));
   EXPECT_EQ(Sent<OutputCredit>(out_)[0].second.total, 3u);
@@ -89,7 +89,7 @@ class Tap : public OutputTap {
   uint64_t taken = 0;
 };
 
-TEST_F(StreamsTest, WhatIsTappedMayGoElsewhere) {
+TEST_F(StreamsTest, TheTapMayRedirectOutput) {
   Tap tap;
   JobStep step = Step();
   step.tap = &tap;
@@ -118,7 +118,7 @@ TEST_F(StreamsTest, AllIsDeliveredWhenTheStreamsAreClosed) {
   EXPECT_TRUE(streams_->AllDelivered(Step()));
 }
 
-TEST_F(StreamsTest, AnAcknowledgementIsAwaited) {
+TEST_F(StreamsTest, TheLaunchersAcknowledgementIsAwaited) {
   streams_->set_acknowledges(true);
   Output(1, "abc", 3);
   for (const Rank rank : {0u, 1u}) streams_->CloseAll(rank);
@@ -129,7 +129,7 @@ TEST_F(StreamsTest, AnAcknowledgementIsAwaited) {
   EXPECT_TRUE(streams_->AllDelivered(Step()));
 }
 
-TEST_F(StreamsTest, SilentStreamsAreGivenUp) {
+TEST_F(StreamsTest, SilentStreamsAreNotAwaitedForEver) {
   Output(1, "abc", 3);
   EXPECT_EQ(streams_->drain_deadline(), kNever);
   streams_->AllDelivered(Step());
@@ -143,7 +143,7 @@ TEST_F(StreamsTest, SilentStreamsAreGivenUp) {
   EXPECT_TRUE(streams_->OnDrainTimeout(Step()));
 }
 
-TEST_F(StreamsTest, NothingIsDeliveredToALauncherThatIsGone) {
+TEST_F(StreamsTest, OutputIsHeldBackUntilTheLauncherReattaches) {
   streams_->AwaitLauncher(1);
   Output(1, "abc", 3);
   EXPECT_TRUE(out_.empty());
@@ -172,9 +172,9 @@ TEST_F(StreamsTest, InputIsSentOnceAndReleasedWhenAllHaveIt) {
   EXPECT_EQ(sent[1].second.ranks, std::vector<Rank>{1});
 }
 
-// Totals of ranks that have had nothing of the run count input sent by another
-// agent, and are ignored.
-TEST_F(StreamsTest, PushedInputBeginsARunInASuccessor) {
+// Totals of ranks that have received no input of the run count the input of
+// another agent, and are ignored.
+TEST_F(StreamsTest, ASuccessorBeginsARunOfPushedInput) {
   spec_->forwarding.input = true;
   Tap tap;
   JobStep step = Step();

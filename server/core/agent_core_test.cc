@@ -25,7 +25,7 @@ constexpr TimeNs kMs = 1'000'000;
 
 using AgentCoreTest = OneAgentTest;
 
-TEST_F(AgentCoreTest, StrangersAreShutOut) {
+TEST_F(AgentCoreTest, RequestsOfUnknownClientsAreRefused) {
   for (const ProcId& proc :
        {ProcId{"job", 2}, ProcId{"none", 0}, ProcId{"job", kRankWildcard}}) {
     const auto closed = All<CloseClient>(Step(ClientConnected{9, proc}));
@@ -34,7 +34,7 @@ TEST_F(AgentCoreTest, StrangersAreShutOut) {
   }
 }
 
-TEST_F(AgentCoreTest, AbortsNameRanksThatAreThere) {
+TEST_F(AgentCoreTest, AbortsMustNameExistingRanks) {
   const auto refused =
       All<ReplyClient>(Step(AbortArrived{1, 7, 9, "enough", {{"job", 2}}}));
   ASSERT_EQ(refused.size(), 1u);
@@ -86,7 +86,7 @@ class LifecycleCoreTest : public AgentCoreTest {
   }
 };
 
-TEST_F(LifecycleCoreTest, EndsOfProcesses) {
+TEST_F(LifecycleCoreTest, EndsOfProcessesRaiseTheirEvents) {
   constexpr int kCrash = 11;
   constexpr int kTerminated = 15;
   EXPECT_EQ(HearOf(LocalExits{"job", {{0, kCrash}}}),
@@ -96,14 +96,14 @@ TEST_F(LifecycleCoreTest, EndsOfProcesses) {
             (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
 }
 
-TEST_F(LifecycleCoreTest, AProcessThatIsToldToEndAlone) {
+TEST_F(LifecycleCoreTest, AProcessThatIsRequestedToEndIsReportedAsKilled) {
   Step(AbortArrived{1, 8, 9, "enough", {{"job", 1}}});
   EXPECT_EQ(HearOf(LocalExits{"job", {{1, 15}}}),
             (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
 }
 
-// The leader waits for nothing else, because its own job continues.
-TEST_F(LifecycleCoreTest, AnInvitedProcessIsEndedWithItsJob) {
+// Only this event ends the leader's wait, because its own job continues.
+TEST_F(LifecycleCoreTest, TheLeaderLearnsThatAnInvitedProcessesJobEnds) {
   constexpr int kInvited = -159;
   constexpr int kInviteFailed = -163;
   Step(EventsWanted{3, 10, false, {kInviteFailed}});
@@ -126,14 +126,14 @@ TEST_F(LifecycleCoreTest, AnInvitedProcessIsEndedWithItsJob) {
   EXPECT_EQ(std::ranges::count(heard, std::pair(kInviteFailed, Rank{0})), 1);
 }
 
-TEST_F(LifecycleCoreTest, ProcessesThatDoNotStart) {
+TEST_F(LifecycleCoreTest, ProcessesThatDoNotStartRaiseTheirEvents) {
   Step(LaunchRequested{JobOn("none", {0, 0})});
   Step(LocalPrepared{"none", 0, ""});
   EXPECT_EQ(HearOf(LocalStarted{"none", 0, kErrJobSysOpFailed, "no"}),
             (Heard{{kErrProcFailedToStart, 0}, {kErrProcFailedToStart, 1}}));
 }
 
-TEST_F(LifecycleCoreTest, ANodeIsLostOrLeaves) {
+TEST_F(LifecycleCoreTest, LossAndLeaveOfANodeRaiseDifferentEvents) {
   EXPECT_EQ(HearOf(NodeStateChanged{1, false, "gone", 5}),
             (Heard{{kEventNodeDown, 1}}));
   EXPECT_TRUE(HearOf(NodeStateChanged{1, true, ""}).empty());
@@ -144,7 +144,7 @@ TEST_F(LifecycleCoreTest, ANodeIsLostOrLeaves) {
   EXPECT_TRUE(HearOf(NodeStateChanged{1, false, "cut off"}).empty());
 }
 
-TEST(LifecycleOfOthers, AJobWhoseControllerIsLost) {
+TEST(LifecycleOfOthers, TheLossOfTheControllerIsReportedForItsJob) {
   CoreConfig config;
   config.self = 1;
   config.node_names = {"a", "b"};
@@ -159,7 +159,7 @@ TEST(LifecycleOfOthers, AJobWhoseControllerIsLost) {
   EXPECT_EQ(told[0].event->source, (ProcId{"job", kRankWildcard}));
 }
 
-TEST_F(AgentCoreTest, WhoPublishesACommitAnswersIt) {
+TEST_F(AgentCoreTest, TheReplyToACommitIsLeftToItsPublication) {
   const Actions actions = Step(Committed{1, 7, {{Scope::kGlobal, Kval("k")}}});
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(std::get<PublishRank>(actions[0]).client, 1u);
@@ -170,7 +170,7 @@ TEST_F(AgentCoreTest, WhoPublishesACommitAnswersIt) {
   EXPECT_EQ(std::get<PublishRank>(taken[0]).request, 0u);
 }
 
-TEST_F(AgentCoreTest, CommitAnswersThoseWhoWait) {
+TEST_F(AgentCoreTest, ACommitAnswersWaitingGets) {
   GetArrived get;
   get.client = 2;
   get.request = 8;
@@ -193,7 +193,7 @@ TEST_F(AgentCoreTest, CommitsWithoutAMessageNeedNoConnection) {
   EXPECT_EQ(std::get<PublishRank>(actions[0]).proc, (ProcId{"job", 0}));
 }
 
-TEST_F(AgentCoreTest, CommitsOfNobodyHereAreNone) {
+TEST_F(AgentCoreTest, CommitsOfOtherProcessesAreIgnored) {
   for (const ProcId& proc : {ProcId{"job", 2}, ProcId{"none", 0}}) {
     EXPECT_TRUE(Step(CommitTaken{proc, {{Scope::kGlobal, Kval("k")}}}).empty());
   }
@@ -201,7 +201,7 @@ TEST_F(AgentCoreTest, CommitsOfNobodyHereAreNone) {
       Step(CommitTaken{{"job", 0}, {{Scope::kGlobal, Bytes("\xff")}}}).empty());
 }
 
-TEST_F(AgentCoreTest, DeadlineIsTheEarliestAndIsMovedOn) {
+TEST_F(AgentCoreTest, TheEarliestDeadlineIsSetAndReplaced) {
   CollectiveArrived fence;
   fence.client = 1;
   fence.request = 1;
@@ -230,12 +230,12 @@ TEST_F(AgentCoreTest, DeadlineIsTheEarliestAndIsMovedOn) {
   EXPECT_EQ(All<SetDeadline>(actions)[0].when, 30 * kMs);
 }
 
-TEST_F(AgentCoreTest, MessagesForOthersAreIgnored) {
+TEST_F(AgentCoreTest, MessagesForOtherAgentsAreIgnored) {
   EXPECT_TRUE(Step(PeerArrived{{1, 1, StateQuery{1, "why", ""}}}).empty());
   EXPECT_EQ(Step(PeerArrived{{1, 0, StateQuery{1, "why", ""}}}).size(), 1u);
 }
 
-TEST_F(AgentCoreTest, TellsAboutItself) {
+TEST_F(AgentCoreTest, ReportsItsOwnState) {
   const auto states =
       All<StateCollected>(Step(StateRequested{3, "status", ""}));
   ASSERT_EQ(states.size(), 1u);
@@ -248,7 +248,7 @@ TEST_F(AgentCoreTest, TellsAboutItself) {
   EXPECT_EQ(answer->jobs[0].connected, 2u);
 }
 
-TEST_F(AgentCoreTest, NodeStateIsTakenOnceAndNeverOfItself) {
+TEST_F(AgentCoreTest, ANodeStateCountsOnceAndNeverForItself) {
   EXPECT_TRUE(Step(NodeStateChanged{0, false, ""}).empty());
   EXPECT_TRUE(Step(NodeStateChanged{7, false, ""}).empty());
   EXPECT_EQ(All<LogLine>(Step(NodeStateChanged{1, false, "gone"})).size(), 1u);
@@ -256,7 +256,7 @@ TEST_F(AgentCoreTest, NodeStateIsTakenOnceAndNeverOfItself) {
   EXPECT_EQ(All<LogLine>(Step(NodeStateChanged{1, true, ""})).size(), 1u);
 }
 
-TEST_F(AgentCoreTest, ExitKnowsWhatTheConnectionKnew) {
+TEST_F(AgentCoreTest, AnExitIncludesTheStateOfTheConnection) {
   Step(FinalizeArrived{1, 1});
   Step(ClientGone{1});
   ProcExit exit;
@@ -277,7 +277,7 @@ TEST_F(AgentCoreTest, ExitKnowsWhatTheConnectionKnew) {
   EXPECT_TRUE(ended);
 }
 
-TEST_F(AgentCoreTest, AChildIsToldOfItsParentWhenThatIsOver) {
+TEST_F(AgentCoreTest, AChildGetsDataOfItsParentAfterItsEnd) {
   auto child = std::make_shared<JobSpec>(*JobOn("child", {0}));
   child->parent = {"job", 0};
   Step(LaunchRequested{child});

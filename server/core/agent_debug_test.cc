@@ -161,7 +161,7 @@ TEST_F(AgentDebugTest, LimitsStandStillOnAllNodesUntilTheRelease) {
   EXPECT_TRUE(out_of_time_);
 }
 
-TEST_F(AgentDebugTest, OtherJobsAreNotConcerned) {
+TEST_F(AgentDebugTest, LimitsOfOtherJobsKeepRunning) {
   CollectiveArrived arrived;
   Step(0, LaunchRequested{JobOn("other", {0, 0})});
   Step(0, LocalPrepared{"other", 0, ""});
@@ -175,7 +175,7 @@ TEST_F(AgentDebugTest, OtherJobsAreNotConcerned) {
   EXPECT_EQ(replies_.at(4), kErrTimeout);
 }
 
-TEST_F(AgentDebugTest, ARestartedAgentHoldsWhatItsPredecessorHeld) {
+TEST_F(AgentDebugTest, ARestartedAgentKeepsTheHolds) {
   Until(15 * kSecond);
   held_.clear();
   RestartController();
@@ -190,7 +190,7 @@ TEST_F(AgentDebugTest, ARestartedAgentHoldsWhatItsPredecessorHeld) {
   EXPECT_TRUE(out_of_time_);
 }
 
-TEST_F(AgentDebugTest, WhatHadEndedBeforeARestartIsOver) {
+TEST_F(AgentDebugTest, AHoldThatEndedBeforeARestartStaysEnded) {
   Until(10 * kSecond);
   Release(DataRange::kSession);
   held_.clear();
@@ -202,12 +202,12 @@ TEST_F(AgentDebugTest, WhatHadEndedBeforeARestartIsOver) {
   EXPECT_TRUE(out_of_time_);
 }
 
-TEST_F(AgentDebugTest, AJobWhoseHolderIsLostIsHeldByNobody) {
+TEST_F(AgentDebugTest, TheLossOfANodeEndsItsHolds) {
   Step(1, NodeStateChanged{0, false, "gone"});
   EXPECT_FALSE(held_.at(1));
 }
 
-TEST_F(AgentDebugTest, TheEndOfTheHeldProcessIsTheEndOfTheHold) {
+TEST_F(AgentDebugTest, TheEndOfTheHeldProcessEndsTheHold) {
   LocalExits exits;
   exits.nspace = "job";
   exits.exits = {{0, 9, false, false, false}};

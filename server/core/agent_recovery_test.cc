@@ -145,7 +145,7 @@ class RestartTest : public testing::Test {
   bool cut_ = false;
 };
 
-TEST_F(RestartTest, DataIsThereAgainBeforeAnybodyReconnects) {
+TEST_F(RestartTest, DataIsRecoveredBeforeProcessesReconnect) {
   Commit(0, "mine");
   Commit(1, "yours");
   Fence(0, 10);
@@ -164,8 +164,8 @@ TEST_F(RestartTest, DataIsThereAgainBeforeAnybodyReconnects) {
   EXPECT_EQ(replies_[0].at(20), kSuccess);
 }
 
-// For the process no collective has ended, but for its agent one has.
-TEST_F(RestartTest, TheAnswerToTheFirstFenceMayBeLost) {
+// The process counts no ended collective, but its agent counts one.
+TEST_F(RestartTest, ALostReplyToTheFirstFenceIsRepeated) {
   Fence(0, 10);
   Fence(1, 10);
   Restart();
@@ -179,7 +179,7 @@ TEST_F(RestartTest, TheAnswerToTheFirstFenceMayBeLost) {
   EXPECT_EQ(replies_[1].at(11), kSuccess);
 }
 
-TEST_F(RestartTest, TheNextFenceIsTheNextFence) {
+TEST_F(RestartTest, TheNextFenceAfterARestartIsNew) {
   for (RequestId i = 10; i < 13; ++i) {
     Fence(0, i);
     Fence(1, i);
@@ -195,7 +195,7 @@ TEST_F(RestartTest, TheNextFenceIsTheNextFence) {
   EXPECT_TRUE(Sees(1, 0, "new"));
 }
 
-TEST_F(RestartTest, ContributionFromBeforeTheRestartCounts) {
+TEST_F(RestartTest, AContributionFromBeforeTheRestartCounts) {
   Fence(0, 10);
   Fence(1, 10);
   Commit(0, "early");
@@ -208,9 +208,9 @@ TEST_F(RestartTest, ContributionFromBeforeTheRestartCounts) {
   EXPECT_TRUE(Sees(1, 0, "early"));
 }
 
-// The new agent contributes with versions of its own, and the contribution does
-// not arrive. The next contribution must not be a delta to it.
-TEST_F(RestartTest, ChangesAreThoseSinceWhatTheOthersGot) {
+// The new agent contributes with versions of its own, and this contribution is
+// lost. The next contribution must not be a delta to it.
+TEST_F(RestartTest, ADeltaNeverBuildsOnALostContribution) {
   Commit(1, "before");
   Fence(1, 1);
   Restart();
@@ -230,7 +230,7 @@ TEST_F(RestartTest, ChangesAreThoseSinceWhatTheOthersGot) {
   EXPECT_EQ(replies_[1][3], kSuccess);
 }
 
-TEST_F(RestartTest, ContributionThatWasLostIsMadeAgain) {
+TEST_F(RestartTest, ALostContributionIsMadeAgain) {
   cut_ = true;
   Fence(1, 10);
   Restart();
@@ -242,7 +242,7 @@ TEST_F(RestartTest, ContributionThatWasLostIsMadeAgain) {
   EXPECT_EQ(replies_[1].at(10), kSuccess);
 }
 
-TEST_F(RestartTest, AnswerThatWasLostIsGivenAgain) {
+TEST_F(RestartTest, ALostReplyIsSentAgain) {
   Fence(0, 10);
   Fence(1, 10);
   Restart();
@@ -257,7 +257,7 @@ TEST_F(RestartTest, AnswerThatWasLostIsGivenAgain) {
   EXPECT_EQ(replies_[1].at(11), kSuccess);
 }
 
-TEST_F(RestartTest, ReleaseThatWasLostIsSaidAgain) {
+TEST_F(RestartTest, ALostReleaseIsSentAgain) {
   Commit(0, "late");
   Fence(1, 10);
   cut_ = true;
@@ -271,7 +271,7 @@ TEST_F(RestartTest, ReleaseThatWasLostIsSaidAgain) {
   EXPECT_TRUE(Sees(1, 0, "late"));
 }
 
-TEST_F(RestartTest, ReleaseIsSaidAgainWithDataIfItHadAny) {
+TEST_F(RestartTest, ARepeatedReleaseHasTheDataOfTheFirst) {
   for (const bool collect : {true, false}) {
     const std::string key = collect ? "collected" : "kept";
     const RequestId fence = collect ? 10 : 11;
@@ -290,7 +290,7 @@ TEST_F(RestartTest, ReleaseIsSaidAgainWithDataIfItHadAny) {
   }
 }
 
-TEST_F(RestartTest, ConnectionIsAsItWasLast) {
+TEST_F(RestartTest, TheLastStateOfAConnectionIsRecovered) {
   Everybody(CollectiveOp::kConnect, 10);
   Restart();
   EXPECT_EQ(cores_[1]->Count().connections, 1u);
@@ -311,7 +311,7 @@ TEST_F(RestartTest, ConnectionIsAsItWasLast) {
   EXPECT_EQ(cores_[1]->Count().connections, 1u);
 }
 
-TEST_F(RestartTest, RequestsForDataAreMadeAgain) {
+TEST_F(RestartTest, RequestsForDataAreSentAgain) {
   GetArrived get;
   get.client = 1;
   get.request = 20;
@@ -325,7 +325,7 @@ TEST_F(RestartTest, RequestsForDataAreMadeAgain) {
   EXPECT_EQ(replies_[0].at(20), kSuccess);
 }
 
-TEST_F(RestartTest, AnswersToTheFormerAgentAreNotTaken) {
+TEST_F(RestartTest, AnswersToAPredecessorAreIgnored) {
   GetArrived get;
   get.client = 2;
   get.request = 20;
@@ -345,7 +345,7 @@ TEST_F(RestartTest, AnswersToTheFormerAgentAreNotTaken) {
   EXPECT_EQ(replies_[1].at(21), kSuccess);
 }
 
-TEST_F(RestartTest, ControllerWithoutARecordEndsItsJobs) {
+TEST_F(RestartTest, AControllerWithoutARecordEndsItsJobs) {
   Make(0);
   Actions actions = cores_[0]->Step(++now_, JobRecovered{job_, true, {}, {}});
   EXPECT_EQ(All<ForgetLocal>(actions).size(), 1u);
@@ -354,8 +354,9 @@ TEST_F(RestartTest, ControllerWithoutARecordEndsItsJobs) {
   EXPECT_EQ(killed_, std::vector<NodeId>{1});
 }
 
-// Otherwise it would regard jobs as over that it has not heard of yet.
-TEST_F(RestartTest, RootIsToldLastThatItHasHeardOfAllJobs) {
+// Otherwise the root would regard jobs as over that have not been reported to
+// it yet.
+TEST_F(RestartTest, SyncCompleteIsTheLastMessageToTheRoot) {
   const auto told_last = [&](Input input) {
     const auto sent = All<SendPeer>(cores_[1]->Step(++now_, std::move(input)));
     if (sent.empty()) return false;
@@ -367,7 +368,7 @@ TEST_F(RestartTest, RootIsToldLastThatItHasHeardOfAllJobs) {
   EXPECT_TRUE(told_last(NodeStateChanged{0, true, ""}));
 }
 
-TEST_F(RestartTest, ControllerGoesOnWithAFence) {
+TEST_F(RestartTest, ARestartedControllerContinuesAFence) {
   Commit(0, "mine");
   Fence(0, 10);
   Fence(1, 10);
@@ -384,7 +385,7 @@ TEST_F(RestartTest, ControllerGoesOnWithAFence) {
   EXPECT_TRUE(Sees(0, 1, "theirs"));
 }
 
-TEST_F(RestartTest, ControllerThatIsNotTheRootIsRemembered) {
+TEST_F(RestartTest, AControllerThatIsNotTheRootIsRecovered) {
   for (NodeId n = 0; n < 2; ++n) Make(n);
   Step(1, NodeStateChanged{0, false, "gone"});
   const auto job = JobOn("other", {1});

@@ -67,7 +67,7 @@ TEST_F(RestartCoreTest, AFenceFailsWithTheLastProcess) {
   EXPECT_NE(replies[0].status, kSuccess);
 }
 
-TEST_F(RestartCoreTest, WhatFailedMeanwhileIsBehindTheNextProcess) {
+TEST_F(RestartCoreTest, ANewProcessSkipsFencesThatHaveFailed) {
   CollectiveArrived timed = std::get<CollectiveArrived>(Fence(1, 5));
   timed.timeout_ms = 1;
   Step(timed);
@@ -81,7 +81,7 @@ TEST_F(RestartCoreTest, WhatFailedMeanwhileIsBehindTheNextProcess) {
   EXPECT_EQ(All<ReplyClient>(Step(Fence(1, 6))).size(), 2u);
 }
 
-TEST_F(RestartCoreTest, WhoAsksIsToldOfTheRestart) {
+TEST_F(RestartCoreTest, HandlersOfTheCodeLearnOfTheRestart) {
   Step(EventsWanted{1, 3, false, {kErrProcRestart, kErrProcAborted}});
   const auto told = All<NotifyClient>(Exit(1, 0));
   ASSERT_EQ(told.size(), 1u);
@@ -89,7 +89,7 @@ TEST_F(RestartCoreTest, WhoAsksIsToldOfTheRestart) {
   EXPECT_EQ(told[0].event->source, (ProcId{"job", 1}));
 }
 
-TEST_F(RestartCoreTest, RequestsOfTheNextProcessAreOthers) {
+TEST_F(RestartCoreTest, RequestsOfTheNewProcessHaveOtherNumbers) {
   const auto first = All<HostSpawn>(Step(SpawnArrived{2, 7, {}}));
   ASSERT_EQ(first.size(), 1u);
   Step(SpawnDone{{"job", 1}, first[0].request, kErrJobFailedToLaunch, ""});
@@ -105,7 +105,7 @@ TEST_F(RestartCoreTest, RequestsOfTheNextProcessAreOthers) {
 }
 
 // The agent is restarted after the rank was; the rank's process continues.
-TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
+TEST(RestartRecovery, PublicationsOfTheNewProcessAreRecovered) {
   CoreConfig config;
   config.node_names = {"a"};
   config.persists = true;
@@ -147,9 +147,10 @@ TEST(RestartRecovery, WhatTheNextProcessHasPublishedStays) {
   EXPECT_EQ(again[0].status, kSuccess);
 }
 
-// Agent 3 below agent 1, which forwards messages for a job of agent 0 and is
-// replaced. A fence is over here but may not be over for others below agent 1.
-TEST(ReturnOfParentTest, WhatEndedIsToldBeforeWhoHasLeftSince) {
+// Agent 3 is below agent 1, which forwards messages for a job of agent 0 and is
+// replaced. A fence is over here but may not be over for other agents below
+// agent 1.
+TEST(ReturnOfParentTest, EndedCollectivesAreReportedBeforeLaterLeaves) {
   CoreConfig config;
   config.self = 3;
   config.node_names = {"a", "b", "c", "d"};
@@ -185,7 +186,7 @@ TEST(ReturnOfParentTest, WhatEndedIsToldBeforeWhoHasLeftSince) {
 
 // Agent 1 was cut off and has ended its part of a job that continues. It gets
 // the map again when a collective of that job passes it.
-TEST(LostPartTest, NobodyIsToWaitForItsRanks) {
+TEST(LostPartTest, RanksOfAnEndedPartAreNotAwaited) {
   CoreConfig config;
   config.self = 1;
   config.node_names = {"a", "b"};
@@ -211,7 +212,7 @@ TEST(LostPartTest, NobodyIsToWaitForItsRanks) {
 }
 
 // Agent 1 is new, on a node that was lost with its ranks.
-TEST(LostPartTest, NorDoesItWhenItsAgentRemembersNothing) {
+TEST(LostPartTest, RanksOfALostNodeAreNotAwaitedByItsNewAgent) {
   CoreConfig config;
   config.self = 1;
   config.node_names = {"a", "b"};

@@ -8,7 +8,7 @@ namespace canopy::core {
 namespace {
 
 // A predecessor of another release has stored these names.
-TEST(JournalKeyTest, TheStoredNamesStay) {
+TEST(JournalKeyTest, TheStoredNamesNeverChange) {
   EXPECT_EQ(KeyOf(JournalRecordType::kController), "controller");
   EXPECT_EQ(KeyOf(JournalRecordType::kCollective), "collective ");
   EXPECT_EQ(KeyOf(JournalRecordType::kCommit), "commit ");
@@ -19,7 +19,7 @@ TEST(JournalKeyTest, TheStoredNamesStay) {
   EXPECT_EQ(KeyOf(JournalRecordType::kInputRun), "inputrun");
 }
 
-TEST(JournalKeyTest, ATypeAndWhatFollowsComeBack) {
+TEST(JournalKeyTest, ReadKeyRestoresTypeAndIdentifier) {
   for (const auto type :
        {JournalRecordType::kController, JournalRecordType::kCollective,
         JournalRecordType::kCommit, JournalRecordType::kPublication,
@@ -41,7 +41,7 @@ TEST(JournalKeyTest, MalformedIdentifiersAreRejected) {
                        &slot));
 }
 
-TEST(JournalKeyTest, OtherTypesAreUnknown) {
+TEST(JournalKeyTest, KeysOfUnknownTypesAreRejected) {
   for (const char* key : {"", "c", "commit", "group x", "Commit x"}) {
     EXPECT_FALSE(ParseKey(key)) << key;
   }

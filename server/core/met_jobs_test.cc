@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(MetJobs, ThoseOfOneOperation) {
+TEST(MetJobs, JobsOfOneOperationHaveMet) {
   MetJobs met;
   met.Note({{"a", 0}, {"b", 0}, {"b", 1}});
   met.Note({{"b", 0}, {"c", kRankWildcard}});
@@ -14,14 +14,14 @@ TEST(MetJobs, ThoseOfOneOperation) {
   EXPECT_FALSE(met.Contains("a", "c"));
 }
 
-TEST(MetJobs, OneJobMeetsNobody) {
+TEST(MetJobs, AnOperationOfOneJobIsNotRecorded) {
   MetJobs met;
   met.Note({{"a", 0}, {"a", 1}});
   met.Note({});
   EXPECT_FALSE(met.Contains("a", "a"));
 }
 
-TEST(MetJobs, OthersHaveMetWhenOneIsOver) {
+TEST(MetJobs, OtherJobsStayMetWhenOneIsOver) {
   MetJobs met;
   met.Note({{"a", 0}, {"b", 0}, {"c", 0}});
   met.OnJobRemoved("a");

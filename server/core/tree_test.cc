@@ -9,7 +9,7 @@ namespace {
 
 using Nodes = std::vector<NodeId>;
 
-TEST(Tree, FullTree) {
+TEST(Tree, AFullTreeHasItsParentsAndChildren) {
   const Tree tree(10, 3);
   EXPECT_EQ(tree.root(), 0u);
   EXPECT_EQ(tree.parent(0), kNoNode);
@@ -21,7 +21,7 @@ TEST(Tree, FullTree) {
   EXPECT_TRUE(tree.children(3).empty());
 }
 
-TEST(Tree, SingleMember) {
+TEST(Tree, ASingleMemberIsTheRoot) {
   const Tree tree(1, 32);
   EXPECT_EQ(tree.root(), 0u);
   EXPECT_EQ(tree.parent(0), kNoNode);
@@ -55,7 +55,7 @@ TEST(Tree, LowestLivingMemberTakesOrphansOfARootLost) {
   EXPECT_EQ(tree.children(2), (Nodes{3, 4, 5, 6}));
 }
 
-TEST(Tree, EveryMemberLost) {
+TEST(Tree, WithoutLivingMembersThereIsNoRoot) {
   Tree tree(2, 2);
   tree.SetAlive(0, false);
   tree.SetAlive(1, false);
@@ -77,7 +77,7 @@ TEST(Tree, VersionChangesOnlyWithTheTree) {
   EXPECT_FALSE(tree.alive(9));
 }
 
-TEST(Tree, LowestCommonAncestor) {
+TEST(Tree, FindsTheLowestCommonAncestor) {
   const Tree tree(15, 2);
   EXPECT_EQ(tree.LowestCommonAncestor(Nodes{}), kNoNode);
   EXPECT_EQ(tree.LowestCommonAncestor(Nodes{8, 9}), 1u);
@@ -86,7 +86,7 @@ TEST(Tree, LowestCommonAncestor) {
   EXPECT_EQ(tree.LowestCommonAncestor(Nodes{13, 14, 7}), 0u);
 }
 
-TEST(Tree, TheRootMayDecideAll) {
+TEST(Tree, TheRootMayTakePartInEveryCollective) {
   Tree tree(15, 2);
   EXPECT_EQ(tree.TopOf(Nodes{8, 9}), 1u);
   tree.LetRootDecide();
@@ -130,7 +130,7 @@ TEST(Tree, AnyLossLeavesOneTree) {
   }
 }
 
-TEST(Tree, WaysEndWhereTheyShould) {
+TEST(Tree, NextHopsLeadToTheirTarget) {
   std::mt19937 rng(2);
   Tree tree(60, 2);
   for (int i = 0; i < 15; ++i) tree.SetAlive(rng() % 60, false);

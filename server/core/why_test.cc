@@ -16,7 +16,7 @@ StateAnswer Sample() {
   return answer;
 }
 
-TEST(Why, RoundTrip) {
+TEST(Why, DecodingRestoresTheAnswer) {
   const Result<StateAnswer> back =
       DecodeStateAnswer(EncodeStateAnswer(Sample()));
   ASSERT_TRUE(back.ok());
@@ -50,7 +50,7 @@ Waiting Fence(std::vector<MissingProc> missing, uint64_t age) {
   return {"job", "fence #0 of job:*", age, 1, std::move(missing), 0};
 }
 
-TEST(Why, AnAgentKnowsItsOwnBest) {
+TEST(Why, TheReportOfTheProcessesAgentPrevails) {
   StateAnswer top;
   top.node = 0;
   top.waiting = {Fence(

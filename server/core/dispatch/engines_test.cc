@@ -28,14 +28,14 @@ GetArrived GetOf(ClientId client, RequestId request, uint32_t timeout_ms) {
   return get;
 }
 
-TEST(EnginesTest, ANewCoreHoldsNothing) {
+TEST(EnginesTest, ANewCoreHoldsNoResources) {
   const Engines e(ConfigOfTwo());
   EXPECT_EQ(e.Count(), ResourceCounts());
   EXPECT_EQ(e.NextDeadline(), kNever);
   EXPECT_TRUE(e.out.empty());
 }
 
-TEST(EnginesTest, TheEarliestDeadlineOfAll) {
+TEST(EnginesTest, NextDeadlineIsTheEarliestOfAllEngines) {
   Engines e(ConfigOfTwo());
   e.jobs.Add(JobOn("job", {0, 0}));
   ASSERT_TRUE(e.jobs.Connect(1, {"job", 0}));
@@ -51,7 +51,7 @@ TEST(EnginesTest, TheEarliestDeadlineOfAll) {
   EXPECT_EQ(e.Count().gets, 1u);
 }
 
-TEST(EnginesTest, DescribesTheJobThatIsAskedFor) {
+TEST(EnginesTest, DescribesTheRequestedJob) {
   Engines e(ConfigOfTwo());
   e.jobs.Add(JobOn("job", {0, 0, 1}));
   e.jobs.Add(JobOn("other", {0}));
@@ -69,7 +69,7 @@ TEST(EnginesTest, DescribesTheJobThatIsAskedFor) {
   EXPECT_TRUE(e.Describe(0, "why", "other").waiting.empty());
 }
 
-TEST(EnginesTest, AHostForwardsWhatItsOwnProcessesWrite) {
+TEST(EnginesTest, AHostForwardsOutputOfItsOwnProcesses) {
   const Engines agent(ConfigOfTwo());
   EXPECT_TRUE(agent.Forwards(HostOp::kReadOutput));
   EXPECT_TRUE(agent.Forwards(HostOp::kPushInput));
@@ -80,7 +80,7 @@ TEST(EnginesTest, AHostForwardsWhatItsOwnProcessesWrite) {
 }
 
 // Process sets become known by events.
-TEST(EnginesTest, EventsAreSeenByThoseWhoFollowThem) {
+TEST(EnginesTest, EventsReachTheEnginesThatObserveThem) {
   Engines e(ConfigOfTwo());
   e.jobs.Add(JobOn("job", {0, 0}));
   e.events.RaiseForAll(0, e.sets.Define({"job", 0}, 1, "set", {{"job", 1}}),
@@ -88,7 +88,7 @@ TEST(EnginesTest, EventsAreSeenByThoseWhoFollowThem) {
   EXPECT_EQ(e.Count().process_sets, 1u);
 }
 
-TEST(EnginesTest, AnAgentThatRemembersPersistsWhatProcessesRaise) {
+TEST(EnginesTest, EventsOfProcessesArePersistedIfConfigured) {
   for (const bool persists : {false, true}) {
     CoreConfig config = ConfigOfTwo();
     config.persists = persists;

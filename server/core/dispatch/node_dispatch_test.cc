@@ -50,7 +50,7 @@ class NodeDispatchTest : public testing::Test {
   Engines e_;
 };
 
-TEST_F(NodeDispatchTest, ALossIsTakenOnceAndNeverOfItself) {
+TEST_F(NodeDispatchTest, ALossCountsOnceAndNeverForItself) {
   EXPECT_TRUE(State(0, false).empty());
   EXPECT_TRUE(State(7, false).empty());
   EXPECT_EQ(All<LogLine>(State(2, false)).size(), 1u);
@@ -60,14 +60,14 @@ TEST_F(NodeDispatchTest, ALossIsTakenOnceAndNeverOfItself) {
   EXPECT_TRUE(e_.tree.alive(2));
 }
 
-TEST_F(NodeDispatchTest, WhoWaitsForANodeThatIsLostIsAnswered) {
+TEST_F(NodeDispatchTest, AGetFromALostNodeIsAnswered) {
   EXPECT_EQ(Sent<DmodexRequest>(Get()).size(), 1u);
   const auto replies = All<ReplyClient>(State(1, false));
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_NE(replies[0].status, kSuccess);
 }
 
-TEST_F(NodeDispatchTest, ClientsHearOfALossIfTheyAsk) {
+TEST_F(NodeDispatchTest, ClientsLearnOfALossIfTheyRegistered) {
   EventsWanted wanted{1, 9, false, {kEventNodeDown}};
   e_.events.OnWanted(wanted, &e_.out);
   e_.out.clear();
@@ -76,7 +76,7 @@ TEST_F(NodeDispatchTest, ClientsHearOfALossIfTheyAsk) {
   EXPECT_EQ(told[0].event->source, (ProcId{"canopy-agent", 2}));
 }
 
-TEST_F(NodeDispatchTest, AnotherAgentIsAskedAgain) {
+TEST_F(NodeDispatchTest, RequestsToARestartedAgentAreResent) {
   Get();
   EXPECT_EQ(Sent<DmodexRequest>(Restarted(1)).size(), 1u);
   EXPECT_TRUE(Restarted(0).empty());
@@ -84,7 +84,8 @@ TEST_F(NodeDispatchTest, AnotherAgentIsAskedAgain) {
   EXPECT_TRUE(Restarted(2).empty());
 }
 
-// Agent 3 gets its part from agent 0, while it still sees agent 1 between them.
+// Agent 3 gets its part from agent 0, while agent 1 is still between them in
+// its view.
 TEST(DeferredMessages, AreTakenWhenTheViewsConverge) {
   CoreConfig config;
   config.self = 3;

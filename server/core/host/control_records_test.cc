@@ -9,7 +9,7 @@ namespace {
 
 const ProcId kProc = {"job", 3};
 
-TEST(ControlRecords, ASuccessorKnowsThem) {
+TEST(ControlRecords, ASuccessorRecoversTheRecords) {
   ControlRecords before;
   const PersistRecord record = before.Add("target", {kProc, 7});
   EXPECT_EQ(record.nspace, "target");
@@ -26,7 +26,7 @@ TEST(ControlRecords, ASuccessorKnowsThem) {
   EXPECT_FALSE(after.Contains("target", {kProc, 7}));
 }
 
-TEST(ControlRecords, OnlyTheLatestAreKept) {
+TEST(ControlRecords, OnlyTheLatestRecordsAreKept) {
   ControlRecords records;
   const PersistRecord first = records.Add("job", {kProc, 0});
   for (uint64_t i = 1; i < kControlsKept; ++i) records.Add("job", {kProc, i});
@@ -35,7 +35,7 @@ TEST(ControlRecords, OnlyTheLatestAreKept) {
   EXPECT_TRUE(records.Contains("job", {kProc, 1}));
 }
 
-TEST(ControlRecords, WhatIsMalformedIsIgnored) {
+TEST(ControlRecords, MalformedRecordsAreIgnored) {
   ControlRecords records;
   const PersistRecord good = records.Add("job", {kProc, 1});
   ControlRecords other;

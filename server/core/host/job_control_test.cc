@@ -23,7 +23,7 @@ int StatusOf(Infos infos) {
   return Parse(std::move(infos), &control);
 }
 
-TEST(JobControlTest, TheActions) {
+TEST(JobControlTest, ParsesTheActions) {
   JobControl pause;
   EXPECT_EQ(Parse(Infos().Flag("pmix.jctrl.pause"), &pause), kSuccess);
   EXPECT_EQ(pause.action, ControlAction::kSignal);
@@ -44,7 +44,7 @@ TEST(JobControlTest, TheActions) {
   EXPECT_EQ(term.action, ControlAction::kTerminate);
 }
 
-TEST(JobControlTest, OneThingAtATime) {
+TEST(JobControlTest, RejectsSeveralActionsAndNone) {
   EXPECT_EQ(
       StatusOf(Infos().Flag("pmix.jctrl.pause").Flag("pmix.jctrl.resume")),
       kErrBadParam);
@@ -56,7 +56,7 @@ TEST(JobControlTest, OneThingAtATime) {
   EXPECT_EQ(StatusOf(Infos()), kErrBadParam);
 }
 
-TEST(JobControlTest, Malformed) {
+TEST(JobControlTest, RejectsMalformedDirectives) {
   EXPECT_EQ(StatusOf(Infos().Number("pmix.jctrl.sig", PMIX_INT, 0)),
             kErrBadParam);
   EXPECT_EQ(StatusOf(Infos().Number("pmix.jctrl.sig", PMIX_INT, 65)),
@@ -69,7 +69,7 @@ TEST(JobControlTest, Malformed) {
   EXPECT_EQ(ParseJobControl(Bytes(), &control), kErrBadParam);
 }
 
-TEST(JobControlTest, WhatNobodyHonoursIsInTheResults) {
+TEST(JobControlTest, RefusedDirectivesAreInTheResults) {
   JobControl control;
   EXPECT_EQ(Parse(Infos()
                       .Text("pmix.jctrl.id", "me")

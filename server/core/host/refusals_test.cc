@@ -27,7 +27,7 @@ TEST(RefusalsTest, ARequestStaysRefused) {
   EXPECT_EQ(refusals.StatusOf(2, of_another), kSuccess);
 }
 
-TEST(RefusalsTest, WhatIsLongAgoDoesNotComeAgain) {
+TEST(RefusalsTest, ARefusalExpires) {
   Refusals refusals;
   refusals.Add(1, Request(7), kErrNotFound);
   EXPECT_EQ(refusals.StatusOf(kRefusalKept, Request(7)), kErrNotFound);
@@ -36,7 +36,7 @@ TEST(RefusalsTest, WhatIsLongAgoDoesNotComeAgain) {
   EXPECT_EQ(refusals.StatusOf(kRefusalKept + 2, Request(7)), kErrNotSupported);
 }
 
-TEST(RefusalsTest, TheOldestAreForgottenFirst) {
+TEST(RefusalsTest, TheOldestRefusalsAreErasedFirst) {
   Refusals refusals;
   for (uint64_t i = 0; i <= kRefusalsKept; ++i) {
     refusals.Add(1, Request(i), kErrNotFound);

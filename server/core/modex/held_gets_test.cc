@@ -17,7 +17,7 @@ HeldGet Of(const ProcId& target, const std::string& key, ClientId client,
   return get;
 }
 
-TEST(HeldGets, AreFoundByWhatMayAnswerOrEndThem) {
+TEST(HeldGets, FindsGetsByTargetKeyClientAndJob) {
   HeldGets gets;
   const uint64_t a = gets.Add(Of({"job", 1}, "a", 10));
   const uint64_t b = gets.Add(Of({"job", 1}, "b", 11));
@@ -40,7 +40,7 @@ TEST(HeldGets, AreFoundByWhatMayAnswerOrEndThem) {
   EXPECT_EQ(gets.Find(other)->target.nspace, "other");
 }
 
-TEST(HeldGets, AreGoneWithoutATrace) {
+TEST(HeldGets, DropRemovesAGetFromAllIndices) {
   HeldGets gets;
   HeldGet of_peer = Of({"job", 1}, "a", 0, 7);
   of_peer.node = 3;
@@ -55,7 +55,7 @@ TEST(HeldGets, AreGoneWithoutATrace) {
   EXPECT_EQ(gets.NextDeadline(), kNever);
 }
 
-TEST(HeldGets, AreCountedByJob) {
+TEST(HeldGets, CountsTheGetsOfAJob) {
   HeldGets gets;
   HeldGet get = Of({"job", 1}, "a", 10);
   get.job = "greedy";
@@ -70,7 +70,7 @@ TEST(HeldGets, AreCountedByJob) {
   EXPECT_EQ(gets.NumOfJob("none"), 0u);
 }
 
-TEST(HeldGets, TheFirstDeadlineComesFirst) {
+TEST(HeldGets, TheEarliestDeadlineExpiresFirst) {
   HeldGets gets;
   gets.Add(Of({"job", 1}, "a", 10));
   EXPECT_EQ(gets.NextDeadline(), kNever);

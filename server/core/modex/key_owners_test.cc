@@ -8,7 +8,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(KeyOwners, TheLowestRankCounts) {
+TEST(KeyOwners, TheLowestRankOwnsAKey) {
   KeyOwners owners;
   EXPECT_EQ(owners.Find("a"), std::nullopt);
   owners.Add("a", 5);
@@ -18,7 +18,7 @@ TEST(KeyOwners, TheLowestRankCounts) {
   EXPECT_EQ(owners.size(), 1u);
 }
 
-TEST(KeyOwners, AllKeysOfARank) {
+TEST(KeyOwners, AddsAllKeysOfARank) {
   KeyOwners owners;
   const std::string two =
       std::string(Kval("a").view()) + std::string(Kval("b").view());
@@ -29,7 +29,7 @@ TEST(KeyOwners, AllKeysOfARank) {
   EXPECT_EQ(owners.size(), 2u);
 }
 
-TEST(KeyOwners, DeletedKeysAreNotPut) {
+TEST(KeyOwners, DeletedKeysAreNotAdded) {
   KeyOwners owners;
   Encoder deleted;
   deleted.PutString("b");

@@ -17,7 +17,7 @@ std::string Kval(const std::string& key, const std::string& value) {
   return encoder.Take();
 }
 
-TEST(Kval, WalksAndKeepsThePieces) {
+TEST(Kval, IteratesOverThePieces) {
   const std::string both = Kval("a", "1") + Kval("bb", "22");
   std::string_view rest = both;
   KvalPiece piece;
@@ -45,7 +45,7 @@ TEST(Kval, ComparesKeys) {
   EXPECT_FALSE(HasAllKeys(both, Kval("a", "1") + Kval("c", "1")));
 }
 
-TEST(Kval, TellsWhatIsMalformed) {
+TEST(Kval, RecognisesMalformedSequences) {
   const std::string good = Kval("a", "1");
   EXPECT_TRUE(AreKvals(""));
   EXPECT_TRUE(AreKvals(good));

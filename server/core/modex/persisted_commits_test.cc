@@ -49,7 +49,7 @@ class KeptCommitsTest : public testing::Test {
   ModexStore store_;
 };
 
-TEST_F(KeptCommitsTest, EachKeyIsARecordThatComesBack) {
+TEST_F(KeptCommitsTest, EachKeyIsARecordThatIsRecovered) {
   const std::string two = Kval("a", "1") + Kval("b", "2");
   const auto commits =
       RecoverCommits(Persist({{Scope::kGlobal, Bytes(std::string(two))},
@@ -97,7 +97,7 @@ class JournalOrder {
 
 // After a restart, a rank of this node and a rank of another see the same value
 // of "k" as before.
-TEST_F(KeptCommitsTest, TheScopesOfAKeyComeBackInTheirOrder) {
+TEST_F(KeptCommitsTest, TheScopesOfAKeyAreRecoveredInOrder) {
   const std::vector<std::pair<Scope, const char*>> puts = {
       {Scope::kLocal, "1"},  {Scope::kGlobal, "2"}, {Scope::kLocal, "1"},
       {Scope::kRemote, "3"}, {Scope::kGlobal, "2"}, {Scope::kRemote, "3"},
@@ -116,7 +116,7 @@ TEST_F(KeptCommitsTest, TheScopesOfAKeyComeBackInTheirOrder) {
   }
 }
 
-TEST_F(KeptCommitsTest, OtherAndMalformedRecordsAreLeftOut) {
+TEST_F(KeptCommitsTest, OtherAndMalformedRecordsAreIgnored) {
   std::vector<PersistedRecord> records = Put(Scope::kGlobal, "a", "1");
   records.push_back({"collective x", {}});
   records.push_back({records[0].key.substr(0, 8), records[0].value});

@@ -24,7 +24,7 @@ pmix_value_t ValueOf(const Bytes& bytes, std::string_view key) {
   return value;
 }
 
-TEST(ProcessFacts, AProcessFromItsStartToItsEnd) {
+TEST(ProcessFacts, PidIsKnownFromTheStartAndExitCodeAfterTheEnd) {
   JobTable jobs(0);
   const Job& job = *jobs.Add(JobOn("job", {0, 1}));
   EXPECT_FALSE(DecideFact(job, 0, kPid).has_value());
@@ -43,7 +43,7 @@ TEST(ProcessFacts, AProcessFromItsStartToItsEnd) {
   EXPECT_EQ(DecideFact(job, 0, kPid), kSuccess);
 }
 
-TEST(ProcessFacts, TheNextProcessHasNotEnded) {
+TEST(ProcessFacts, ARestartedProcessHasNoExitCode) {
   JobTable jobs(0);
   const Job& job = *jobs.Add(JobOn("job", {0}));
   jobs.NoteStarted({"job", 0}, 4711);
@@ -53,7 +53,7 @@ TEST(ProcessFacts, TheNextProcessHasNotEnded) {
   EXPECT_FALSE(DecideFact(job, 0, kPid).has_value());
 }
 
-TEST(ProcessFacts, OneThatNeverStartedHasNone) {
+TEST(ProcessFacts, AProcessThatNeverStartedHasNoFacts) {
   JobTable jobs(0);
   const Job& job = *jobs.Add(JobOn("job", {0}));
   jobs.MarkEnded("job", 0);
@@ -61,7 +61,7 @@ TEST(ProcessFacts, OneThatNeverStartedHasNone) {
   EXPECT_EQ(DecideFact(job, 0, kExitCode), kErrNotFound);
 }
 
-TEST(ProcessFacts, OnlyProcessesOfThisNodeAreNoted) {
+TEST(ProcessFacts, OnlyLocalProcessesAreRecorded) {
   JobTable jobs(0);
   const Job& job = *jobs.Add(JobOn("job", {0, 1}));
   jobs.NoteStarted({"job", 1}, 5);

@@ -11,7 +11,7 @@ namespace canopy::core {
 namespace {
 
 // QRY-02
-TEST(AnswerWriterTest, TheStatusTellsHowManyHaveAnAnswer) {
+TEST(AnswerWriterTest, TheStatusDependsOnTheNumberOfAnswers) {
   AnswerWriter all;
   all.Add("a", Value::Int(1));
   EXPECT_EQ(all.status(), kSuccess);
@@ -25,7 +25,7 @@ TEST(AnswerWriterTest, TheStatusTellsHowManyHaveAnAnswer) {
 }
 
 // QRY-05
-TEST(AnswerWriterTest, OneInfoForEachKeyInOrder) {
+TEST(AnswerWriterTest, WritesOneInfoForEachKeyInOrder) {
   AnswerWriter writer;
   writer.Add("a", Value::Int(1));
   writer.Add("b", Value());
@@ -38,7 +38,7 @@ TEST(AnswerWriterTest, OneInfoForEachKeyInOrder) {
   EXPECT_EQ(StringOf(infos[1].value), "x");
 }
 
-TEST(AnswerWriterTest, WhatHasNoRoomIsRefusedAsAWhole) {
+TEST(AnswerWriterTest, AnAnswerBeyondTheLimitIsRefusedAsAWhole) {
   AnswerWriter writer;
   const std::string large =
       EncodeValue(Value::String(std::string(kMaxAnswer / 4, 'x')).raw());

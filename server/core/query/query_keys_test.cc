@@ -7,14 +7,14 @@
 namespace canopy::core {
 namespace {
 
-TEST(QueryKeysTest, WhatIsNoQueryKeyIsJobData) {
+TEST(QueryKeysTest, OtherKeysAreJobData) {
   EXPECT_EQ(KindOf(PMIX_QUERY_PROC_TABLE), KeyKind::kProcTable);
   EXPECT_EQ(KindOf(PMIX_PROC_PID), KeyKind::kProcPid);
   EXPECT_EQ(KindOf(PMIX_JOB_SIZE), KeyKind::kJobData);
   EXPECT_EQ(KindOf("no.such.key"), KeyKind::kJobData);
 }
 
-TEST(QueryKeysTest, OnlyWhatCanHaveAnAnswerIsSupported) {
+TEST(QueryKeysTest, OnlyKeysThatCanHaveAnAnswerAreSupported) {
   const std::string keys = SupportedKeys(/*has_scheduler=*/false);
   EXPECT_NE(keys.find(PMIX_QUERY_MEMORY_USAGE), std::string::npos);
   EXPECT_NE(keys.find(PMIX_TIME_REMAINING), std::string::npos);
@@ -23,14 +23,14 @@ TEST(QueryKeysTest, OnlyWhatCanHaveAnAnswerIsSupported) {
             std::string::npos);
 }
 
-TEST(QueryKeysTest, WhatOnlyASchedulerKnowsIsForTheHost) {
+TEST(QueryKeysTest, KeysOfASchedulerAreForTheHost) {
   EXPECT_TRUE(IsForHost(PMIX_QUERY_QUEUE_STATUS));
   EXPECT_TRUE(IsForHost(PMIX_TIME_REMAINING));
   EXPECT_FALSE(IsForHost(PMIX_QUERY_JOB_STATUS));
   EXPECT_FALSE(IsForHost(PMIX_JOB_SIZE));
 }
 
-TEST(QueryKeysTest, QualifiersOfAKey) {
+TEST(QueryKeysTest, ReturnsTheQualifiersOfAKey) {
   EXPECT_NE(SupportedQualifiers(PMIX_QUERY_MEMORY_USAGE)
                 .find(PMIX_QUERY_REPORT_MINMAX),
             std::string::npos);

@@ -22,7 +22,7 @@ int StatusOf(const InfoList& qualifiers) {
   return Parse({{{"key"}, qualifiers}}, &out);
 }
 
-TEST(QueryTest, KeysAndQualifiers) {
+TEST(QueryTest, ParsesKeysAndQualifiers) {
   std::vector<Query> out;
   ASSERT_EQ(Parse({{{"a", "b"}},
                    {{"c"},
@@ -58,7 +58,7 @@ TEST(QueryTest, KeysAndQualifiers) {
 }
 
 // QRY-08
-TEST(QueryTest, AProcessIsNamedOnce) {
+TEST(QueryTest, AProcessMayBeNamedOnlyOnce) {
   const Value proc = Value::Proc({"job", 3});
   EXPECT_EQ(StatusOf({{PMIX_PROCID, proc}}), kSuccess);
   EXPECT_EQ(StatusOf({{PMIX_PROCID, proc}, {PMIX_RANK, Value::Rank(3)}}),
@@ -69,7 +69,7 @@ TEST(QueryTest, AProcessIsNamedOnce) {
   EXPECT_EQ(StatusOf({{PMIX_PROCID, proc}, {PMIX_PROCID, proc}}), kErrBadParam);
 }
 
-TEST(QueryTest, ValuesThatCanNotBeMeant) {
+TEST(QueryTest, InvalidValuesAreRejected) {
   EXPECT_EQ(StatusOf({{PMIX_NSPACE, Value::Int(3)}}), kErrBadParam);
   EXPECT_EQ(StatusOf({{PMIX_NSPACE, Value::String("")}}), kErrBadParam);
   EXPECT_EQ(StatusOf({{PMIX_RANK, Value::Rank(kRankUndef)}}), kErrBadParam);
@@ -82,7 +82,7 @@ TEST(QueryTest, ValuesThatCanNotBeMeant) {
 }
 
 // GEN-11
-TEST(QueryTest, ARequiredQualifierThatIsNotKnown) {
+TEST(QueryTest, ARequiredUnknownQualifierIsRefused) {
   InfoList qualifiers;
   qualifiers.Add("not.known", Value::Int(1), PMIX_INFO_REQD);
   EXPECT_EQ(StatusOf(qualifiers), kErrNotSupported);
@@ -135,7 +135,7 @@ TEST(QueryTest, QualifiersWithoutAnEffectAreRefusedOrListed) {
   }
 }
 
-TEST(QueryTest, Bounds) {
+TEST(QueryTest, KeysAndQualifiersAreBounded) {
   std::vector<Query> out;
   EXPECT_EQ(Parse({}, &out), kErrBadParam);
   EXPECT_EQ(Parse({{{}}}, &out), kErrBadParam);
@@ -168,7 +168,7 @@ TEST(QueryTest, TextsAndHostNamesAreBounded) {
   EXPECT_EQ(Parse(queries, &out), kSuccess);
 }
 
-TEST(QueryTest, EveryCutIsMalformed) {
+TEST(QueryTest, TruncatedQueriesAreRejected) {
   const Bytes whole =
       Encoded({{{"key"}, {{PMIX_NSPACE, Value::String("job")}}}, {{"other"}}});
   for (size_t size = 0; size < whole.size(); ++size) {

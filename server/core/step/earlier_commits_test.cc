@@ -17,13 +17,13 @@ Procs CommittersBefore(const Input& input) {
   return out;
 }
 
-TEST(EarlierCommits, OfTheTargetOfAGet) {
+TEST(EarlierCommits, AGetDependsOnItsTarget) {
   GetArrived get;
   get.target = {"job", 3};
   EXPECT_EQ(CommittersBefore(get), (Procs{{"job", 3}}));
 }
 
-TEST(EarlierCommits, OfWhatAnotherAgentAsksFor) {
+TEST(EarlierCommits, ADmodexRequestDependsOnItsTarget) {
   PeerArrived peer;
   peer.message.body = DmodexRequest{4, {"job", 2}, "key", 0, 0};
   EXPECT_EQ(CommittersBefore(peer), (Procs{{"job", 2}}));
@@ -31,7 +31,7 @@ TEST(EarlierCommits, OfWhatAnotherAgentAsksFor) {
   EXPECT_EQ(CommittersBefore(peer), Procs());
 }
 
-TEST(EarlierCommits, OfThoseWhoHaveEnded) {
+TEST(EarlierCommits, ExitsDependOnTheEndedRanks) {
   LocalExits exits;
   exits.nspace = "job";
   exits.exits.resize(2);
@@ -39,7 +39,7 @@ TEST(EarlierCommits, OfThoseWhoHaveEnded) {
   EXPECT_EQ(CommittersBefore(exits), (Procs{{"job", 0}, {"job", 1}}));
 }
 
-TEST(EarlierCommits, NothingElseDependsOnAny) {
+TEST(EarlierCommits, OtherInputsDependOnNoCommit) {
   EXPECT_EQ(CommittersBefore(Tick()), Procs());
   EXPECT_EQ(CommittersBefore(CommitTaken{{"job", 0}, {}}), Procs());
 }

@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(Share, OneJobHasHalf) {
+TEST(Share, OneJobMayUseHalfOfTheTable) {
   EXPECT_TRUE(HasShare(100, 49, 49));
   EXPECT_FALSE(HasShare(100, 50, 50));
 }
@@ -22,7 +22,7 @@ TEST(Share, EachFurtherJobFindsRoom) {
   EXPECT_TRUE(HasShare(4096, all, 0));
 }
 
-TEST(Share, ASmallTable) {
+TEST(Share, ATableOfOneEntryHasRoomForOneJob) {
   EXPECT_TRUE(HasShare(1, 0, 0));
   EXPECT_FALSE(HasShare(1, 1, 0));
   EXPECT_FALSE(HasShare(1, 1, 1));

@@ -140,7 +140,7 @@ TEST_F(LifecycleCoreTest, LossAndLeaveOfANodeRaiseDifferentEvents) {
   EXPECT_EQ(HearOf(NodeStateChanged{1, false, "left", 6, true}),
             (Heard{{kEventNodeOffline, 1}}));
   Step(NodeStateChanged{1, true, ""});
-  // This agent was cut off, not the other one.
+  // This agent was cut off, not the other agent.
   EXPECT_TRUE(HearOf(NodeStateChanged{1, false, "cut off"}).empty());
 }
 
@@ -218,7 +218,7 @@ TEST_F(AgentCoreTest, TheEarliestDeadlineIsSetAndReplaced) {
   set = All<SetDeadline>(Step(get));
   ASSERT_EQ(set.size(), 1u);
   EXPECT_EQ(set[0].when, 20 * kMs);
-  // No earlier deadline: the timer stays.
+  // The new deadline is not earlier, so the timer stays.
   get.request = 3;
   get.timeout_ms = 30;
   EXPECT_TRUE(All<SetDeadline>(Step(get)).empty());
@@ -261,7 +261,7 @@ TEST_F(AgentCoreTest, AnExitIncludesTheStateOfTheConnection) {
   Step(ClientGone{1});
   ProcExit exit;
   exit.rank = 0;
-  // A normal exit: no event, and the job continues.
+  // The exit is normal: no event is raised, and the job continues.
   EXPECT_TRUE(All<KillLocal>(Step(LocalExits{"job", {exit}})).empty());
   exit.rank = 1;
   const Actions actions = Step(LocalExits{"job", {exit}});

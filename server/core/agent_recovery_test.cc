@@ -1,5 +1,5 @@
-// Tests of a successor: what it knows from persisted records, from its clients
-// and from its peers.
+// Tests of a successor: the state that it recovers from persisted records, from
+// its clients and from its peers.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -98,8 +98,8 @@ class RestartTest : public testing::Test {
            it->second.view().find(key) != std::string_view::npos;
   }
 
-  // The processes of node 1 get a new agent. Data of other ranks that the old
-  // one published is still in the segment.
+  // Replaces the agent of node 1. Data of other ranks that the old agent
+  // published is still in the segment.
   void Restart() {
     Make(1);
     replies_[1].clear();

@@ -1,5 +1,5 @@
-// One agent when a rank gets another process, when the agent is a successor,
-// and when it was cut off.
+// Tests of one agent when a rank gets a new process, when the agent is a
+// successor, and when it was cut off.
 #include <gtest/gtest.h>
 
 #include <algorithm>

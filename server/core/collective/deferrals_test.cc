@@ -83,7 +83,7 @@ TEST_F(DeferralsTest, MessagesBeyondTheLimitAreRefused) {
   deferrals_.Add(step_, series_, Arrival(5));
   EXPECT_EQ(series_.deferred.size(), kMaxDeferred + 1)
       << "arrivals have limits of their own";
-  // Taking what was deferred makes room.
+  // Taking the deferred messages makes room.
   (void)deferrals_.Take(series_);
   deferrals_.Add(step_, series_, Up(kMaxDeferred + 1));
   EXPECT_EQ(series_.deferred.size(), 1u);

@@ -91,7 +91,8 @@ class GroupShared : public testing::Test {
     StepContext step{10, actions_};
     PublishShared(step, result, jobs_, /*persists=*/true, &modex_);
   }
-  // Returns what PMIx_Get with the context id finds for a rank on this node.
+  // Returns the value that PMIx_Get with the context id finds for a rank on
+  // this node.
   std::string Find(Rank rank, size_t context) {
     const std::string name =
         QualifiedNameOf(kLocalCid, kContextId, Size(context));
@@ -122,7 +123,8 @@ TEST_F(GroupShared, SharedValuesBecomeDataOfTheirMembers) {
   EXPECT_EQ(Find(1, 6), Size(4));
   EXPECT_EQ(Find(0, 7), "");
   EXPECT_EQ(All<PublishRank>(actions_).size(), 4u);
-  // Only the data of the local rank goes to other nodes and to a successor.
+  // Only the data of the local rank is sent to other nodes and recorded for a
+  // successor.
   EXPECT_NE(modex_.UpdateSince(own, 0).version, 0u);
   EXPECT_EQ(All<PersistRecord>(actions_).size(), 2u);
 }

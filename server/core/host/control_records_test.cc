@@ -20,7 +20,7 @@ TEST(ControlRecords, ASuccessorRecoversTheRecords) {
   EXPECT_TRUE(after.Contains("target", {kProc, 7}));
   EXPECT_FALSE(after.Contains("target", {kProc, 8}));
   EXPECT_FALSE(after.Contains("other", {kProc, 7}));
-  // Its records go on where those of the predecessor ended.
+  // The successor's records continue where those of the predecessor ended.
   EXPECT_NE(after.Add("target", {kProc, 8}).key, record.key);
   after.OnJobRemoved("target");
   EXPECT_FALSE(after.Contains("target", {kProc, 7}));

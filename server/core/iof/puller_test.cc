@@ -26,7 +26,7 @@ std::string Text(const OutputRun& run) {
   return text;
 }
 
-// Output of node 0 that ends at this position.
+// Returns output of node 0 that ends at this position.
 JobOutput Out(const std::string& text, uint64_t end, Rank rank = 0,
               uint16_t channel = kOut) {
   return {0, end, rank, channel, Bytes(text)};

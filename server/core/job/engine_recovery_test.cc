@@ -18,7 +18,7 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
     for (NodeId n = 0; n < kNodes; ++n) c->engine(n).set_persists(true);
     return c;
   }
-  // The launcher reattaches. It has no output yet, and offers input from
+  // Makes the launcher reattach. It has no output yet, and offers input from
   // `input_begin` on.
   static void BringCaller(Cluster& c,
                           std::optional<uint64_t> input_begin = {}) {
@@ -130,7 +130,7 @@ TEST_P(ControllerRestart, TheJobRunsOnWhileItsControllerIsRestarted) {
     EXPECT_EQ(c->node(n).alive.size(), 2u) << n;
     EXPECT_TRUE(c->Seen<KillLocal>(n).empty()) << n;
   }
-  // The controller is back, and is then lost.
+  // The restarted controller is lost.
   c->LoseNode(0);
   c->Run();
   for (NodeId n = 1; n < kNodes; ++n) {
@@ -298,7 +298,7 @@ void Offer(Cluster& c, uint64_t position, const std::string& text) {
   });
 }
 
-// The node's shim reports what its ranks have taken.
+// Makes the node's shim report how much input its ranks have consumed.
 void TellInput(Cluster& c, NodeId n, uint64_t bytes, uint64_t total,
                bool again) {
   c.Do(n, [=, &c](JobEngine& e, Actions* a) {
@@ -403,7 +403,7 @@ TEST_P(Input, ConsumedBeforeTheLauncherReattachesCounts) {
   EXPECT_EQ(c->Seen<InputConsumed>(0)[0].bytes, 3u);
 }
 
-// An older launcher does not give the position of its input.
+// An older launcher does not report the position of its input.
 TEST_P(Input, OfAnOlderLauncherContinuesWithoutPositions) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kRank));

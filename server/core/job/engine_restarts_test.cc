@@ -1,5 +1,5 @@
-// Tests of failed processes in jobs that live on: they are restarted, or the
-// other ranks go on without them.
+// Tests of failed processes in jobs that continue: the processes are restarted,
+// or the other ranks continue without them.
 #include <gtest/gtest.h>
 
 #include "common/status.h"
@@ -39,8 +39,8 @@ TEST(EngineRestarts, AFailedProcessIsReplaced) {
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].proc, (ProcId{"job", 4}));
   EXPECT_EQ(told[0].incarnation, 1u);
-  // All agents have the incarnation, so that processes elsewhere get the same
-  // value.
+  // All agents have the incarnation, so that processes on other nodes get the
+  // same value.
   for (const NodeId other : {0u, 1u}) {
     ASSERT_EQ(c.Seen<SetIncarnation>(other).size(), 1u) << other;
     EXPECT_EQ(c.Seen<SetIncarnation>(other)[0].incarnation, 1u);
@@ -87,7 +87,7 @@ TEST(EngineRestarts, ARankThatIsRequestedToEndIsNotRestarted) {
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnding);
-  // The rank that waited for another process gets none.
+  // The rank that waited for a new process gets none.
   c.now += kRestartInterval;
   Tick(c, 1);
   EXPECT_EQ(c.Seen<RestartLocal>(1).size(), 1u);

@@ -237,7 +237,7 @@ TEST(JobEngine, TheTimeLimitEndsTheJob) {
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_FALSE(c.Last().out_of_time);
   c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 10 * kSecond, a); });
-  // No report of what the job waits for arrives.
+  // No report of the operations for which the job waits arrives.
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_TRUE(c.Last().out_of_time);
   EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 40 * kSecond);

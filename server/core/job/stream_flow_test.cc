@@ -15,7 +15,7 @@ TEST(OutputFlowTest, StandardOutputAndErrorAreAwaited) {
   EXPECT_TRUE(flow.IsOpen(0, kOut));
   flow.OnClosed(0, kOut);
   flow.OnClosed(0, kOut);
-  flow.OnClosed(0, 8);  // diagnostics are not waited for
+  flow.OnClosed(0, 8);  // the end of diagnostics is not awaited
   EXPECT_FALSE(flow.IsOpen(0, kOut));
   EXPECT_EQ(flow.OpenRanks(), (std::vector<Rank>{0, 1}));
   EXPECT_TRUE(flow.CloseAll(0));
@@ -64,7 +64,7 @@ TEST(InputFlowTest, InputIsConsumedByTheSlowestNode) {
   EXPECT_EQ(flow.OnTaken(0, 10, 0, {0, 1}), 0u);
   EXPECT_EQ(flow.OnTaken(1, 4, 0, {0, 1}), 4u);
   EXPECT_EQ(flow.OnTaken(1, 0, 6, {0, 1}), 2u);
-  // The result is never more than was sent.
+  // The result never exceeds the number of bytes sent.
   EXPECT_EQ(flow.OnTaken(1, 1000, 0, {0, 1}), 4u);
   EXPECT_EQ(flow.done(), 10u);
 }

@@ -73,7 +73,7 @@ TEST_F(StreamsTest, CreditIsSentToTheNode) {
   EXPECT_EQ(Sent<OutputCredit>(out_).size(), 1u);
 }
 
-// A tap that takes over the output of rank 1.
+// A tap that redirects the output of rank 1.
 class Tap : public OutputTap {
  public:
   bool OnOutput(TimeNs, const TappedOutput& output, Actions*) override {

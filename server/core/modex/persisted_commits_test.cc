@@ -32,7 +32,7 @@ std::vector<PersistedRecord> Records(const Actions& actions) {
 
 class KeptCommitsTest : public testing::Test {
  protected:
-  // The records that a commit of rank 7 produces.
+  // Returns the records that a commit of rank 7 produces.
   std::vector<PersistedRecord> Persist(const std::vector<ScopedData>& data,
                                        Rank rank = 7) {
     const ProcId proc{"job", rank};
@@ -71,8 +71,8 @@ TEST_F(KeptCommitsTest, ALaterValueHasTheSameName) {
   EXPECT_NE(first.at(0).key, other.at(0).key);
 }
 
-// Keeps records as a journal does: the last one of each name, in the order of
-// their last changes.
+// Keeps records as a journal does: the last record of each name, in the order
+// of the last changes.
 class JournalOrder {
  public:
   void Add(const std::vector<PersistedRecord>& records) {
@@ -95,8 +95,8 @@ class JournalOrder {
   std::vector<PersistedRecord> records_;
 };
 
-// After a restart, a rank of this node and a rank of another see the same value
-// of "k" as before.
+// After a restart, a rank of this node and a rank of another node see the same
+// value of "k" as before.
 TEST_F(KeptCommitsTest, TheScopesOfAKeyAreRecoveredInOrder) {
   const std::vector<std::pair<Scope, const char*>> puts = {
       {Scope::kLocal, "1"},  {Scope::kGlobal, "2"}, {Scope::kLocal, "1"},

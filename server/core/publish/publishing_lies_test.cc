@@ -103,7 +103,7 @@ TEST_F(PublishingLiesTest, OnlyTheReadersAgentMayClaim) {
   const RequestId lookup = agents_.BeginLookup(kB0, {key_}, Wait(60));
   DirectoryClaim claim = std::get<DirectoryClaim>(RunTo<DirectoryClaim>().body);
   agents_.RunOne();
-  // The claim is granted; its answer is on its way.
+  // The claim is granted; the answer is in flight.
   for (const ClaimKind kind :
        {ClaimKind::kTake, ClaimKind::kFinish, ClaimKind::kReturn}) {
     claim.kind = kind;

@@ -329,8 +329,7 @@ TEST_F(PublishingTest, TheLookupsOfAGoneClientEnd) {
   EXPECT_EQ(agents_.operations(), 0u);
 }
 
-// ------------------------------------------------------------- unpublishing
-// ---
+// ----------------------------------------------------------- unpublishing ---
 
 TEST_F(PublishingTest, AProcessUnpublishesOnlyItsOwnData) {
   agents_.Publish(kA0, "k", "1");
@@ -471,7 +470,6 @@ TEST_F(PublishingTest, TheWaitingLookupsOfAProcessAreBounded) {
   EXPECT_EQ(agents_.Lookup(kA2, {"never"}).status, kErrNotFound);
 }
 
-// -
 TEST_F(PublishingTest, KeysAreSpreadOverTheAgents) {
   std::map<NodeId, int> owners;
   for (int i = 0; i < 1000; ++i) {

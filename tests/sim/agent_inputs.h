@@ -27,7 +27,7 @@ class AgentInputs {
   void PostAt(TimeNs when, NodeId node, core::Input input) {
     queue_.Post(when, LocalInput{node, members_.start(node), std::move(input)});
   }
-  // Calls `what` after that time, unless the node has another agent by then.
+  // Calls `what` after that time, unless the node has a new agent by then.
   void PostCallback(TimeNs after, NodeId node, std::function<void()> what) {
     const auto callback = [this, node, start = members_.start(node),
                            what = std::move(what)] {

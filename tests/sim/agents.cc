@@ -15,8 +15,8 @@ namespace {
 template <typename T, typename... Others>
 constexpr bool kIsOneOf = (std::is_same_v<T, Others> || ...);
 
-// Returns false for actions without an effect here: processes leave no commits
-// in shared memory, launchers acknowledge output at once, nothing is monitored,
+// Returns false for actions that need no simulation: processes leave no commits
+// in shared memory, launchers acknowledge output at once, no monitors exist,
 // and agents do not end.
 template <typename Action>
 constexpr bool IsSimulated() {

@@ -37,7 +37,7 @@ using StandIns =
     std::tuple<Segments&, Shims&, Launchers&, SpawnHost&, HostStandIn&,
                Clients&, StandardInput&, Observations&>;
 
-// Hands events to the cores and executes the resulting actions, step by step,
+// Passes events to the cores and executes the resulting actions, step by step,
 // as the agent's runtime does.
 class Agents {
  public:
@@ -46,7 +46,7 @@ class Agents {
          Membership& members, Network& network, Oracle& oracle, Errors& errors,
          StandIns stand_ins);
 
-  // Starts a new core without state, which replaces any other.
+  // Starts a new core without state, which replaces the node's present core.
   void Start(NodeId node);
   void Stop(NodeId node);
   // The agent must be running.

@@ -47,14 +47,14 @@ Bytes AboutGroup() {
 // One process and its library.
 struct Actor {
   bool leads = false;
-  size_t key = 0;  // a leader's
+  size_t key = 0;  // key of a leader
   bool published = false;
   bool first = false;  // the first leader
-  // The sender of an invitation that came before the answer to the publish.
+  // The sender of an invitation that arrived before the answer to the publish.
   std::optional<ProcId> inviter;
-  bool told = false;  // of the invitation
+  bool told = false;  // notified of the invitation
   std::set<ProcId> accepted;
-  int status = kUnanswered;  // of its call
+  int status = kUnanswered;  // status of its call
   std::string group;         // the result
 };
 
@@ -90,17 +90,17 @@ class Play {
     }
   }
   const std::map<ProcId, Actor>& actors() const { return actors_; }
-  // Returns whether the invitation has reached all.
+  // Returns whether the invitation has reached all processes.
   bool AllTold() const {
     return std::ranges::all_of(
         actors_, [](const auto& item) { return item.second.told; });
   }
-  // Processes of a lost node do nothing more.
+  // Ends the part of a process of a lost node.
   void Lose(const ProcId& proc) { lost_.insert(proc); }
   bool IsLost(const ProcId& proc) const { return lost_.contains(proc); }
 
  private:
-  // Does it soon, once the process is connected.
+  // Calls `what` soon, when the process is connected.
   void Do(const ProcId& proc, std::function<void()> what) {
     cluster_.At(cluster_.now(), [this, proc, what = std::move(what)] {
       if (IsLost(proc)) return;
@@ -196,7 +196,7 @@ class Play {
       case PMIX_GROUP_MEMBERSHIP_UPDATE:
         return Construct(to, actor);
       case PMIX_GROUP_INVITE_FAILED:
-        // Once the construct has begun, it fails by itself.
+        // A construct that has begun fails by itself.
         if (actor.accepted.size() >= kRanks - 1) return;
         Tell(to, PMIX_GROUP_CONSTRUCT_ABORT, All());
         [[fallthrough]];
@@ -261,7 +261,7 @@ TEST_P(BootstrapSim, AnAgentIsRestarted) {
 }
 
 // Agents that learn of the invitation after the loss do not notify their
-// processes, which then wait for their limits.
+// processes, which then wait until their time limits.
 TEST_P(BootstrapSim, ANodeIsLost) {
   bool all_told = false;
   size_t ended = 0;
@@ -287,7 +287,8 @@ TEST_P(BootstrapSim, ANodeIsLost) {
   EXPECT_GT(ended, 0u);
 }
 
-// The root, the agents of both leaders, and that of an added member.
+// The victims are the root, the agents of both leaders, and the agent of an
+// added member.
 INSTANTIATE_TEST_SUITE_P(Victims, BootstrapSim, testing::Values(0, 1, 4, 5));
 
 }  // namespace

@@ -282,8 +282,8 @@ void Clients::CheckAnswer(NodeId node, const ReplyClient& a) {
   }
 }
 
-// Only the answers to requests that agents persist may be delayed, because
-// these are requested again if the answer is lost.
+// Returns the delay of the answer. Only answers to requests that agents persist
+// are delayed, because processes repeat these requests if the answer is lost.
 TimeNs Clients::DelayOf(RequestId request) const {
   const TimeNs limit = settings_.options.answer_delay;
   if (limit == 0 || !pending_.contains(request)) return 0;
@@ -347,7 +347,7 @@ void Clients::CountEnd(RequestId request, int status) {
   pending_.erase(it);
 }
 
-// Counts in the same way as client::CollectiveCounts.
+// Counts a leave in the same way as client::CollectiveCounts.
 void Clients::CountLeave(const ProcId& proc, const Input& input, int status) {
   std::map<std::string, Series>& groups = groups_[proc];
   if (const auto* left = std::get_if<GroupCallArrived>(&input)) {

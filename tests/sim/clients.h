@@ -41,9 +41,10 @@ struct Notice {
 };
 
 // Makes the requests of processes and compares their answers through the
-// oracle. If agents persist, each process keeps what its library would send
-// again after it has reattached: commits, pending requests and the numbers of
-// collectives that have ended for it. A new operation of clients belongs here.
+// oracle. If agents persist, each process keeps the data that its library would
+// send again after it has reattached: commits, pending requests and the numbers
+// of collectives that have ended for it. A new operation of clients belongs
+// here.
 class Clients {
  public:
   // All references must outlive this object.
@@ -55,7 +56,7 @@ class Clients {
   void Disconnect(const ProcId& proc);
   // Returns the id of the process's last connection.
   ClientId IdOf(const ProcId& proc) const { return ids_.at(proc); }
-  // The process has ended, connected or not.
+  // Records that the process has ended, connected or not.
   void OnExit(const ProcId& proc);
 
   void Commit(const ProcId& proc, core::Scope scope, const std::string& key,
@@ -68,15 +69,15 @@ class Clients {
                        std::vector<ProcId> participants,
                        uint32_t timeout_ms = 0);
   // Calls the construct or destruct of a process group; `info` is in codec
-  // form. The caller of this function compares the answers; the oracle does
-  // not.
+  // form. The caller of this function compares the answers, because the oracle
+  // does not.
   RequestId Group(core::CollectiveOp op, const ProcId& proc,
                   const std::string& name, std::vector<ProcId> participants,
                   Bytes info = {});
   RequestId LeaveGroup(const ProcId& proc, const std::string& name);
   RequestId Get(const ProcId& proc, core::GetArrived get);
   // Publishes one key whose value is the key. The persistence is FIRST_READ
-  // with `once`, else APP.
+  // with `once`, otherwise APP.
   RequestId Publish(const ProcId& proc, const std::string& key, bool once);
   // A timeout of 0 means a lookup without waiting.
   RequestId Lookup(const ProcId& proc, std::vector<std::string> keys,
@@ -117,11 +118,11 @@ class Clients {
   // Returns kUnanswered if there is no answer.
   int StatusOf(RequestId request) const;
   const std::vector<Notice>& notices() const { return notices_; }
-  // Connections that agents have closed, in order.
+  // Returns the connections that agents have closed, in order.
   const std::vector<ClientId>& closed() const { return closed_; }
 
-  // The agent of these processes is gone. Those that were connected send
-  // nothing until they reattach to its successor.
+  // Records that the agent of these processes is gone. Processes that were
+  // connected send no message until they reattach to its successor.
   void LoseAgent(const std::vector<ProcId>& procs);
   bool IsAway(const ProcId& proc) const { return away_.contains(proc); }
   void Reattach(const ProcId& proc);
@@ -156,19 +157,19 @@ class Clients {
   std::map<ClientId, RequestId> at_barrier_;
   std::map<RequestId, ProcId> gets_;            // by get: its target
   std::map<RequestId, ProcId> lookups_;         // by lookup: its caller
-  std::map<RequestId, ClientId> on_their_way_;  // answers in transit: to whom
+  std::map<RequestId, ClientId> on_their_way_;  // answers in transit: receiver
   std::vector<Notice> notices_;
-  // Events that each process's library has recorded, across all its agents.
+  // The events that each process's library has recorded, under all its agents.
   std::map<ProcId, RecentEvents> notified_;
   std::map<ProcId, core::EventsWanted> wanted_;
   std::vector<ClientId> closed_;
   std::set<ProcId> away_;
-  // Requests to send again after a reattach.
+  // The requests to send again after a reattach.
   std::map<RequestId, std::pair<ProcId, core::Input>> pending_;
   std::map<ProcId, std::vector<core::ScopedData>> commits_;
   std::map<ProcId, std::map<Series, uint64_t>> ended_;
-  // By process: the destructs of the groups that it is in, by name; and those
-  // of the groups that it has left since.
+  // By process: the destructs of the groups of which it is a member, by name;
+  // and those of the groups that it has left since.
   std::map<ProcId, std::map<std::string, Series>> groups_;
   std::map<ProcId, std::set<Series>> left_;
 };

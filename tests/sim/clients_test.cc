@@ -45,7 +45,7 @@ class ClientsTest : public testing::Test {
   Clients clients_{settings_, jobs_, inputs_, oracle_, errors_};
 };
 
-TEST_F(ClientsTest, ARequestHasOneAnswer) {
+TEST_F(ClientsTest, ASecondAnswerIsAnError) {
   RequestId answered = 0;
   settings_.hooks.on_answer = [&](RequestId request) { answered = request; };
   const RequestId get = clients_.Get(kRank, {});
@@ -57,7 +57,7 @@ TEST_F(ClientsTest, ARequestHasOneAnswer) {
   EXPECT_EQ(errors_.size(), 1u) << "answered twice";
 }
 
-TEST_F(ClientsTest, ACommitThatWantsAnAnswerHasItWhenItIsPublished) {
+TEST_F(ClientsTest, APublicationAnswersItsCommit) {
   core::PublishRank publish;
   publish.proc = kRank;
   publish.client = clients_.IdOf(kRank);
@@ -66,7 +66,7 @@ TEST_F(ClientsTest, ACommitThatWantsAnAnswerHasItWhenItIsPublished) {
   EXPECT_EQ(clients_.StatusOf(publish.request), kSuccess);
 }
 
-TEST_F(ClientsTest, NothingIsSentWithoutAnAgent) {
+TEST_F(ClientsTest, NoInputIsSentWithoutAnAgent) {
   clients_.LoseAgent({kRank});
   EXPECT_TRUE(clients_.IsAway(kRank));
   clients_.Commit(kRank, core::Scope::kGlobal, "key", "value");
@@ -76,7 +76,7 @@ TEST_F(ClientsTest, NothingIsSentWithoutAnAgent) {
   EXPECT_FALSE(clients_.IsAway(kRank));
 }
 
-TEST_F(ClientsTest, AReattachSendsWhatTheSuccessorNeeds) {
+TEST_F(ClientsTest, AReattachRepeatsCommitsAndPendingRequests) {
   clients_.Commit(kRank, core::Scope::kGlobal, "key", "value");
   Reply(clients_.Fence(kRank), kSuccess);
   const RequestId pending = clients_.Fence(kRank);

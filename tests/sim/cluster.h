@@ -10,7 +10,7 @@
 // - a stand-in: a class like these with `On` for its actions, a member of
 //   Cluster and of StandIns (agents.h); AgentInputs takes its inputs to the
 //   core;
-// - a message: its name in trace.cc, its order in KindOf of network.cc;
+// - a message: its name in trace.cc, its kind of order in KindOf of network.cc;
 // - a fault of links: Network; a fault of agents: Membership for how others
 //   detect it, and cluster_faults.cc for its effect on the node; both as a kind
 //   of fault in soak_faults.cc for the soak;
@@ -54,7 +54,7 @@
 namespace canopy::sim {
 
 // Used by one thread. Deterministic: the same calls with the same seed give the
-// same run. Nothing happens outside of the calls that run the cluster.
+// same run. Events are executed only within the calls that run the cluster.
 class Cluster {
  public:
   Cluster(uint32_t nodes, uint32_t radix, uint64_t seed,
@@ -82,31 +82,34 @@ class Cluster {
 
   // Requests a launch at the root.
   void BeginLaunch(const JobSpec& job);
-  // As BeginLaunch, and runs until no event is left.
+  // Requests a launch at the root, and runs until no event is left.
   void Launch(const JobSpec& job);
   // Launches the job and connects every rank.
   void LaunchConnected(const JobSpec& job);
-  // The process calls finalize, then ends with exit code 0.
+  // Makes the process call finalize, and then end with exit code 0.
   void Leave(const ProcId& proc);
   // Posts an input made by the test, at the present time.
   void Input(NodeId node, core::Input input) {
     inputs_.Post(node, std::move(input));
   }
 
-  // The agent and its machine are gone at once; the others detect it later.
+  // Removes the agent and its machine at once; the other agents detect the loss
+  // later.
   void KillNode(NodeId node);
-  // A new agent without state joins in the place of a killed one.
+  // Starts a new agent without state in the place of a killed one.
   void ReviveNode(NodeId node);
-  // The agent is killed, and its successor recovers at once. The clients and
-  // launchers reattach, each after a time. Requires Persistence::kOn.
+  // Kills the agent; its successor recovers at once. The clients and launchers
+  // reattach, each after a time. Requires Persistence::kOn.
   void RestartNode(NodeId node);
-  // The agent learns that it was declared lost. It sees the loss and return of
-  // all others, and they see its own. Its processes survive.
+  // Makes the agent learn that it was declared lost. It sees the loss and
+  // return of all other agents, and they see its loss and return. Its processes
+  // survive.
   void Rejoin(NodeId node);
-  // Agents on different sides lose contact, and declare each other lost after a
-  // time. `cut_off` has the agents that are not on the root's side.
+  // Cuts the links between two sides: agents on different sides declare each
+  // other lost after a time. `cut_off` has the agents that are not on the
+  // root's side.
   void Split(const std::set<NodeId>& cut_off);
-  // The links are back: the agents that were cut off join again.
+  // Restores the links: the agents that were cut off join again.
   void Heal();
 
   // Runs until no event is left; deadlines do not count.
@@ -123,15 +126,15 @@ class Cluster {
     queue_.Post(when, std::move(what));
   }
   TimeNs now() const { return queue_.now(); }
-  // Number of events that have not happened yet.
+  // Returns the number of events that were not executed yet.
   size_t pending() const { return queue_.size(); }
 
   // The agent must be alive.
   core::ResourceCounts Count(NodeId node) const { return agents_.Count(node); }
-  // Returns the jobs of which something is left on a living node: processes,
-  // shared memory, or anything that its core holds. Each is one line.
+  // Returns the jobs that still have processes, shared memory or state of a
+  // core on a living node, each as one line.
   std::vector<std::string> Leftovers() const;
-  // Violations of rules; a hook may append to them.
+  // Returns the violations of rules; a hook may append to them.
   Errors& errors() { return errors_; }
   const Errors& errors() const { return errors_; }
 

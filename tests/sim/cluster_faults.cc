@@ -67,8 +67,8 @@ void Cluster::RestartNode(NodeId node) {
   ReattachClients(node);
 }
 
-// Removes the inputs that the predecessor has not taken. Returns those that a
-// person requested, which are repeated.
+// Removes the inputs that the predecessor has not handled. Returns the inputs
+// that a person has requested, which are repeated.
 std::vector<core::Input> Cluster::LoseInputs(NodeId node) {
   std::vector<core::Input> again;
   queue_.RemoveIf<LocalInput>([&](const LocalInput& event) {
@@ -96,7 +96,8 @@ void Cluster::Recover(NodeId node, const Segments::Published& published) {
   ReattachLaunchers(node);
 }
 
-// Removes what it recovers from *control.
+// Recovers a job with processes on the node, and removes the job's record from
+// *control.
 void Cluster::RecoverLocal(NodeId node, const std::string& nspace,
                            const Segments::Published& published,
                            std::map<std::string, Bytes>* control) {

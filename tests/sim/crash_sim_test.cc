@@ -54,8 +54,8 @@ class Crash : public testing::TestWithParam<Shape> {
     c.Run();
   }
 
-  // Expects that some log names the missing rank of the fence, or why the job
-  // ended.
+  // Expects that a log line names the missing rank of the fence, or the reason
+  // why the job has ended.
   void ExpectNamed(const Cluster& c) const {
     EXPECT_TRUE(
         std::ranges::any_of(c.observed().log(), [&](const std::string& line) {
@@ -100,8 +100,9 @@ class Crash : public testing::TestWithParam<Shape> {
     EXPECT_TRUE(c.errors().empty()) << c.errors().front();
   }
 
-  // Interrupts what `begin` starts at each of its steps, including the first
-  // and the last; `check` checks the result. Returns the number of steps.
+  // Interrupts the operation that `begin` starts at each of its steps,
+  // including the first and the last; `check` checks the result. Returns the
+  // number of steps.
   size_t AtEveryStep(const std::function<void(Cluster&)>& prepare,
                      const std::function<void(Cluster&)>& begin,
                      const std::function<void(Cluster&, bool)>& check) const {
@@ -121,7 +122,7 @@ class Crash : public testing::TestWithParam<Shape> {
   }
 };
 
-TEST_P(Crash, InAFenceWithData) {
+TEST_P(Crash, AnAgentIsLostInAFenceWithData) {
   std::vector<RequestId> requests;
   const size_t steps = AtEveryStep(
       [&](Cluster& c) { LaunchAll(c); },
@@ -142,7 +143,7 @@ TEST_P(Crash, InAFenceWithData) {
         EXPECT_FALSE(over && failed);
         if (failed) ExpectNamed(c);
         if (RootIsLost()) return ExpectLaterJobsWork(c);
-        // The survivors make a fence among themselves.
+        // The survivors fence among themselves.
         std::vector<ProcId> left;
         for (const NodeId rank : Agents(false)) left.push_back({"a", rank});
         std::vector<RequestId> again;
@@ -157,7 +158,7 @@ TEST_P(Crash, InAFenceWithData) {
   EXPECT_GT(steps, GetParam().nodes * 2);
 }
 
-TEST_P(Crash, InADirectModex) {
+TEST_P(Crash, AnAgentIsLostInADirectModex) {
   std::vector<RequestId> requests;
   const uint32_t n = GetParam().nodes;
   const auto target = [&](NodeId rank) { return (rank * 5 + 3) % n; };
@@ -196,7 +197,7 @@ TEST_P(Crash, InADirectModex) {
   EXPECT_GT(steps, n);
 }
 
-TEST_P(Crash, InALaunch) {
+TEST_P(Crash, AnAgentIsLostInALaunch) {
   const size_t steps = AtEveryStep(
       [](Cluster&) {},
       [&](Cluster& c) { c.BeginLaunch(MakeJob("a", Agents(true))); },
@@ -221,8 +222,9 @@ TEST_P(Crash, InALaunch) {
   EXPECT_GT(steps, GetParam().nodes * 4);
 }
 
-// The lost agent has no rank of the job, but may have had the abort to forward.
-TEST_P(Crash, InAnAbort) {
+// The lost agent has no rank of the job, but the abort may have been on its way
+// through it.
+TEST_P(Crash, AnAgentIsLostInAnAbort) {
   if (RootIsLost()) GTEST_SKIP() << "nobody is left to end the job";
   const size_t steps = AtEveryStep(
       [&](Cluster& c) { c.LaunchConnected(MakeJob("a", Agents(false))); },

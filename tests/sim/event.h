@@ -1,4 +1,4 @@
-// The events of a simulated cluster that have yet to happen.
+// The pending events of a simulated cluster.
 #ifndef CANOPY_TESTS_SIM_EVENT_H_
 #define CANOPY_TESTS_SIM_EVENT_H_
 
@@ -28,7 +28,7 @@ struct MemberUpdate {
 // An input from the agent's own node, or from a launcher.
 struct LocalInput {
   NodeId node = 0;
-  uint64_t start = 0;  // start of the agent; a later one gets nothing
+  uint64_t start = 0;  // start of the agent; not delivered to a later one
   core::Input input;
 };
 
@@ -39,8 +39,8 @@ struct InTransit {
   uint64_t receiver_start = 0;
   uint64_t receiver_incarnation = 0;
   uint64_t sender_incarnation = 0;
-  // How many member updates the sender had when it sent the message; these
-  // precede the message.
+  // Number of member updates that the sender had when it sent the message;
+  // these precede the message.
   size_t updates = 0;
 };
 

@@ -16,15 +16,15 @@
 namespace canopy::sim {
 
 // Events in order of their times; events of the same time are in the order in
-// which they were posted. Deadlines are kept separately: a cluster with nothing
-// but deadlines is quiet.
+// which they were posted. Deadlines are kept separately: a cluster that has
+// only deadlines is quiet.
 class EventQueue {
  public:
   TimeNs now() const { return now_; }
-  // Does not count deadlines.
+  // Returns the number of events, without deadlines.
   size_t size() const { return events_.size(); }
 
-  // A time in the past is taken as the present time.
+  // Adds an event. A time in the past counts as the present time.
   void Post(TimeNs when, Event event) {
     events_.emplace(std::pair(when, sequence_++), std::move(event));
   }
@@ -32,12 +32,12 @@ class EventQueue {
   void SetDeadline(NodeId node, TimeNs when);
 
   // Removes and returns the next event, and advances the time to it; deadlines
-  // are ignored. Returns nothing if no event is left.
+  // are ignored. Returns no value if no event is left.
   std::optional<Event> Take();
   // Removes and returns the next event or deadline up to `end`. A deadline
-  // comes after the events of its time.
+  // follows the events of the same time.
   std::optional<Event> TakeUntil(TimeNs end);
-  // Lets time pass in which nothing happens.
+  // Advances the time without an event.
   void AdvanceTo(TimeNs when) { now_ = when; }
 
   // Removes the events of type T for which remove(const T&) returns true. It is

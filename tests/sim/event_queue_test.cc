@@ -32,7 +32,7 @@ TEST(EventQueue, TimeNeverGoesBack) {
   EXPECT_EQ(queue.now(), 100);
 }
 
-TEST(EventQueue, ADeadlineComesAfterTheEventsOfItsTime) {
+TEST(EventQueue, ADeadlineFollowsTheEventsOfItsTime) {
   EventQueue queue;
   queue.SetDeadline(7, 10);
   queue.Post(10, TickOf(1));

@@ -1,4 +1,4 @@
-// Tests of events, aborts and queries of what waits, over simulated agents.
+// Tests of events, aborts and `why`, over simulated agents.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class EventSim : public testing::Test {
   Cluster cluster_;
 };
 
-TEST_F(EventSim, NamespaceRange) {
+TEST_F(EventSim, NamespaceRangeReachesEachProcessOnce) {
   WantAll(-500);
   Raise({"job", 3}, -500, kNamespace);
   const std::vector<ProcId> notified = NotifiedOf(-500);
@@ -76,7 +76,7 @@ TEST_F(EventSim, LocalRangeStaysOnTheNode) {
   EXPECT_EQ(cluster_.observed().messages(kEvent), 0u);
 }
 
-TEST_F(EventSim, GlobalAndCustomRange) {
+TEST_F(EventSim, GlobalAndCustomRangesReachTheirProcesses) {
   WantAll(-500);
   Raise({"job", 0}, -500, kGlobal);
   EXPECT_EQ(NotifiedOf(-500).size(), 20u);
@@ -85,7 +85,7 @@ TEST_F(EventSim, GlobalAndCustomRange) {
   EXPECT_EQ(NotifiedOf(-501).size(), 8u);
 }
 
-TEST_F(EventSim, OnlyWhoWantsIt) {
+TEST_F(EventSim, OnlyRegisteredProcessesAreNotified) {
   Want({"job", 1}, {-500, -501});
   Want({"job", 2}, {});
   Want({"job", 4}, {-502});
@@ -100,7 +100,7 @@ TEST_F(EventSim, OnlyWhoWantsIt) {
   EXPECT_EQ(NotifiedOf(-501), (std::vector<ProcId>{{"job", 2}}));
 }
 
-TEST_F(EventSim, WhoRegistersLateIsToldInOrderAndOnce) {
+TEST_F(EventSim, ALateRegistrationGetsKeptEventsInOrderAndOnce) {
   Raise({"job", 0}, -500, kNamespace);
   Raise({"job", 0}, -501, kNamespace);
   EXPECT_TRUE(cluster_.clients().notices().empty());
@@ -137,7 +137,7 @@ TEST_F(EventSim, EventsSurviveTheLossOfAnAgentOnTheirWay) {
 // step between the call that raises the first event and the end.
 class EventRestartSim : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(EventRestartSim, NoneIsLostOrComesTwice) {
+TEST_P(EventRestartSim, NoEventIsLostOrDeliveredTwice) {
   constexpr NodeId kVictims[] = {0, 1, 3};
   for (const NodeId victim : kVictims) {
     for (size_t step = 0;; ++step) {
@@ -172,7 +172,7 @@ TEST_P(EventRestartSim, NoneIsLostOrComesTwice) {
   }
 }
 
-TEST_P(EventRestartSim, WhoRegistersLaterIsToldWhatTheFormerAgentKnew) {
+TEST_P(EventRestartSim, ALaterRegistrationGetsEventsOfThePredecessor) {
   for (const NodeId victim : {0u, 1u, 3u}) {
     Cluster cluster(7, GetParam(), 1, Persistence::kOn);
     cluster.LaunchConnected(MakeJob("job", 7, 2));
@@ -195,11 +195,11 @@ constexpr int kLifecycle[] = {
     core::kErrProcKilledByCmd,  kErrJobAbortedBySig,
     core::kEventJobEnd};
 
-// A process of another job, at the far end of the tree, is notified of
-// everything in the life of a job that is launched and has a failing process.
+// A process of another job, at the far end of the tree, is notified of all
+// events in the life of a job that is launched and has a failing process.
 class LifecycleSim {
  public:
-  // The first process of "watch" registers for all codes.
+  // Makes the first process of "watch" register for all codes.
   LifecycleSim(Cluster& cluster, NodeId watcher) : cluster_(cluster) {
     cluster.LaunchConnected(MakeJob("watch", {watcher}));
     cluster.options().announces_jobs = true;
@@ -245,7 +245,7 @@ class LifecycleSim {
   Cluster& cluster_;
 };
 
-TEST_P(EventRestartSim, NoLifecycleEventIsLostOrComesTwice) {
+TEST_P(EventRestartSim, NoLifecycleEventIsLostOrDeliveredTwice) {
   for (NodeId victim = 0; victim < 7; ++victim) {
     for (size_t step = 0;; ++step) {
       SCOPED_TRACE("restart of " + std::to_string(victim) + " before step " +
@@ -279,7 +279,7 @@ TEST_F(EventSim, LifecycleEventsComeOnceWhileTheTreeHeals) {
   }
 }
 
-TEST_P(EventRestartSim, WhoRegistersAfterTheEndIsTold) {
+TEST_P(EventRestartSim, ARegistrationAfterTheEndGetsTheEvent) {
   Cluster cluster(7, GetParam(), 1, Persistence::kOn);
   cluster.LaunchConnected(MakeJob("watch", {6}));
   cluster.options().announces_jobs = true;
@@ -294,7 +294,8 @@ TEST_P(EventRestartSim, WhoRegistersAfterTheEndIsTold) {
   ASSERT_EQ(cluster.clients().notices().size(), 1u);
   EXPECT_EQ(cluster.clients().notices()[0].source,
             (ProcId{"job", kRankWildcard}));
-  // The registration on its way, and the event on its way from the root.
+  // The messages are those of the registration, and of the event on its way
+  // from the root.
   EXPECT_LE(cluster.observed().messages(kEvent) - before, 6u + 2u);
 }
 
@@ -364,7 +365,7 @@ TEST_F(EventSim, DeathOfAProcessIsAnEventToItsJob) {
   EXPECT_EQ(cluster_.clients().notices().front().source, (ProcId{"job", 5}));
 }
 
-TEST_F(EventSim, AnOrderlyEndIsNoNews) {
+TEST_F(EventSim, AnOrderlyEndRaisesNoEvent) {
   for (Rank r = 0; r < 14; ++r) Want({"job", r}, {});
   cluster_.Input(2, core::FinalizeArrived{cluster_.clients().IdOf({"job", 5}),
                                           cluster_.clients().NewRequest()});
@@ -420,7 +421,7 @@ core::AbortArrived Abort(Cluster& cluster, const ProcId& proc) {
   return in;
 }
 
-TEST_F(EventSim, AbortOfTheWholeJob) {
+TEST_F(EventSim, AnAbortOfTheWholeJobEndsIt) {
   const core::AbortArrived in = Abort(cluster_, {"job", 11});
   cluster_.Input(5, in);
   cluster_.RunFor(100'000 * kMs);
@@ -435,7 +436,7 @@ TEST_F(EventSim, AbortOfTheWholeJob) {
   EXPECT_NE(last->text.find("enough"), std::string::npos);
 }
 
-TEST_F(EventSim, AbortOfAnotherIsAnswered) {
+TEST_F(EventSim, AnAbortOfAnotherProcessIsAnswered) {
   core::AbortArrived in = Abort(cluster_, {"job", 11});
   in.targets = {{"job", 3}};
   cluster_.Input(5, in);
@@ -444,7 +445,7 @@ TEST_F(EventSim, AbortOfAnotherIsAnswered) {
   EXPECT_EQ(cluster_.clients().StatusOf(in.request), kSuccess);
 }
 
-TEST(AbortSim, OnlyJobsOfTheSameUser) {
+TEST(AbortSim, AbortsAreLimitedToJobsOfTheSameUser) {
   Cluster cluster(1, 2, 1);
   JobSpec mine = MakeJob("mine", 1, 1);
   mine.uid = 1000;
@@ -477,7 +478,7 @@ std::vector<core::Waiting> Why(Cluster& cluster, NodeId at) {
   return core::MergeWaiting(answers);
 }
 
-TEST(WhySim, NamesExactlyWhoIsMissing) {
+TEST(WhySim, NamesExactlyTheMissingProcesses) {
   Cluster cluster(15, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 15, 2));
   // The missing processes are both ranks of agent 13 and one of agent 4.
@@ -498,7 +499,7 @@ TEST(WhySim, NamesExactlyWhoIsMissing) {
   EXPECT_EQ(missing, (std::vector<Rank>{9, 26, 27}));
 }
 
-TEST(WhySim, GetsAreNamedToo) {
+TEST(WhySim, NamesWaitingGets) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
   core::GetArrived get;
@@ -515,7 +516,7 @@ TEST(WhySim, GetsAreNamedToo) {
   EXPECT_EQ(why[0].missing[0].node, 2u);
 }
 
-TEST(WhySim, NothingWaits) {
+TEST(WhySim, WithoutWaitsTheAnswerIsEmpty) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
   for (Rank r = 0; r < 3; ++r) cluster.clients().Fence({"job", r});
@@ -523,7 +524,7 @@ TEST(WhySim, NothingWaits) {
   EXPECT_TRUE(Why(cluster, 0).empty());
 }
 
-TEST(WhySim, AnAgentThatDoesNotAnswerDoesNotHoldTheOthersUp) {
+TEST(WhySim, ASilentAgentDoesNotDelayTheOthers) {
   Cluster cluster(3, 2, 1);
   cluster.options().max_delay = 1;
   cluster.Input(0, core::StateRequested{4, "status", ""});

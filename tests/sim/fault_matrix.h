@@ -80,12 +80,12 @@ struct Cell {
 std::string ToString(const Cell& cell);
 // Returns why the cell cannot occur; empty if it can.
 std::string_view WhyNever(const Cell& cell);
-// Agents are restarted in some seeds and lost in the others. These return which
-// kind of seeds the fault needs.
+// Agents are restarted in some seeds and lost in the others. These functions
+// return which kind of seeds the fault needs.
 bool NeedsRestarts(Fault fault);
 bool NeedsLosses(Fault fault);
 
-// The table of phases and faults.
+// Returns the table of phases and faults.
 SeedTable FaultTable();
 
 }  // namespace canopy::sim

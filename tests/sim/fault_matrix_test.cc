@@ -18,7 +18,7 @@ TEST(FaultMatrix, HasEachPhaseAndFault) {
   EXPECT_NE(text.find("\nquery gathering "), std::string::npos);
 }
 
-TEST(FaultMatrix, NoFaultNeedsBothKindsOfSeeds) {
+TEST(FaultMatrix, EachFaultNeedsAtMostOneKindOfSeeds) {
   for (size_t i = 0; i < kNumFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
     EXPECT_FALSE(NeedsRestarts(fault) && NeedsLosses(fault)) << i;

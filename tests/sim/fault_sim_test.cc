@@ -32,8 +32,8 @@ std::vector<NodeId> Leaves(uint32_t per_leaf) {
 
 class Healing : public testing::TestWithParam<uint64_t> {};
 
-// Agents without participants die at any time; no process must notice.
-TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
+// Agents without participants die at any time; no process may be affected.
+TEST_P(Healing, LossOfForwardingAgentsIsInvisible) {
   Cluster cluster(31, 2, GetParam());
   cluster.LaunchConnected(MakeJob("job", Leaves(2)));
   std::vector<NodeId> victims;
@@ -68,8 +68,8 @@ TEST_P(Healing, LossOfAgentsBetweenIsInvisible) {
   EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
 }
 
-// The top of a collective's tree dies while it releases. Agents that know the
-// result must send it to those that do not.
+// The top of a collective's tree dies while it releases. Agents that have the
+// result must send it to those that lack it.
 TEST_P(Healing, LossOfTheTopIsInvisible) {
   Cluster cluster(31, 2, GetParam());
   // Both sides are below agent 1.
@@ -81,7 +81,7 @@ TEST_P(Healing, LossOfTheTopIsInvisible) {
     cluster.clients().Commit({"job", r}, core::Scope::kGlobal, "key", "value");
     requests.push_back(cluster.clients().Fence({"job", r}, {}, collect));
   }
-  // Runs until the top has released and some agents have the release.
+  // The top has released, and some agents have the release.
   while (cluster.observed().received(3, kDown) +
              cluster.observed().received(4, kDown) ==
          0) {
@@ -102,7 +102,7 @@ TEST_P(Healing, LossOfTheTopIsInvisible) {
 }
 
 // An agent without participants is restarted without its state.
-TEST_P(Healing, RestartOfAnAgentBetweenIsInvisible) {
+TEST_P(Healing, RestartOfAForwardingAgentIsInvisible) {
   Cluster cluster(31, 2, GetParam());
   cluster.LaunchConnected(MakeJob("job", Leaves(1)));
   const NodeId victim = 1 + cluster.rng()() % 14;
@@ -139,7 +139,7 @@ TEST_P(Healing, RestartOfAnAgentBetweenIsInvisible) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Healing, testing::Range<uint64_t>(0, 60));
 
-TEST(Fault, DeathInACollectiveEndsItForAll) {
+TEST(Fault, ADeathInACollectiveFailsItForAll) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 2));
   cluster.options().ignore_kills = true;
@@ -159,7 +159,7 @@ TEST(Fault, DeathInACollectiveEndsItForAll) {
   EXPECT_TRUE(cluster.errors().empty());
 }
 
-TEST(Fault, DeathBeforeTheCollectiveEndsItToo) {
+TEST(Fault, ADeathBeforeTheCollectiveFailsIt) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 1));
   cluster.options().ignore_kills = true;
@@ -177,7 +177,7 @@ TEST(Fault, DeathBeforeTheCollectiveEndsItToo) {
 }
 
 // The rank has never connected to its agent, and is on a node of its own.
-TEST(Fault, DeathOfARankThatNeverConnected) {
+TEST(Fault, DeathOfAnUnconnectedRankFailsTheFence) {
   Cluster cluster(7, 2, 1);
   cluster.Launch(MakeJob("job", 7, 1));
   for (Rank r = 0; r < 6; ++r) cluster.clients().Connect({"job", r});
@@ -192,7 +192,7 @@ TEST(Fault, DeathOfARankThatNeverConnected) {
   }
 }
 
-TEST(Fault, LeavingInOrderBeforeACollectiveIsItsOwnError) {
+TEST(Fault, AnOrderlyLeaveHasAnErrorOfItsOwn) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
   const RequestId a = cluster.clients().Fence({"job", 0});
@@ -207,7 +207,7 @@ TEST(Fault, LeavingInOrderBeforeACollectiveIsItsOwnError) {
   EXPECT_EQ(cluster.clients().StatusOf(b), kErrProcTermWoSync);
 }
 
-TEST(Fault, LostConnectionOfALivingProcess) {
+TEST(Fault, ALostConnectionFailsTheFence) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 1));
   std::vector<RequestId> requests;
@@ -221,7 +221,7 @@ TEST(Fault, LostConnectionOfALivingProcess) {
   }
 }
 
-TEST(Fault, LossOfAnAgentWithParticipants) {
+TEST(Fault, LossOfAnAgentWithParticipantsFailsTheFence) {
   for (const NodeId victim : {1u, 3u, 6u}) {
     Cluster cluster(7, 2, victim);
     cluster.LaunchConnected(MakeJob("job", 7, 2));
@@ -242,7 +242,7 @@ TEST(Fault, LossOfAnAgentWithParticipants) {
   }
 }
 
-TEST(Fault, TimeoutNamesWhoIsMissing) {
+TEST(Fault, ATimeoutNamesTheMissingProcess) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 2));
   std::vector<RequestId> requests;
@@ -257,7 +257,8 @@ TEST(Fault, TimeoutNamesWhoIsMissing) {
   for (const RequestId r : requests)
     EXPECT_EQ(cluster.clients().StatusOf(r), kErrTimeout);
   EXPECT_TRUE(LogSays(cluster, "missing job:11"));
-  // The late participant learns of it at once; the next fence is not affected.
+  // The late participant gets the timeout at once; the next fence is not
+  // affected.
   const RequestId late = cluster.clients().Fence({"job", 11}, {}, false, 500);
   cluster.Run();
   EXPECT_EQ(cluster.clients().StatusOf(late), kErrTimeout);
@@ -270,7 +271,7 @@ TEST(Fault, TimeoutNamesWhoIsMissing) {
   EXPECT_TRUE(cluster.errors().empty());
 }
 
-TEST(Fault, OneCallersTimeoutEndsItForAll) {
+TEST(Fault, OneCallersTimeoutFailsTheFenceForAll) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
   const RequestId a = cluster.clients().Fence({"job", 1}, {}, false, 100);
@@ -314,7 +315,7 @@ struct Call {
   RequestId request;
 };
 
-TEST_P(Chaos, NobodyWaitsForEverAndNoSuccessIsInvented) {
+TEST_P(Chaos, CollectivesEndAndSucceedOnlyIfAllArrived) {
   const uint64_t seed = GetParam();
   const uint32_t nodes = 3 + seed % 20;
   Cluster cluster(nodes, 2 + seed % 3, seed);

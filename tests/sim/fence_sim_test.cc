@@ -24,7 +24,7 @@ class FenceSim : public testing::TestWithParam<Shape> {};
 // Every rank commits and enters a collecting fence in random order. No rank may
 // leave before the last has entered. Afterwards each node must show exactly
 // what each rank has committed.
-TEST_P(FenceSim, NothingLostDoubledOrInvented) {
+TEST_P(FenceSim, EachNodeShowsExactlyTheCommittedData) {
   const Shape shape = GetParam();
   Cluster cluster(shape.nodes, shape.radix, shape.seed);
   cluster.options().one_release_a_step = true;
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, FenceSim,
                                          Shape{100, 3, 1, 6}));
 
 // A fence without data over many agents.
-TEST(FenceSimLarge, ThousandAgents) {
+TEST(FenceSimLarge, AFenceOfAThousandAgentsCompletes) {
   for (const uint32_t radix : {2u, 32u}) {
     Cluster cluster(1000, radix, radix);
     cluster.LaunchConnected(MakeJob("job", 1000, 1));
@@ -102,7 +102,7 @@ TEST(FenceSimLarge, ThousandAgents) {
   }
 }
 
-TEST(FenceSim, LocalFenceSendsNothing) {
+TEST(FenceSim, ALocalFenceSendsNoMessage) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 4));
   const std::vector<ProcId> some = {{"job", 4}, {"job", 5}, {"job", 7}};

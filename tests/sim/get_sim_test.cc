@@ -60,7 +60,7 @@ class GetSim : public testing::Test {
   Cluster cluster_;
 };
 
-TEST_F(GetSim, LocalDataIsThereAtOnce) {
+TEST_F(GetSim, LocalDataIsReadAtOnce) {
   Commit(0, core::Scope::kGlobal, "k");
   EXPECT_EQ(ValueOf(cluster_.segments().PublishedOf(0, {"job", 0}), "k"),
             "k value");
@@ -96,7 +96,7 @@ TEST_F(GetSim, RemoteGetWaitsForTheCommitAndIsThenPublished) {
   EXPECT_EQ(cluster_.observed().messages(kDmodexRequest), 1u);
 }
 
-TEST_F(GetSim, OneRequestServesAllWhoWait) {
+TEST_F(GetSim, OneRequestServesAllWaitingGets) {
   const RequestId a = Get(0, Key({"job", 4}, "k"));
   const RequestId b = Get(1, Key({"job", 4}, "k"));
   EXPECT_EQ(cluster_.observed().messages(kDmodexRequest), 1u);
@@ -131,7 +131,7 @@ TEST_F(GetSim, ScopesHideKeys) {
             std::vector<std::string>{"near"});
 }
 
-TEST_F(GetSim, ImmediateAnswersFromWhatIsHeld) {
+TEST_F(GetSim, AnImmediateGetAnswersFromLocalData) {
   Commit(4, core::Scope::kGlobal, "k");
   EXPECT_EQ(
       cluster_.clients().StatusOf(Get(0, Immediate(Key({"job", 4}, "k")))),
@@ -161,7 +161,7 @@ TEST_F(GetSim, TimeoutEndsTheWaitOnBothSides) {
   EXPECT_EQ(cluster_.clients().StatusOf(c), kSuccess);
 }
 
-TEST_F(GetSim, WhoJoinsWithMoreTimeIsServedAfterTheFirstGaveUp) {
+TEST_F(GetSim, ALaterGetOutlivesTheTimeoutOfTheFirst) {
   const RequestId a =
       cluster_.clients().Get({"job", 0}, Within(Key({"job", 4}, "k"), 50));
   cluster_.RunFor(10 * kMs);
@@ -173,7 +173,7 @@ TEST_F(GetSim, WhoJoinsWithMoreTimeIsServedAfterTheFirstGaveUp) {
   EXPECT_EQ(cluster_.clients().StatusOf(b), kSuccess);
 }
 
-TEST_F(GetSim, RefreshBringsTheNewValue) {
+TEST_F(GetSim, ARefreshFetchesTheNewValue) {
   cluster_.clients().Commit({"job", 4}, core::Scope::kGlobal, "k", "old");
   cluster_.Run();
   EXPECT_EQ(Payload(Get(0, Key({"job", 4}, "k")), "k"), "old");
@@ -190,7 +190,7 @@ TEST_F(GetSim, RefreshBringsTheNewValue) {
             kErrNotFound);
 }
 
-TEST_F(GetSim, UnknownOwner) {
+TEST_F(GetSim, AGetOfAnyRankFindsTheOwner) {
   const RequestId r = Get(1, Key({"job", kRankUndef}, "unique"));
   EXPECT_EQ(cluster_.clients().StatusOf(r), kUnanswered);
   EXPECT_EQ(cluster_.observed().messages(kDmodexRequest), 0u);
@@ -207,7 +207,7 @@ TEST_F(GetSim, UnknownOwner) {
   EXPECT_EQ(cluster_.clients().StatusOf(far), kSuccess);
 }
 
-TEST_F(GetSim, WhatCanNotBeThere) {
+TEST_F(GetSim, ImpossibleKeysAreNotFoundAtOnce) {
   EXPECT_EQ(cluster_.clients().StatusOf(Get(0, Key({"job", 17}, "k"))),
             kErrNotFound);
   EXPECT_EQ(
@@ -216,7 +216,7 @@ TEST_F(GetSim, WhatCanNotBeThere) {
   EXPECT_EQ(
       cluster_.clients().StatusOf(Get(0, Key({"job", kRankInvalid}, "k"))),
       kErrNotFound);
-  // Reserved keys exist from the start or not at all.
+  // Reserved keys either exist from the start or never.
   EXPECT_EQ(
       cluster_.clients().StatusOf(Get(0, Key({"job", 4}, "pmix.nothing"))),
       kErrNotFound);
@@ -225,7 +225,7 @@ TEST_F(GetSim, WhatCanNotBeThere) {
       kErrNotFound);
 }
 
-TEST_F(GetSim, EverythingOfARank) {
+TEST_F(GetSim, AGetWithoutAKeyReturnsAllDataOfARank) {
   EXPECT_EQ(cluster_.clients().StatusOf(Get(0, Key({"job", 1}, ""))),
             kErrNotFound);
   EXPECT_EQ(cluster_.clients().StatusOf(Get(0, Key({"job", 4}, ""))),
@@ -252,7 +252,7 @@ TEST_F(GetSim, EndOfTheTargetEndsTheWait) {
             kErrNotFound);
 }
 
-TEST_F(GetSim, WhatADeadRankCommittedIsStillThere) {
+TEST_F(GetSim, DataOfADeadRankRemains) {
   cluster_.options().ignore_kills = true;
   Commit(4, core::Scope::kGlobal, "k");
   cluster_.shims().Exit({"job", 4}, 11);
@@ -261,7 +261,7 @@ TEST_F(GetSim, WhatADeadRankCommittedIsStillThere) {
             kSuccess);
 }
 
-TEST_F(GetSim, LossOfTheTargetsAgent) {
+TEST_F(GetSim, LossOfTheTargetsAgentFailsTheGet) {
   cluster_.options().ignore_kills = true;
   const RequestId r = Get(0, Key({"job", 4}, "k"));
   cluster_.KillNode(2);
@@ -271,7 +271,7 @@ TEST_F(GetSim, LossOfTheTargetsAgent) {
             kErrUnreach);
 }
 
-TEST_F(GetSim, LossOfTheAskersAgentForgetsItsRequests) {
+TEST_F(GetSim, LossOfTheCallersAgentDropsItsRequests) {
   cluster_.options().ignore_kills = true;
   Get(4, Key({"job", 0}, "k"));
   cluster_.KillNode(2);
@@ -288,7 +288,7 @@ TEST_F(GetSim, LossOfTheAskersAgentForgetsItsRequests) {
   }
 }
 
-TEST_F(GetSim, GarbageClosesItsConnectionOnly) {
+TEST_F(GetSim, MalformedDataClosesOnlyItsConnection) {
   cluster_.Input(0, core::Committed{cluster_.clients().IdOf({"job", 0}),
                                     cluster_.clients().NewRequest(),
                                     {{core::Scope::kGlobal, Bytes("\x7f")}}});
@@ -328,7 +328,7 @@ TEST_F(OtherNamespace, DataAndJobDataCanBeRead) {
             "value");
 }
 
-TEST_F(OtherNamespace, NobodyKnowsIt) {
+TEST_F(OtherNamespace, AJobUnknownEverywhereIsNotFound) {
   const RequestId r = cluster_.clients().Get({"a", 0}, Key({"c", 0}, "k"));
   const RequestId s = cluster_.clients().Fence({"a", 0}, {{"a", 0}, {"c", 0}});
   cluster_.Run();
@@ -336,7 +336,7 @@ TEST_F(OtherNamespace, NobodyKnowsIt) {
   EXPECT_EQ(cluster_.clients().StatusOf(s), kErrNotFound);
 }
 
-TEST_F(OtherNamespace, BorrowedMapGoesWithTheJob) {
+TEST_F(OtherNamespace, ABorrowedMapIsDroppedWithTheJob) {
   cluster_.clients().Get({"a", 0}, Key({"b", kRankWildcard}, "pmix.job.size"));
   const RequestId held = cluster_.clients().Get({"a", 1}, Key({"b", 1}, "k"));
   cluster_.Run();
@@ -357,7 +357,7 @@ TEST_F(OtherNamespace, BorrowedMapGoesWithTheJob) {
   EXPECT_EQ(cluster_.clients().StatusOf(late), kErrNotFound);
 }
 
-TEST_F(OtherNamespace, ConnectFenceAndDisconnect) {
+TEST_F(OtherNamespace, JobsConnectFenceAndDisconnect) {
   const std::vector<ProcId> all = {{"b", kRankWildcard}, {"a", kRankWildcard}};
   const std::vector<ProcId> everyone = {{"a", 0}, {"a", 1}, {"b", 0}, {"b", 1}};
   const auto collective = [&](core::CollectiveOp op) {

@@ -96,8 +96,8 @@ class GroupSim : public testing::TestWithParam<Shape> {
     return payloads;
   }
 
-  // Interrupts what `begin` starts with `fault` at each of its steps, including
-  // the first and the last; `check` checks the result.
+  // Interrupts the operation that `begin` starts with `fault` at each of its
+  // steps, including the first and the last; `check` checks the result.
   void AtEveryStep(Persistence persistence,
                    const std::function<void(Cluster&)>& begin,
                    const std::function<void(Cluster&)>& fault,
@@ -120,7 +120,7 @@ class GroupSim : public testing::TestWithParam<Shape> {
 };
 
 const Bytes kContext = Flags({"pmix.grp.actxid"});
-// A group with these directives goes on without a lost node.
+// A group with these directives continues without a lost node.
 const Bytes kTolerant = Flags({"pmix.grp.actxid", "pmix.grp.ftcoll"});
 
 TEST_P(GroupSim, AnAgentIsRestartedInAConstruct) {
@@ -133,7 +133,7 @@ TEST_P(GroupSim, AnAgentIsRestartedInAConstruct) {
       [](Cluster& c) { c.RestartNode(GetParam().victim); },
       [&](Cluster& c) {
         const auto first = Answers(c, requests, false);
-        // The successor makes context ids as well, and knows the end of the
+        // The successor assigns context ids as well, and knows the end of the
         // group.
         const auto second = Answers(
             c,
@@ -222,7 +222,7 @@ TEST_P(GroupSim, ANodeIsLostInAConstructThatAdapts) {
       [](Cluster& c) { c.KillNode(GetParam().victim); },
       [&](Cluster& c) {
         Answers(c, requests, true);
-        // The group's end goes on without the lost members as well.
+        // The group's end does not need the lost members either.
         std::vector<RequestId> ends;
         for (Rank rank = 0; rank < NumRanks(); ++rank) {
           ends.push_back(

@@ -30,8 +30,8 @@ constexpr TimeNs kSettle = 120 * kMs;
 constexpr TimeNs kPause = 60 * kMs;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
 constexpr int kSegfault = 11;
-// One event in `kStrikes` is a fault; one in `kHastyStrikes` while a call is
-// pending that does not wait long.
+// One event in `kStrikes` is a fault; one in `kHastyStrikes` while a call with
+// a short wait is pending.
 constexpr uint64_t kStrikes = 40;
 constexpr uint64_t kHastyStrikes = 6;
 constexpr char kSpawned[] = "spawned";
@@ -49,7 +49,8 @@ struct OpenCall {
 
 struct PlayedJob {
   JobSpec spec;
-  // Its processes only fence. Faults of other jobs must not affect them.
+  // True if its processes only fence. Faults of other jobs must not affect
+  // them.
   bool bystander = false;
   uint32_t rounds = 0;
   bool launched = false;
@@ -60,7 +61,7 @@ struct PlayedJob {
 struct PlayedProc {
   PlayedJob* job = nullptr;
   uint32_t round = 0;
-  bool fences = false;  // whether the next operation is a fence
+  bool fences = false;  // the next operation is a fence
   bool connected = false;
   bool paused = false;
   std::set<RequestId> open;
@@ -116,7 +117,7 @@ class HostSoak {
   void EndClosed();
   void CheckCall(RequestId request, const OpenCall& call);
   void CheckSpawn(RequestId request, const OpenCall& call);
-  // Returns nothing if the host has not received the call yet.
+  // Returns no value if the host has not received the call yet.
   std::optional<Manner> MannerOf(RequestId request, const OpenCall& call);
 
   static bool IsShort(Manner manner);
@@ -421,7 +422,8 @@ void HostSoak::MayStrike() {
   }
 }
 
-// Hits a process that waits for the host, or its surroundings.
+// Injects a fault into a process that waits for the host, or into its
+// surroundings.
 void HostSoak::Strike(const ProcId& proc) {
   const NodeId node = cluster_.NodeOf(proc);
   const NodeId root = cluster_.members().root();
@@ -527,7 +529,7 @@ void HostSoak::RunToQuiet() {
   }
 }
 
-// Every process that is left waits forever.
+// Reports every remaining process: it waits forever.
 void HostSoak::CheckEnd() {
   for (const auto& [proc, played] : procs_) {
     Error(ToString(proc) + " waits for ever for " +

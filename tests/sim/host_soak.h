@@ -33,7 +33,7 @@ inline constexpr size_t kNumHostRows = 2 * kNumManners;
 inline size_t HostRow(Manner manner, bool of_spawn) {
   return static_cast<size_t>(manner) + (of_spawn ? kNumManners : 0);
 }
-// The table of these rows and of faults.
+// Returns the table of these rows and of faults.
 SeedTable HostTable();
 
 struct HostSoakOptions {

@@ -15,7 +15,7 @@ constexpr uint64_t kSeeds = 400;
 
 HostSoakResult RunSeed(uint64_t seed) { return RunHostSoak(seed, {}); }
 
-TEST(HostSoak, Seeds) {
+TEST(HostSoak, TheFirstSeedsHaveNoErrors) {
   uint64_t calls = 0;
   ExpectNoErrors(kSeeds, RunSeed, [&calls](const HostSoakResult& result) {
     calls += result.calls;
@@ -23,7 +23,7 @@ TEST(HostSoak, Seeds) {
   EXPECT_GT(calls, 5 * kSeeds);
 }
 
-TEST(HostSoak, ASeedIsItsOwnScript) { ExpectItsOwnScript(6, RunSeed); }
+TEST(HostSoak, ASeedAlwaysGivesTheSameRun) { ExpectItsOwnScript(6, RunSeed); }
 
 struct Case {
   Sabotage sabotage;

@@ -128,7 +128,7 @@ void HostStandIn::Treat(NodeId node, uint64_t number, const Call& call) {
 
 bool HostStandIn::is_away() const { return queue_.now() < back_; }
 
-// A host that is away answers when it is back.
+// Answers after the delay. A host that is away answers when it is back.
 void HostStandIn::AnswerIn(TimeNs delay, NodeId node, uint64_t number,
                            const Call& call) {
   inputs_.PostCallback(delay, node, [this, node, number, &call] {
@@ -141,7 +141,8 @@ void HostStandIn::AnswerIn(TimeNs delay, NodeId node, uint64_t number,
   });
 }
 
-// Answers a successor, if there is one by then, which waits for other answers.
+// Sends a late answer to a successor, if there is one by then; the successor
+// awaits other answers.
 void HostStandIn::AnswerStale(TimeNs delay, NodeId node, uint64_t number) {
   const auto stale = [this, node, number, start = members_.start(node)] {
     if (!members_.alive(node) || members_.start(node) == start) return;

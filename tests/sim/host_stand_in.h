@@ -50,7 +50,7 @@ inline constexpr TimeNs kHostPatience = 60'000 * kMs;
 // arrives under two identities or two calls under one. By the port's contract,
 // an answer comes once, to the agent that made the call, while the caller's job
 // exists. The core itself, however, gets some answers twice, late or
-// unrequested. Draws no random number without a call.
+// unrequested. Draws random numbers only for calls.
 class HostStandIn {
  public:
   struct Call {
@@ -67,18 +67,18 @@ class HostStandIn {
               const Membership& members, AgentInputs& inputs, Random& random,
               Errors& errors);
 
-  // Sets how calls are handled that first arrive from now on; the default is
-  // kPrompt.
+  // Sets how the host handles calls that first arrive from now on; the default
+  // is kPrompt.
   void set_manners(Manners manners) { manners_ = std::move(manners); }
   void set_sabotage(Sabotage sabotage) { sabotage_ = sabotage; }
 
   void On(NodeId node, core::AskHost& a);
   void On(NodeId node, core::DropJob& a);
-  // The agent is lost or restarted: its calls are over.
+  // Called when the agent is lost or restarted: its calls are over.
   void LoseAgent(NodeId node);
 
-  // Returns the call with these bytes, which are unique. Returns null if it has
-  // not arrived.
+  // Returns the call with these bytes, which are unique; null if it has not
+  // arrived.
   const Call* Find(const Bytes& call) const;
   bool is_away() const;
 
@@ -104,7 +104,7 @@ class HostStandIn {
   std::map<Identity, Call> calls_;
   std::map<std::string, Identity> identities_;  // by the bytes of the call
   std::map<Question, std::string> open_;        // the caller's job
-  TimeNs back_ = 0;  // when the host is back, if it is away
+  TimeNs back_ = 0;  // time when the host is back, if it is away
 };
 
 }  // namespace canopy::sim

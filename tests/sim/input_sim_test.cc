@@ -1,5 +1,5 @@
 // Tests of the standard input of jobs: every byte must reach each process that
-// takes it, once and in order, even if agents are restarted.
+// consumes input, once and in order, even if agents are restarted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class InputSim : public testing::TestWithParam<Target> {
   }
 };
 
-TEST_P(InputSim, ComesOnceAndInOrder) {
+TEST_P(InputSim, InputArrivesOnceAndInOrder) {
   Cluster cluster(7, 2, 1);
   std::set<ProcId> ended;
   cluster.hooks().on_input_end = [&](const ProcId& p) { ended.insert(p); };
@@ -55,7 +55,7 @@ TEST_P(InputSim, ComesOnceAndInOrder) {
 }
 
 // Restarts the controller, an interior agent and a leaf.
-TEST_P(InputSim, SurvivesARestartAtEveryStep) {
+TEST_P(InputSim, InputSurvivesARestartAtEveryStep) {
   for (const NodeId victim : {0u, 2u, 5u}) {
     for (size_t step = 0;; ++step) {
       SCOPED_TRACE("restart of " + std::to_string(victim) + " before step " +
@@ -79,7 +79,7 @@ TEST_P(InputSim, SurvivesARestartAtEveryStep) {
 }
 
 // Input in transit through a lost agent is sent again by another route.
-TEST(InputSimLoss, AnInteriorAgentAtEveryStep) {
+TEST(InputSimLoss, InputSurvivesTheLossOfAnInteriorAgentAtEveryStep) {
   for (const StdinTarget target : {StdinTarget::kRank, StdinTarget::kAll}) {
     for (size_t step = 0;; ++step) {
       SCOPED_TRACE("lost before step " + std::to_string(step));

@@ -68,8 +68,8 @@ class JobControlSim : public testing::TestWithParam<Shape> {
     c.LaunchConnected(MakeJob("job", agents));
   }
 
-  // Interrupts what `begin` starts with a restart at each of its steps,
-  // including the first and the last; `check` checks the result.
+  // Interrupts the operation that `begin` starts by a restart at each of its
+  // steps, including the first and the last; `check` checks the result.
   void AtEveryStep(
       const std::function<RequestId(Cluster&)>& begin,
       const std::function<void(Cluster&, RequestId)>& check) const {
@@ -124,7 +124,7 @@ TEST_P(JobControlSim, TargetsOfTwoJobsAreSignalledOnce) {
       });
 }
 
-TEST_P(JobControlSim, AJobIsEnded) {
+TEST_P(JobControlSim, AKillEndsTheWholeJob) {
   for (const char* directive : {"pmix.jctrl.term", "pmix.jctrl.kill"}) {
     AtEveryStep(
         [&](Cluster& c) {
@@ -141,7 +141,7 @@ TEST_P(JobControlSim, AJobIsEnded) {
   }
 }
 
-TEST_P(JobControlSim, TheOthersGoOnWhenSomeAreEnded) {
+TEST_P(JobControlSim, OtherRanksContinueWhenSomeAreEnded) {
   AtEveryStep(
       [&](Cluster& c) {
         return c.clients().ControlJob(Caller(), {{"job", 1}, {"job", 2}},
@@ -156,7 +156,7 @@ TEST_P(JobControlSim, TheOthersGoOnWhenSomeAreEnded) {
       });
 }
 
-TEST(JobControlLossSim, TheTargetsOfALostNodeAreNotWaitedFor) {
+TEST(JobControlLossSim, TargetsOfALostNodeAreNotAwaited) {
   for (size_t step = 0; step < 60; ++step) {
     SCOPED_TRACE("before step " + std::to_string(step));
     Cluster c(7, 2, step + 1);
@@ -176,7 +176,7 @@ TEST(JobControlLossSim, TheTargetsOfALostNodeAreNotWaitedFor) {
   }
 }
 
-TEST(JobControlUserSim, OnlyJobsOfTheSameUser) {
+TEST(JobControlUserSim, JobControlIsLimitedToJobsOfTheSameUser) {
   Cluster c(3, 2, 1);
   JobSpec mine = MakeJob("mine", 1, 1);
   mine.uid = 1000;

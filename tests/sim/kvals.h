@@ -13,12 +13,12 @@ namespace canopy::sim {
 
 // Returns a KVAL with a string value.
 std::string Kval(const std::string& key, const std::string& value);
-// Returns the string value of a key among KVALs; nothing if absent.
+// Returns the string value of a key among KVALs; no value if the key is absent.
 std::optional<std::string> ValueOf(std::string_view kvals,
                                    const std::string& key);
 
 // Returns infos of PMIx_Publish; the value of the key is the key. The
-// persistence is FIRST_READ with `once`, else APP.
+// persistence is FIRST_READ with `once`, otherwise APP.
 Bytes PublishInfo(const std::string& key, bool once);
 // Returns infos of PMIx_Lookup. A timeout of 0 means no waiting.
 Bytes LookupInfo(uint32_t timeout_seconds);

@@ -1,4 +1,5 @@
-// Stand-ins for launchers, and for the files that agents keep of their jobs.
+// Stand-ins for launchers, and for the files in which agents keep records of
+// their jobs.
 #ifndef CANOPY_TESTS_SIM_LAUNCHERS_H_
 #define CANOPY_TESTS_SIM_LAUNCHERS_H_
 
@@ -21,7 +22,7 @@
 namespace canopy::sim {
 
 // The surroundings of agents that control jobs: the `canopy run` of each job,
-// which acknowledges output as soon as it has it, and the control records.
+// which acknowledges output as soon as it has arrived, and the control records.
 class Launchers {
  public:
   // All references must outlive this object.
@@ -41,10 +42,10 @@ class Launchers {
   // those redirected to other readers.
   uint64_t delivered(const ProcId& proc) const;
 
-  // Raises the events of finished jobs again, which may have been lost.
+  // Raises the events of finished jobs again, because they may have been lost.
   void AnnounceAgain(NodeId node);
 
-  // The machine fails, with the control records on it.
+  // Removes the control records of a machine that fails.
   void Reset(NodeId node);
   // The control records of the jobs that the node's agent controls, by
   // namespace.
@@ -55,9 +56,9 @@ class Launchers {
   bool IsOver(NodeId node, const std::string& nspace) const {
     return nodes_[node].over.contains(nspace);
   }
-  // The job's launcher reattaches to the successor of its controller.
+  // Makes the job's launcher reattach to the successor of the job's controller.
   // `input_begin` is the position from which it offers the job's input again;
-  // nothing if it does not.
+  // no value if it offers none.
   void Reattach(NodeId controller, const std::string& nspace,
                 std::optional<uint64_t> input_begin);
 

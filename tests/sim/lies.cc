@@ -39,8 +39,8 @@ class Liar {
     }
   }
 
-  // A process that is no participant, and lists with a process that does not
-  // exist.
+  // Sends collectives of a process that is not a participant, and lists with a
+  // process that does not exist.
   void TellOfCollective() {
     CollectiveArrived in;
     in.op = o_.id.op;
@@ -56,7 +56,8 @@ class Liar {
     Call(std::move(malformed));
   }
 
-  // Names that are too long, and groups of which the process is not a member.
+  // Sends group calls with names that are too long, and about groups of which
+  // the process is not a member.
   void TellOfGroup() {
     CollectiveArrived in;
     in.op = o_.id.op;
@@ -79,8 +80,8 @@ class Liar {
     Call(std::move(leave));
   }
 
-  // An event with the number of another one and a range that does not leave the
-  // node; one without receivers; and one that is too large.
+  // Raises an event with the number of another one and a range that does not
+  // leave the node, an event without receivers, and an event that is too large.
   void TellOfEvent() {
     EventRaised in;
     in.id = o_.request;
@@ -105,8 +106,8 @@ class Liar {
     Say(lie_.caller, std::move(message));
   }
 
-  // Targets that do not exist, orders of an agent that does not control the
-  // job, and answers without a request.
+  // Sends job control with targets that do not exist, orders of an agent that
+  // does not control the job, and answers without a request.
   void TellOfControl() {
     HostCallArrived in;
     in.op = HostOp::kJobControl;
@@ -198,7 +199,8 @@ class Liar {
     Call(SpawnArrived{0, 0, SpawnCallFor({})});
   }
 
-  // A publication that is newer than the existing one and has another value.
+  // Returns a publication that is newer than the existing one and has another
+  // value.
   Publication Forged() const {
     Publication p;
     p.id = o_.publication;

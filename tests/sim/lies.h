@@ -16,8 +16,8 @@ namespace canopy::sim {
 // The source of false information, and its subject.
 struct Lie {
   const Operation& about;
-  // An agent that does not take part in the operation; nothing: only a process
-  // lies.
+  // An agent that does not take part in the operation; no value: only a process
+  // sends false information.
   std::optional<NodeId> agent;
   ProcId process;               // a connected process that does not take part
   NodeId caller = kNoNode;      // the agent of the operation's caller

@@ -75,7 +75,7 @@ UndetectedLoss Membership::Lose(NodeId node) {
     loss.detected[neighbor] = detected;
     ForwardLoss(node, neighbor, detected, &loss);
   }
-  // Data that it sent and that was not read is lost with its connections.
+  // Data that it has sent and no member has read is lost with its connections.
   ++members_[node].incarnation;
   return loss;
 }
@@ -178,8 +178,8 @@ void Membership::Partition(const std::set<NodeId>& cut_off) {
 
 // ------------------------------------------------------------------ views ---
 
-// Returns what `from` has known from the beginning of the members that `node`
-// has not seen since it lost its links.
+// Returns the states that `from` has had from the beginning of the members that
+// `node` has not seen since it lost its links.
 std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
                                                         NodeId node) const {
   std::map<NodeId, MemberUpdate> out;
@@ -190,7 +190,7 @@ std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
   return out;
 }
 
-// Each link carries member updates before anything else (TreeOverlay::Flush),
+// Each link carries member updates before other frames (TreeOverlay::Flush),
 // and each agent on the route applies them before it forwards a packet
 // (TreeOverlay::OnFrame). Therefore the receiver of a message believes that its
 // sender is up, and has every update that the sender had when it sent the

@@ -27,8 +27,8 @@ struct UndetectedLoss {
   core::Tree tree;  // the tree with the lost agent
   NodeId node = kNoNode;
   uint64_t incarnation = 0;
-  std::map<NodeId, TimeNs> detected;  // by neighbour: when
-  TimeNs known = 0;                   // when all members know
+  std::map<NodeId, TimeNs> detected;  // time, by neighbour
+  TimeNs known = 0;                   // time when all members know
 };
 
 // The members as an observer above the cluster sees them, the views of the
@@ -40,7 +40,8 @@ class Membership {
   struct View {
     uint64_t incarnation = 0;
     bool up = true;
-    // Not seen since the observer lost all of its links.
+    // True if the observer has not seen the subject since it lost all of its
+    // links.
     bool unconfirmed = false;
   };
 
@@ -51,39 +52,40 @@ class Membership {
   const core::Tree& tree() const { return tree_; }
   NodeId root() const { return tree_.root(); }
   bool alive(NodeId node) const { return tree_.alive(node); }
-  // How many times the agent was started again, each time with a new core.
+  // Returns how many times the agent was started again, each time with a new
+  // core.
   uint64_t start(NodeId node) const { return members_[node].start; }
-  // Incarnation of the node's links.
+  // Returns the incarnation of the node's links.
   uint64_t incarnation(NodeId node) const { return members_[node].incarnation; }
-  // Number of member updates that a node has received.
+  // Returns the number of member updates that a node has received.
   size_t num_updates(NodeId node) const { return updates_[node].size(); }
   View ViewOf(NodeId observer, NodeId subject) const;
 
-  // The agent is lost. Each neighbour detects it after a time and forwards it
-  // through its part of the tree.
+  // Loses the agent. Each neighbour detects the loss after a time and forwards
+  // it through its part of the tree.
   UndetectedLoss Lose(NodeId node);
-  // A new agent without state joins. The others learn of it one by one, and it
-  // learns which members are lost.
+  // Makes a new agent without state join. The other members learn of it one by
+  // one, and it learns which members are lost.
   void Return(NodeId node);
-  // A successor takes the agent's place at once, with its jobs. The others
-  // learn of it one by one.
+  // Replaces the agent by a successor at once, which has its jobs. The other
+  // members learn of it one by one.
   void Restart(NodeId node);
 
-  // A member loses all of its links and joins again with its state. Returns
-  // when it has links again. The caller then calls Unlink (which returns true
-  // if the member has to see the other's loss) and Relink for each other member
-  // in order.
+  // Makes a member lose all of its links and join again with its state. Returns
+  // the time when it has links again. The caller then calls Unlink (which
+  // returns true if the member has to see the other's loss) and Relink for each
+  // other member in order.
   TimeNs BeginRejoin(NodeId node);
   bool Unlink(NodeId node, NodeId other);
   void Relink(NodeId node, NodeId other, TimeNs linked);
 
-  // Members on different sides declare each other lost, one by one.
+  // Makes members on different sides declare each other lost, one by one.
   void Partition(const std::set<NodeId>& cut_off);
 
   // Returns the updates that precede a message at its receiver, in order.
   std::vector<MemberUpdate> UpdatesAhead(const InTransit& message);
-  // Changes the observer's view. Returns the inputs of its core, in order; none
-  // if the update is older than the view.
+  // Changes the observer's view. Returns the inputs of its core, in order; an
+  // empty list if the update is older than the view.
   std::vector<core::Input> Apply(NodeId observer, const MemberUpdate& update);
 
  private:
@@ -91,7 +93,7 @@ class Membership {
     uint64_t start = 0;
     uint64_t incarnation = 0;
     bool recovered = false;  // this incarnation has its predecessor's jobs
-    bool amnesic = false;  // the agent does not know the first members any more
+    bool amnesic = false;  // the agent no longer knows the first members
   };
 
   void Deliver(TimeNs when, NodeId observer, MemberUpdate update);
@@ -108,8 +110,8 @@ class Membership {
   std::map<std::pair<NodeId, NodeId>, View> views_;  // observer, subject
   // The updates that each member received, in order.
   std::vector<std::vector<MemberUpdate>> updates_;
-  // By receiver and sender: how many of the sender's updates the receiver has
-  // got with the sender's messages.
+  // By receiver and sender: the number of the sender's updates that the
+  // receiver has received with the sender's messages.
   std::map<std::pair<NodeId, NodeId>, size_t> forwarded_;
 };
 

@@ -50,7 +50,7 @@ TEST_F(MembershipTest, PathsGoThroughTheNearestCommonAncestor) {
   EXPECT_EQ(PathOf(members_.tree(), 5, 5), (std::vector<NodeId>{5}));
 }
 
-TEST_F(MembershipTest, EverySurvivorComesToKnowALossOnce) {
+TEST_F(MembershipTest, EverySurvivorLearnsOfALossOnce) {
   const UndetectedLoss loss = members_.Lose(1);
   EXPECT_FALSE(members_.alive(1));
   ASSERT_EQ(loss.detected.size(), 3u) << "its parent and its children";
@@ -62,7 +62,7 @@ TEST_F(MembershipTest, EverySurvivorComesToKnowALossOnce) {
   }
 }
 
-TEST_F(MembershipTest, ARestartIsNoLossForThoseWhoSawTheMemberUp) {
+TEST_F(MembershipTest, ARestartIsNotALossForMembersThatSawItUp) {
   members_.Restart(2);
   const auto update = MemberUpdate{2, true, 1, "", true};
   const auto inputs = members_.Apply(0, update);
@@ -86,7 +86,7 @@ TEST_F(MembershipTest, DownIsFinalForAnIncarnation) {
       << "older than the view";
 }
 
-TEST_F(MembershipTest, AMessageBringsWhatItsSenderKnewThen) {
+TEST_F(MembershipTest, AMessageFollowsTheUpdatesOfItsSender) {
   (void)members_.Apply(1, {6, false, 0, "lost"});
   (void)members_.Apply(1, {5, false, 0, "lost"});
   const auto ahead = members_.UpdatesAhead(MessageOf(1, 0, 0, 1));
@@ -98,7 +98,7 @@ TEST_F(MembershipTest, AMessageBringsWhatItsSenderKnewThen) {
   EXPECT_EQ(next[0].subject, 5u);
 }
 
-TEST_F(MembershipTest, AMemberThatRejoinsSeesEachOtherLostAndBackOnce) {
+TEST_F(MembershipTest, ARejoinedMemberSeesEachOtherLostAndBackOnce) {
   const TimeNs linked = members_.BeginRejoin(3);
   for (const NodeId other : {0u, 1u, 2u, 4u, 5u, 6u}) {
     EXPECT_TRUE(members_.Unlink(3, other));
@@ -115,7 +115,7 @@ TEST_F(MembershipTest, AMemberThatRejoinsSeesEachOtherLostAndBackOnce) {
   }
 }
 
-TEST_F(MembershipTest, SidesOfAPartitionLoseEachOther) {
+TEST_F(MembershipTest, TheSidesOfAPartitionDeclareEachOtherLost) {
   members_.Partition({5, 6});
   DeliverAll();
   EXPECT_FALSE(members_.ViewOf(0, 5).up);

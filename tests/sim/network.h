@@ -22,8 +22,8 @@ namespace canopy::sim {
 // The fate of a message, apart from its normal delay.
 struct Fate {
   TimeNs late = 0;     // additional delay
-  bool twice = false;  // whether it is delivered twice
-  bool lost = false;   // whether it is lost with an agent on its route
+  bool twice = false;  // true: delivered twice
+  bool lost = false;   // true: lost with an agent on its route
 };
 
 // Messages in transit: delays, overtaking, duplicates, stalls, partitions, and
@@ -34,7 +34,7 @@ class Network {
   Network(const Options& options, const Membership& members, EventQueue& queue,
           Random& random);
 
-  // Receives the fate of each message and returns the fate that it shall have.
+  // A function that gets the fate of each message and returns its replacement.
   // It cannot change `lost`, and must not inject faults.
   using OnSend = std::function<Fate(const core::PeerMessage&, const Fate&)>;
   void set_on_send(OnSend on_send) { on_send_ = std::move(on_send); }
@@ -47,21 +47,21 @@ class Network {
   // Stalls the link between a node and its parent. Messages that cross it are
   // delivered afterwards, in order.
   void Stall(NodeId node, TimeNs duration);
-  // No message passes between the two sides.
+  // From now on, no message passes between the two sides.
   void Partition(const std::set<NodeId>& cut_off);
   // Returns the nodes that were cut off, in order.
   std::vector<NodeId> Heal();
-  // No message leaves the node until Relink.
+  // Keeps messages from leaving the node until Relink.
   void Unlink(NodeId node) { unlinked_ = node; }
   void Relink() { unlinked_ = kNoNode; }
 
-  // Messages in transit through the lost agent may be lost, and so may messages
-  // that are sent through it before its loss is detected.
+  // Called when an agent is lost: messages in transit through it may be lost,
+  // and so may messages that are sent through it before its loss is detected.
   void OnLoss(UndetectedLoss loss);
-  // A new agent is on the root's side.
+  // Called when a new agent joins, which is on the root's side.
   void OnReturn(NodeId node) { cut_off_.erase(node); }
-  // Messages in transit from and to the agent are lost; messages in transit
-  // through it may be.
+  // Called when the agent is restarted: messages in transit from and to it are
+  // lost; messages in transit through it may be lost.
   void OnRestart(NodeId node);
 
  private:

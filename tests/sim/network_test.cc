@@ -70,7 +70,7 @@ TEST_F(NetworkTest, DataMayOvertake) {
   EXPECT_EQ(received, Numbers(50)) << "none is lost";
 }
 
-TEST_F(NetworkTest, DuplicatesAreOfDataOnly) {
+TEST_F(NetworkTest, OnlyDataIsDuplicated) {
   options_.duplicates = 1;
   for (uint64_t n = 0; n < 10; ++n) Send(3, 0, n);
   EXPECT_EQ(ReceiveAll().size(), 20u);
@@ -78,7 +78,7 @@ TEST_F(NetworkTest, DuplicatesAreOfDataOnly) {
   EXPECT_EQ(ReceiveAll().size(), 10u);
 }
 
-TEST_F(NetworkTest, AStallHoldsWhatCrossesTheLink) {
+TEST_F(NetworkTest, AStallDelaysMessagesOverTheLink) {
   network_.Stall(1, 100 * kMs);
   Send(3, 0, 1);
   Send(3, 4, 2);
@@ -87,7 +87,7 @@ TEST_F(NetworkTest, AStallHoldsWhatCrossesTheLink) {
   EXPECT_EQ(queue_.now(), 100 * kMs);
 }
 
-TEST_F(NetworkTest, NothingCrossesAPartition) {
+TEST_F(NetworkTest, NoMessageCrossesAPartition) {
   network_.Partition({5, 6});
   Send(0, 5, 1);
   Send(5, 6, 2);
@@ -105,7 +105,7 @@ TEST_F(NetworkTest, AnUnlinkedMemberSendsNothing) {
   EXPECT_EQ(ReceiveAll(), (std::vector<uint64_t>{2}));
 }
 
-TEST_F(NetworkTest, WhatPassesALostAgentMayBeLost) {
+TEST_F(NetworkTest, MessagesThroughALostAgentMayBeLost) {
   for (uint64_t n = 0; n < 40; ++n) Send(3, 0, n);
   for (uint64_t n = 100; n < 110; ++n) Send(2, 0, n);
   network_.OnLoss(members_.Lose(1));
@@ -117,7 +117,7 @@ TEST_F(NetworkTest, WhatPassesALostAgentMayBeLost) {
   EXPECT_LT(received.size(), 80u);
 }
 
-TEST_F(NetworkTest, NothingFromAPredecessorComesAfterARestart) {
+TEST_F(NetworkTest, ARestartDropsMessagesInTransit) {
   Send(3, 1, 1);
   Send(1, 3, 2);
   network_.OnRestart(1);

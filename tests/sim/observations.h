@@ -1,4 +1,4 @@
-// Records what happened in a simulated cluster, for tests.
+// Records messages, log lines and states of a simulated cluster, for tests.
 #ifndef CANOPY_TESTS_SIM_OBSERVATIONS_H_
 #define CANOPY_TESTS_SIM_OBSERVATIONS_H_
 

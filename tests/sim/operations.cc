@@ -13,7 +13,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// Returns whether the operation goes on after its caller's reply.
+// Returns whether the operation continues after its caller's reply.
 bool Lingers(const Operation& o) {
   return o.phase == Phase::kPublished || o.phase == Phase::kConnected ||
          (o.phase == Phase::kLookupEnding && !o.calls.empty()) ||
@@ -136,7 +136,7 @@ Operations::Series Operations::SeriesOf(const CollectiveId& id) {
   return {id.op, {ProcId{id.name, 0}}};
 }
 
-// The process has arrived at the end of the group by leaving it.
+// Records that the process has arrived at the end of the group by leaving it.
 void Operations::Leave(const ProcId& proc, RequestId request,
                        const std::string& group) {
   Operation& leave =
@@ -247,8 +247,8 @@ void Operations::SentCollective(Operation* o) const {
   o->phase = ReleasingOf(o->id.op);
 }
 
-// From the caller's agent to the job's controller, and from there to the agents
-// of the targets.
+// Handles a message of job control, which is sent from the caller's agent to
+// the job's controller, and from there to the agents of the targets.
 void Operations::SentControl(const PeerMessage& message,
                              const std::string& nspace, bool is_answer,
                              Operation* o) const {
@@ -355,7 +355,8 @@ void Operations::OnActions(NodeId node, const Actions& actions) {
   ServeAlone(node);
 }
 
-// Pulls of an earlier round get no answer any more.
+// Records the pulls of a round. Pulls of an earlier round get no answer any
+// more.
 void Operations::OnPulls(NodeId node, const std::set<uint64_t>& pulls) {
   std::set<uint64_t>& all = pulls_[node];
   const bool repeats = std::ranges::includes(all, pulls);
@@ -365,7 +366,8 @@ void Operations::OnPulls(NodeId node, const std::set<uint64_t>& pulls) {
   }
 }
 
-// A query that had to wait for a map sends its requests later.
+// Records a request for a query, which sends its requests later if it had to
+// wait for a map.
 void Operations::NoteAsk(NodeId node, uint64_t request, Number serving) {
   const Call call{node, request};
   if (of_call_.contains(call)) return;

@@ -1,6 +1,6 @@
 // The pending operations of processes in a simulated cluster, and the phase of
-// each, derived from the inputs and messages of agents. This depends on the
-// meaning of messages and on nothing else of the engines.
+// each, derived from the inputs and messages of agents. Of the engines, only
+// the meaning of their messages is used here.
 #ifndef CANOPY_TESTS_SIM_OPERATIONS_H_
 #define CANOPY_TESTS_SIM_OPERATIONS_H_
 
@@ -59,7 +59,8 @@ struct Operation {
   Bytes call = {};          // the call of a job control
   // For a lookup or an abort: its number at the caller's agent.
   uint64_t number = 0;
-  // Requests of agents for it that have no answer, by agent and number.
+  // Requests of agents for this operation that have no answer, by agent and
+  // number.
   std::set<std::pair<NodeId, uint64_t>> calls;
   // For an event: the receivers and senders of its messages in transit.
   std::set<std::pair<NodeId, NodeId>> on_its_way;
@@ -84,7 +85,7 @@ class Operations {
   void OnExit(const ProcId& proc);
   void OnInput(NodeId node, const core::Input& input);
   void OnActions(NodeId node, const core::Actions& actions);
-  // The node has another agent, or none.
+  // Called when the node has a new agent, or none.
   void OnAgentGone(NodeId node);
 
   // ------------------------------------------------------------- questions ---
@@ -93,7 +94,7 @@ class Operations {
   const Operation* Find(Number number) const;
   const Operation* FindRequest(RequestId request) const;
   Phase PhaseOf(const Operation& operation) const;
-  // Returns null if the message belongs to no operation.
+  // Returns the operation to which the message belongs, or null.
   const Operation* OperationOf(const core::PeerMessage& message) const;
   // Calls f(const Operation&) for all operations.
   template <typename F>
@@ -129,14 +130,14 @@ class Operations {
   Number WaitsForMap(NodeId node, const std::string& nspace) const;
   Number PulledBy(NodeId owner) const;
   Number AbortIn(const std::string& nspace) const;
-  // Records what a message that is sent, or has arrived, tells about its
-  // operation.
+  // Record the phase of an operation that a message shows when it is sent, and
+  // when it has arrived.
   void Sent(const core::PeerMessage& message, Operation* operation);
   void Came(const core::PeerMessage& message, Operation* operation);
   void OnReply(const core::ReplyClient& reply);
   void OnPulls(NodeId node, const std::set<uint64_t>& pulls);
-  // The agent that takes the request in this step would send a message to
-  // itself: it serves the request alone.
+  // Called when the agent that handles the request in this step would send a
+  // message to itself: it serves the request alone.
   void ServeAlone(NodeId node);
   void EndIfOver(Number number);
   void Erase(Number number);

@@ -1,5 +1,5 @@
-// Finds the operation that a message belongs to, and the phase that it
-// indicates.
+// Finds the operation to which a message belongs, and the phase that the
+// message indicates.
 #include <algorithm>
 #include <type_traits>
 #include <variant>

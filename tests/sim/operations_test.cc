@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kNodes = 5;
 
-// A cluster whose operations are followed, event by event.
+// Follows the operations of a cluster, event by event.
 class OperationsTest : public testing::Test {
  protected:
   OperationsTest() {
@@ -55,13 +55,13 @@ class OperationsTest : public testing::Test {
       [this](const ProcId& proc) { return cluster_.NodeOf(proc); }};
 };
 
-TEST_F(OperationsTest, ASpawn) {
+TEST_F(OperationsTest, ASpawnPassesItsPhases) {
   EXPECT_EQ(PhasesOf(cluster_.clients().Spawn({"a", 4}, SpawnCallFor({2}))),
             (std::vector<Phase>{Phase::kSpawnRequested, Phase::kSpawnExecuting,
                                 Phase::kSpawnAnswering}));
 }
 
-TEST_F(OperationsTest, AConnectOfTwoJobs) {
+TEST_F(OperationsTest, AConnectOfTwoJobsPassesItsPhases) {
   const std::vector<ProcId> some{{"a", 0}, {"b", 1}};
   const auto connect = core::CollectiveOp::kConnect;
   const RequestId first = cluster_.clients().Collective(connect, some[1], some);
@@ -82,7 +82,7 @@ TEST_F(OperationsTest, AConnectOfTwoJobs) {
   EXPECT_EQ(operations_.FindRequest(end), nullptr);
 }
 
-TEST_F(OperationsTest, ALookupThatWaits) {
+TEST_F(OperationsTest, AWaitingLookupPassesItsPhases) {
   const RequestId lookup = cluster_.clients().Lookup({"a", 2}, {"key"}, 60);
   const std::vector<Phase> before = PhasesOf(lookup);
   ASSERT_FALSE(before.empty());
@@ -92,7 +92,7 @@ TEST_F(OperationsTest, ALookupThatWaits) {
   EXPECT_EQ(cluster_.clients().StatusOf(lookup), kSuccess);
 }
 
-TEST_F(OperationsTest, AnAbortOfAnotherJob) {
+TEST_F(OperationsTest, AnAbortOfAnotherJobPassesItsPhases) {
   const RequestId abort =
       cluster_.clients().Abort({"a", 4}, 1, "why", {{"b", 0}});
   EXPECT_EQ(PhasesOf(abort),
@@ -100,7 +100,7 @@ TEST_F(OperationsTest, AnAbortOfAnotherJob) {
                                 Phase::kAbortAnswering}));
 }
 
-TEST_F(OperationsTest, AGroupThatOneLeaves) {
+TEST_F(OperationsTest, AGroupThatAMemberLeavesPassesItsPhases) {
   const std::vector<ProcId> some{{"a", 0}, {"a", 4}, {"b", 1}};
   const auto construct = core::CollectiveOp::kGroupConstruct;
   const auto destruct = core::CollectiveOp::kGroupDestruct;
@@ -122,13 +122,13 @@ TEST_F(OperationsTest, AGroupThatOneLeaves) {
   EXPECT_EQ(operations_.FindRequest(end), nullptr);
 }
 
-TEST_F(OperationsTest, AnEvent) {
+TEST_F(OperationsTest, AnEventPassesItsPhases) {
   constexpr uint8_t kGlobal = 5;
   EXPECT_EQ(PhasesOf(cluster_.clients().Raise({"a", 4}, -500, kGlobal)),
             (std::vector<Phase>{Phase::kEventSpreading, Phase::kEventKept}));
 }
 
-TEST_F(OperationsTest, ASignalForAnotherJob) {
+TEST_F(OperationsTest, ASignalForAnotherJobPassesItsPhases) {
   Encoder call;
   call.PutSize(1);
   call.PutString("pmix.jctrl.pause");
@@ -140,7 +140,7 @@ TEST_F(OperationsTest, ASignalForAnotherJob) {
                                 Phase::kControlAnswering}));
 }
 
-TEST_F(OperationsTest, AQueryOfAllNodes) {
+TEST_F(OperationsTest, AQueryOfAllNodesPassesItsPhases) {
   EXPECT_EQ(PhasesOf(cluster_.clients().Query(
                 {"a", 4}, core::Encoded({{{PMIX_QUERY_PROC_TABLE}}}))),
             (std::vector<Phase>{Phase::kQueryAsking, Phase::kQueryGathering}));

@@ -102,8 +102,8 @@ void Oracle::OnReply(NodeId node, RequestId request, int status) {
   if (status == kSuccess) CheckSuccess(node, it->second);
 }
 
-// A process whose call was refused has not arrived. Its next call belongs to
-// the same collective.
+// Removes the arrival of a process whose call was refused. Its next call
+// belongs to the same collective.
 void Oracle::TakeBack(const Arrival& arrival) {
   Group& group = GroupOf(arrival.id);
   uint64_t& arrivals = group.arrivals[arrival.proc];
@@ -135,8 +135,8 @@ void Oracle::CheckSuccess(NodeId node, const Arrival& arrival) {
   }
 }
 
-// The data that a process committed before it arrived must be visible when the
-// others leave.
+// Checks that the data which a process committed before it arrived is visible
+// when the other participants leave.
 void Oracle::CheckSeen(NodeId node, const ProcId& proc, uint64_t commits) {
   const Proc& p = procs_[proc];
   const Shown& shown = shown_[{node, proc}];
@@ -192,7 +192,7 @@ std::map<std::string, uint64_t> Oracle::CheckKvals(const ProcId& proc,
 
 void Oracle::OnGetReply(const ProcId& target, std::string_view kvals) {
   if (!procs_.contains(target)) return;
-  // The view of either side is allowed here; it was checked when it was
+  // The view of either side is allowed here; the data was checked when it was
   // published.
   KvalPiece piece;
   while (TakeKval(&kvals, &piece)) {
@@ -325,7 +325,7 @@ void Oracle::CheckGroupData(
     const CollectiveId& id,
     const std::vector<NodeContribution>& contributions) {
   for (const NodeContribution& c : contributions) {
-    // A report to a new parent of a group that is made has only a result.
+    // A report of a constructed group to a new parent has only a result.
     if (c.data.empty()) continue;
     const auto record = DecodeGroupRecord(c.data);
     if (!record) {

@@ -1,5 +1,5 @@
 // The rules that must hold after every step of a simulated cluster: no
-// contribution is lost, doubled or invented.
+// contribution is lost, duplicated or invented.
 #ifndef CANOPY_TESTS_SIM_ORACLE_H_
 #define CANOPY_TESTS_SIM_ORACLE_H_
 
@@ -25,60 +25,62 @@ namespace canopy::sim {
 // position, so that any loss, repetition or disorder is visible.
 std::string InputText(uint64_t begin, uint64_t end);
 
-// Receives the actions of processes and everything that agents send, publish
-// and reply, and compares. It depends on the meaning of the core's messages and
-// on nothing else of the core. Each change is checked when it is made, so that
-// everything is checked after each step.
+// Receives the actions of processes and all messages, publications and replies
+// of agents, and compares them. Of the core, it depends only on the meaning of
+// the messages. Each change is checked when it is made, so that everything is
+// checked after each step.
 class Oracle {
  public:
   using Report = std::function<void(const std::string& error)>;
   explicit Oracle(Report report) : report_(std::move(report)) {}
 
-  // Agents may be restarted: a contribution may then be made again, from other
-  // data.
+  // Allows that agents are restarted, so that a contribution may be made again,
+  // from other data.
   void set_restarts() { restarts_ = true; }
 
   void OnJob(const JobSpec& job);
-  // A node's shared memory is gone.
+  // Called when a node's shared memory is gone.
   void OnNodeReset(NodeId node);
   void OnDrop(NodeId node, const std::string& nspace);
-  // The job's processes on the node are being ended.
+  // Called when the job's processes on the node are being ended.
   void OnKill(NodeId node, const std::string& nspace) {
     killed_.emplace(node, nspace);
   }
 
   void OnCommit(const ProcId& proc, core::Scope scope, const std::string& key,
                 const std::string& value);
-  // The process arrives at a collective; `id` is as named by the process.
+  // Called when the process arrives at a collective; `participants` are as the
+  // process names them.
   void OnArrive(const ProcId& proc, core::RequestId request,
                 core::CollectiveOp op, std::vector<ProcId> participants,
                 bool collect);
-  // An agent replies to any request of a process on `node`.
+  // Called when an agent replies to any request of a process on `node`.
   void OnReply(NodeId node, core::RequestId request, int status);
   void OnGetReply(const ProcId& target, std::string_view kvals);
   void OnPublish(NodeId node, const core::PublishRank& data);
-  // PMIx_Publish of a key whose value is the key, for the publisher's user.
-  // With `once`, one reader gets it.
+  // Called at a PMIx_Publish of a key whose value is the key, for the
+  // publisher's user. With `once`, one reader gets it.
   void OnPublishCall(const ProcId& proc, core::RequestId request,
                      const std::string& key, bool once);
   void OnLookupReply(const ProcId& proc, core::RequestId request,
                      std::string_view found);
-  // A call of PMIx_Spawn, and its execution.
+  // Called at a call of PMIx_Spawn, and at its execution.
   void OnSpawnCall(core::RequestId request, std::string_view call) {
     spawns_[request] = call;
   }
   void OnSpawn(core::RequestId request, std::string_view call);
-  // Return how many calls have got a key, and how many have published it.
+  // Return the number of calls that have received a key, and of those that have
+  // published it.
   size_t NumReaders(const std::string& key) const;
   size_t NumPublishers(const std::string& key) const;
   void OnSend(const core::PeerMessage& message);
 
-  // A job's input is InputText from 0 up to `end`.
+  // Records that a job's input is InputText from 0 up to `end`.
   void OnInputOffered(const std::string& nspace, uint64_t end) {
     input_[nspace] = end;
   }
   void OnInputRead(const ProcId& proc, std::string_view data);
-  // `closed`: no more input was going to be offered.
+  // `closed` is true if no more input would have been offered.
   void OnInputEnd(const ProcId& proc, bool closed);
 
  private:
@@ -124,7 +126,7 @@ class Oracle {
   void CheckGroupData(const core::CollectiveId& id,
                       const std::vector<core::NodeContribution>& contributions);
   void CheckData(const core::CollectiveId& id, NodeId node, const Bytes& data);
-  // Returns every key of a KVAL sequence and the commit that wrote it. Reports
+  // Returns every key of a KVAL sequence with the commit that wrote it. Reports
   // keys that were never written for that side, and duplicate keys.
   std::map<std::string, uint64_t> CheckKvals(const ProcId& proc,
                                              std::string_view kvals, bool local,

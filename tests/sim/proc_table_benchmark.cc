@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kRanks = 4096;
 constexpr uint32_t kRadix = 32;
 
-// The argument is the number of nodes.
+// Measures one query; the argument is the number of nodes.
 void ProcessTable(benchmark::State& state) {
   const auto nodes = static_cast<uint32_t>(state.range(0));
   Cluster cluster(nodes, kRadix, 1, Persistence::kOff);

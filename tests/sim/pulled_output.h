@@ -1,4 +1,5 @@
-// The output that simulated processes write, and what pullers have read of it.
+// The output that simulated processes write, and the output that pullers have
+// read.
 #ifndef CANOPY_TESTS_SIM_PULLED_OUTPUT_H_
 #define CANOPY_TESTS_SIM_PULLED_OUTPUT_H_
 
@@ -38,7 +39,7 @@ class ReadOutput {
   // `written` outlives this object.
   explicit ReadOutput(const WrittenOutput& written) : written_(written) {}
 
-  // Adds a piece. Returns what is wrong with it; empty if nothing.
+  // Adds a piece. Returns the error in it; empty if there is none.
   std::string Add(const OutputPiece& piece);
   uint64_t bytes() const { return bytes_; }
   bool IsClosed(const OutputStream& stream) const {

@@ -23,7 +23,7 @@ class PulledOutput : public testing::Test {
   ReadOutput read_{written_};
 };
 
-TEST_F(PulledOutput, WhatIsReadInOrderIsWell) {
+TEST_F(PulledOutput, OutputReadInOrderIsAccepted) {
   EXPECT_EQ(Add(0, 50), "");
   EXPECT_EQ(Add(80, 120), "");
   EXPECT_EQ(Add(120, kSize), "");
@@ -32,7 +32,7 @@ TEST_F(PulledOutput, WhatIsReadInOrderIsWell) {
   EXPECT_TRUE(read_.IsClosed(kOut));
 }
 
-TEST_F(PulledOutput, NothingComesTwiceOrTooEarlyOrChanged) {
+TEST_F(PulledOutput, RepeatedEarlyAndChangedOutputIsAnError) {
   EXPECT_EQ(Add(20, 80), "");
   EXPECT_NE(Add(20, 80), "");
   EXPECT_NE(Add(0, 20), "");
@@ -42,13 +42,13 @@ TEST_F(PulledOutput, NothingComesTwiceOrTooEarlyOrChanged) {
   EXPECT_NE(Add(190, 210), "");
 }
 
-TEST_F(PulledOutput, NothingFollowsTheEnd) {
+TEST_F(PulledOutput, OutputAfterTheEndIsAnError) {
   EXPECT_EQ(Close(), "");
   EXPECT_NE(Close(), "");
   EXPECT_NE(Add(0, 20), "");
 }
 
-TEST_F(PulledOutput, TotalsAreOfWhatIsWanted) {
+TEST_F(PulledOutput, TotalsCountOnlyTheSelectedOutput) {
   written_.Write({3, kErrorChannel}, 7);
   written_.Write({4, kOutputChannel}, 11);
   EXPECT_EQ(written_.Total(kOutputChannel | kErrorChannel, {}), 218u);

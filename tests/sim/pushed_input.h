@@ -1,5 +1,5 @@
-// The input that is pushed to simulated processes, and what they have read of
-// it.
+// The input that is pushed to simulated processes, and the input that they have
+// read.
 #ifndef CANOPY_TESTS_SIM_PUSHED_INPUT_H_
 #define CANOPY_TESTS_SIM_PUSHED_INPUT_H_
 
@@ -16,30 +16,31 @@
 
 namespace canopy::sim {
 
-// The input of one job. Every push must be read whole and once, and the pushes
-// of each pusher in order.
+// The input of one job. Every push must be read completely and once, and the
+// pushes of each pusher in order.
 class PushedInput {
  public:
   // Returns the pusher's next push, which has at least `size` bytes.
   std::string Push(const ProcId& pusher, uint64_t size);
-  // The pusher was notified that its first `count` pushes were taken.
+  // Records that the pusher was notified that its first `count` pushes were
+  // consumed.
   void OnTaken(const ProcId& pusher, uint64_t count) {
     uint64_t& taken = taken_[pusher];
     taken = std::max(taken, count);
   }
-  // The pusher was notified that a push has failed.
+  // Records that the pusher was notified that a push has failed.
   void OnRefused(const ProcId& pusher, uint64_t number) {
     refused_.insert({pusher, number});
   }
-  // Returns how many pushes a pusher has made.
+  // Returns the number of pushes that a pusher has made.
   uint64_t count(const ProcId& pusher) const;
-  // The job has another controller: pushes that were not taken by then may be
-  // read twice.
+  // Called when the job has a new controller: pushes that were not consumed by
+  // then may be read twice.
   void MayRepeat() { repeats_ = true; }
 
   void OnRead(Rank rank, std::string_view data) { read_[rank] += data; }
-  // Returns errors in what a rank that ends now has read. `ended`: it has seen
-  // the end of its input.
+  // Returns the errors in the input that a rank has read which ends now.
+  // `ended` is true if the rank has read the end of its input.
   std::vector<std::string> Check(Rank rank, bool ended) const;
 
  private:

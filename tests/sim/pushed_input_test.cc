@@ -23,31 +23,31 @@ class PushedInputTest : public testing::Test {
   const std::string second_;
 };
 
-TEST_F(PushedInputTest, InOrderItIsWell) {
+TEST_F(PushedInputTest, InputReadInOrderIsAccepted) {
   const std::string other = input_.Push(kOther, 3);
   input_.OnTaken(kTool, 2);
   EXPECT_EQ(input_.count(kTool), 2u);
   EXPECT_EQ(NumErrors(first_ + other + second_, true), 0u);
 }
 
-TEST_F(PushedInputTest, APushMayBeUnderWay) {
+TEST_F(PushedInputTest, APendingPushMayBeReadPartly) {
   input_.OnTaken(kTool, 1);
   EXPECT_EQ(NumErrors(first_ + second_.substr(0, 3), false), 0u);
   EXPECT_EQ(input_.Check(kRank, true).size(), 1u);
 }
 
-TEST_F(PushedInputTest, WhatWasTakenIsThere) {
+TEST_F(PushedInputTest, AMissingConsumedPushIsAnError) {
   input_.OnTaken(kTool, 2);
   EXPECT_EQ(NumErrors(first_, false), 1u);
 }
 
-TEST_F(PushedInputTest, NothingIsMissingOrMisplacedOrInvented) {
+TEST_F(PushedInputTest, MissingMisplacedAndInventedInputIsAnError) {
   EXPECT_EQ(NumErrors(second_, true), 1u);
   EXPECT_EQ(NumErrors(first_, true), 2u);
   EXPECT_EQ(NumErrors("else;", true), 3u);
 }
 
-TEST_F(PushedInputTest, RepeatsAreExcusedAfterARestartAlone) {
+TEST_F(PushedInputTest, RepeatedInputIsAcceptedOnlyAfterARestart) {
   EXPECT_EQ(NumErrors(first_ + first_, true), 1u);
   input_.MayRepeat();
   EXPECT_EQ(input_.Check(kRank, true).size(), 0u);

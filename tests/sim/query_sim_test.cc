@@ -16,7 +16,7 @@
 namespace canopy::sim {
 namespace {
 
-// Agents 0 to 3 in a chain, with two ranks each; rank 6 is on the last.
+// Agents 0 to 3 have two ranks each; rank 6 is on agent 3.
 class QuerySim : public testing::TestWithParam<uint32_t> {
  protected:
   QuerySim() : cluster_(4, GetParam(), 7, Persistence::kOn) {
@@ -66,7 +66,7 @@ TEST_P(QuerySim, TheRootKnowsAllJobs) {
   EXPECT_EQ(AnswersTo(request).FindString(PMIX_QUERY_NAMESPACES), "job");
 }
 
-TEST_P(QuerySim, AgentsThatAreRestartedMeanwhileAreAskedAgain) {
+TEST_P(QuerySim, RestartedAgentsGetTheRequestAgain) {
   const RequestId request = Ask(6, {PMIX_QUERY_PROC_TABLE});
   cluster_.RestartNode(1);
   cluster_.RunFor(core::kQueryTime * 2);
@@ -74,7 +74,7 @@ TEST_P(QuerySim, AgentsThatAreRestartedMeanwhileAreAskedAgain) {
   EXPECT_EQ(StatesIn(AnswersTo(request)).size(), 8u);
 }
 
-TEST_P(QuerySim, TheCallerAsksItsNextAgent) {
+TEST_P(QuerySim, TheCallerRepeatsItsQueryToTheSuccessor) {
   const RequestId request = Ask(6, {PMIX_QUERY_PROC_TABLE});
   cluster_.RestartNode(3);
   cluster_.RunFor(core::kQueryTime * 2);

@@ -9,9 +9,9 @@
 
 namespace canopy::sim {
 
-// A seed can be replayed because every random number is drawn here, in the
-// order of events. A draw that is added, removed or moved changes the run of
-// every seed.
+// Every random number is drawn here, in the order of events, so a seed can be
+// replayed. A draw that is added, removed or moved changes the run of every
+// seed.
 class Random {
  public:
   // `options` must outlive this object.

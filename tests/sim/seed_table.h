@@ -1,4 +1,5 @@
-// Tables of what happened in seeds: rows are states, columns are faults.
+// Tables of the faults that occurred in seeds: rows are states, columns are
+// faults.
 #ifndef CANOPY_TESTS_SIM_SEED_TABLE_H_
 #define CANOPY_TESTS_SIM_SEED_TABLE_H_
 
@@ -46,8 +47,8 @@ class SeedTable {
   explicit SeedTable(Shape shape) : shape_(std::move(shape)) {}
 
   void Add(const SeedCells& seed);
-  // Returns how many seeds each cell occurred in; with `reasons`, also why some
-  // cells cannot occur.
+  // Returns the table as text: the number of seeds in which each cell occurred,
+  // and, with `reasons`, why some cells cannot occur.
   std::string Text(bool reasons) const;
   // Returns the number of possible cells that occurred in fewer than `seeds`
   // seeds.

@@ -17,7 +17,7 @@ SeedTable Table() {
                     }});
 }
 
-TEST(SeedTableTest, CountsSeedsAndNotHits) {
+TEST(SeedTableTest, CountsEachCellOncePerSeed) {
   SeedCells seed;
   seed.Add(Row::kOpen, Column::kRain);
   seed.Add(Row::kOpen, Column::kRain);
@@ -32,7 +32,7 @@ TEST(SeedTableTest, CountsSeedsAndNotHits) {
   EXPECT_EQ(table.NumBelow(3), 3u);
 }
 
-TEST(SeedTableTest, TellsWhyACellIsEmpty) {
+TEST(SeedTableTest, ReportsWhyACellIsEmpty) {
   SeedCells seed;
   seed.Add(Row::kOpen, Column::kWind);
   SeedTable table = Table();

@@ -31,8 +31,8 @@ void ExpectItsOwnScript(uint64_t seed, const Run& run) {
   EXPECT_EQ(first.faults, second.faults);
 }
 
-// Expects that some of the first seeds, which contain a deliberate fault,
-// report the error.
+// Expects that at least one of the first seeds, which contain a deliberate
+// fault, reports the error.
 template <typename Run>
 void ExpectFound(uint64_t seeds, const Run& run, const std::string& error) {
   uint64_t found = 0;

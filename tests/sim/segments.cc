@@ -11,7 +11,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// Returns what is published after these changes.
+// Returns the published data after these changes.
 PublishRank WithChanges(const PublishRank& old, const PublishRank& changes) {
   std::map<std::string, std::string> visible;
   std::set<std::string> outside(old.outside.begin(), old.outside.end());

@@ -20,7 +20,7 @@ class Segments {
  public:
   using Published = std::map<ProcId, core::PublishRank>;
 
-  // `oracle` and `errors` must outlive it.
+  // `oracle` and `errors` must outlive this object.
   Segments(uint32_t nodes, Oracle& oracle, Errors& errors)
       : nodes_(nodes), oracle_(oracle), errors_(errors) {}
 
@@ -42,7 +42,7 @@ class Segments {
   bool IsRegistered(NodeId node, const std::string& nspace) const {
     return nodes_[node].registered.contains(nspace);
   }
-  // The agent is gone, and its segments with it. Returns their contents.
+  // Removes the segments of an agent that is gone. Returns their contents.
   Published Reset(NodeId node);
   void AddLeftovers(NodeId node, std::vector<std::string>* out) const;
 

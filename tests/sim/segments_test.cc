@@ -18,7 +18,7 @@ class SegmentsTest : public testing::Test {
     core::RegisterJob a{std::make_shared<const JobSpec>(job), nullptr};
     segments_.On(0, a);
   }
-  // Rank 1 commits, and node 0 publishes it.
+  // Publishes a commit of rank 1 on node 0.
   void Publish(const std::string& key, const std::string& value,
                bool only_changes) {
     oracle_.OnCommit(kRank, core::Scope::kGlobal, key, value);
@@ -35,7 +35,7 @@ class SegmentsTest : public testing::Test {
   Segments segments_{2, oracle_, errors_};
 };
 
-TEST_F(SegmentsTest, ChangesAreMergedWithWhatWasPublished) {
+TEST_F(SegmentsTest, ChangesAreMergedWithPublishedData) {
   Publish("a", "1", false);
   Publish("b", "2", true);
   Publish("a", "3", true);
@@ -45,7 +45,7 @@ TEST_F(SegmentsTest, ChangesAreMergedWithWhatWasPublished) {
   EXPECT_TRUE(errors_.empty()) << errors_.front();
 }
 
-TEST_F(SegmentsTest, NothingIsLeftOfAJobThatIsDropped) {
+TEST_F(SegmentsTest, ADroppedJobLeavesNoSegment) {
   Publish("a", "1", false);
   std::vector<std::string> left;
   segments_.AddLeftovers(0, &left);
@@ -65,7 +65,7 @@ TEST_F(SegmentsTest, PublishingWithoutASegmentIsAnError) {
   EXPECT_EQ(errors_.size(), 1u);
 }
 
-TEST_F(SegmentsTest, ASuccessorGetsWhatWasPublished) {
+TEST_F(SegmentsTest, ResetReturnsThePublishedData) {
   Publish("a", "1", false);
   const Segments::Published published = segments_.Reset(0);
   ASSERT_EQ(published.size(), 1u);

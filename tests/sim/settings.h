@@ -23,8 +23,8 @@ using core::TimeNs;
 
 inline constexpr TimeNs kMs = 1'000'000;
 
-// Whether agents persist what a successor recovers, so that they may be
-// restarted.
+// Whether agents persist the state that a successor recovers, so that they may
+// be restarted.
 enum class Persistence : uint8_t { kOff, kOn };
 
 // Options may change at any time.
@@ -33,55 +33,55 @@ struct Options {
   // stay in order.
   TimeNs max_delay = 1 * kMs;
   // Messages overtake earlier ones of the same two agents with a probability of
-  // 1 / n; 0: never. Only data does: collectives, direct modex, events and
+  // 1 / n; 0: never. Only data overtakes: collectives, direct modex, events and
   // state queries, as with the overlay's priorities.
   uint32_t overtaking = 0;
   // Messages are delivered twice with a probability of 1 / n, the second time
-  // with up to ten times the delay; 0: never. Streams are not, because links
-  // number every packet.
+  // with up to ten times the delay; 0: never. Messages of streams are not
+  // duplicated, because links number every packet.
   uint32_t duplicates = 0;
   // The number of lines that a process writes at its end, when it closes its
   // streams; 0: it has no streams.
   uint32_t lines = 0;
-  // A process that writes no lines closes its streams at its end, too.
+  // If true, a process that writes no lines closes its streams at its end, too.
   bool closes_streams = false;
   // The maximum time that killed processes take to end.
   TimeNs kill_delay = 0;
-  // Killed processes survive, for tests that do not test the policy.
+  // If true, killed processes survive, for tests that do not test the policy.
   bool ignore_kills = false;
-  // Agents that control jobs raise the jobs' lifecycle events, as the control
-  // service does.
+  // If true, agents that control jobs raise the jobs' lifecycle events, as the
+  // control service does.
   bool announces_jobs = false;
-  // For tests in which no step completes more than one collective: checks that
-  // each step forwards a release before the first reply.
+  // If true, checks that each step forwards a release before the first reply;
+  // for tests in which no step completes more than one collective.
   bool one_release_a_step = false;
   // The maximum time that an answer takes from an agent that persists to its
   // client. The answer is lost if the agent is restarted meanwhile, and the
   // client repeats its request.
   TimeNs answer_delay = 0;
-  // Writes every step to standard error.
+  // If true, writes every step to standard error.
   bool trace = false;
 };
 
 // Each hook may be empty. Hooks are called from inside of the cluster: they may
 // post events, and must not run the cluster or inject faults.
 struct Hooks {
-  // A process was started; the hook's owner simulates it.
+  // Called when a process was started; the hook's owner simulates it.
   std::function<void(const ProcId&)> on_start;
-  // A process has ended, in whatever way.
+  // Called when a process has ended in any way.
   std::function<void(const ProcId&)> on_exit;
-  // A process has read some of its pushed input.
+  // Called when a process has read some of its pushed input.
   std::function<void(const ProcId&, std::string_view)> on_pushed_input;
-  // The end of standard input has reached a process.
+  // Called when the end of standard input has reached a process.
   std::function<void(const ProcId&)> on_input_end;
-  // A process makes a request, or repeats one after it has reattached
-  // (`again`).
+  // Called when a process makes a request, or repeats one after it has
+  // reattached (`again`).
   std::function<void(const ProcId&, RequestId, const core::Input&, bool again)>
       on_request;
-  // A request was answered.
+  // Called when a request was answered.
   std::function<void(RequestId)> on_answer;
-  // A process is notified of an event that is new to it: its status, source and
-  // infos.
+  // Called when a process is notified of an event that is new to it: with the
+  // event's status, source and infos.
   std::function<void(const ProcId&, int, const ProcId&, const Bytes&)>
       on_notice;
   // Called before a step, and after it, when its actions have not been executed

@@ -52,7 +52,7 @@ void Shims::On(NodeId node, StartLocal& a) {
   }
 }
 
-// A shim no longer reports a process that was replaced by another one.
+// Restarts a rank. A shim no longer reports a process that was replaced.
 void Shims::On(NodeId node, RestartLocal& a) {
   Shim& shim = nodes_[node].shims[a.nspace];
   shim.incarnations[a.rank] = a.incarnation;
@@ -63,7 +63,8 @@ void Shims::On(NodeId node, RestartLocal& a) {
   nodes_[node].running[a.nspace].insert(a.rank);
 }
 
-// Returns those of `ranks` that run; all running ranks if `ranks` is empty.
+// Returns the running ranks among `ranks`, or all running ranks if `ranks` is
+// empty.
 std::vector<Rank> Shims::Selected(NodeId node, const std::string& nspace,
                                   const std::vector<Rank>& ranks) const {
   const auto running = nodes_[node].running.find(nspace);

@@ -26,8 +26,8 @@
 namespace canopy::sim {
 
 // Starts, signals and ends the processes of each node, and reports their output
-// and exits. If agents persist, it keeps for a successor what a shim would
-// keep: the journal, unacknowledged output, ends of streams and exits.
+// and exits. If agents persist, keeps the state for a successor that a shim
+// would keep: the journal, unacknowledged output, ends of streams and exits.
 class Shims {
  public:
   using OnProcess = std::function<void(const ProcId&)>;
@@ -47,27 +47,26 @@ class Shims {
   void On(NodeId node, core::CreditOutput& a);
   void On(NodeId node, core::ResendOutput& a) { ReportAgain(node, a.nspace); }
   void On(NodeId node, core::PersistRecord& a);
-  // There is no job data to read, and the memory that a process uses is its
-  // number.
+  // Answers without job data; the memory of a process is its number.
   void On(NodeId node, core::ReadFacts& a);
 
-  // A running process writes to one of its streams.
+  // Makes a running process write to one of its streams.
   void Write(const ProcId& proc, uint16_t channel, std::string data);
-  // Ends the process by itself; has no effect if it does not run. `wait_status`
-  // is as from waitpid.
+  // Makes the process end by itself; does nothing if it does not run.
+  // `wait_status` is as from waitpid.
   void Exit(const ProcId& proc, int wait_status);
   bool IsRunning(const ProcId& proc) const;
   std::vector<ProcId> RunningOn(NodeId node) const;
-  // Returns how many signals a process has received.
+  // Returns the number of signals that a process has received.
   uint32_t signals(const ProcId& proc) const;
-  // Returns how many signals of that number it has received.
+  // Returns how often it has received the signal `number`.
   uint32_t signals(const ProcId& proc, int number) const;
 
-  // The machine fails, with shims and processes.
+  // Removes the shims and processes of a machine that fails.
   void Reset(NodeId node);
   // Returns the jobs that have a shim on the node.
   std::vector<std::string> JobsOn(NodeId node) const;
-  // Adds what a job's shim has for a successor agent.
+  // Adds the state that a job's shim keeps for a successor agent.
   void AddRecovered(NodeId node, const std::string& nspace,
                     core::JobRecovered* out) const;
   // Reports as after a reattach: output without credit, ends of streams, then

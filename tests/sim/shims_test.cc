@@ -113,7 +113,7 @@ TEST_F(ShimsTest, TheJournalHasTheLastValueOfEachKey) {
   EXPECT_EQ(recovered.records[0].value.view(), "2");
 }
 
-TEST_F(ShimsTest, NothingIsLeftOfAJobThatIsForgotten) {
+TEST_F(ShimsTest, AForgottenJobLeavesNoShim) {
   std::vector<std::string> left;
   shims_.AddLeftovers(0, &left);
   EXPECT_EQ(left.size(), 2u) << "processes and a shim";

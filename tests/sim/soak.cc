@@ -17,8 +17,7 @@ namespace {
 constexpr TimeNs kHorizon = 3600'000 * kMs;
 constexpr uint64_t kMaxSteps = 300'000;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
-// One seed in `kInputSeeds` has jobs with standard input. The runs of the other
-// seeds do not depend on it.
+// One seed in `kInputSeeds` has jobs with standard input.
 constexpr uint64_t kInputSeeds = 5;
 constexpr uint64_t kInputSeed = 3;
 // One seed in `kSpawnSeeds` has jobs that spawn others.
@@ -133,8 +132,8 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
 
 void Soak::PlanJobs() {
   uint64_t count = 1 + Random(options_.max_jobs);
-  // With two jobs, a loss that ends one leaves the other. Names take too long
-  // for that.
+  // If there are two jobs, a loss that ends one leaves the other. Operations on
+  // names take too long for two jobs.
   const bool several = !aims_.empty() && !Aims(Engine::kNames);
   if (several && options_.max_jobs > 1) count = std::max<uint64_t>(count, 2);
   for (uint64_t i = 0; i < count; ++i) {
@@ -262,10 +261,10 @@ void Soak::OnAnswer(RequestId request) {
   actor.job->harmed = true;
 }
 
-// In the pause between two operations, faults can hit what the first one has
-// left, such as published keys or connections. Most processes wait until a
-// restart is over: an operation that begins during a restart cannot be hit by
-// the next one.
+// Continues the process after a pause. In the pause between two operations,
+// faults can hit the results of the first operation, such as published keys or
+// connections. Most processes wait until a restart is over: an operation that
+// begins during a restart cannot be hit by the next one.
 void Soak::GoOnLater(const ProcId& proc) {
   if (aims_.empty()) return ready_.push_back(proc);
   const bool waits = !OneIn(kHasty);
@@ -413,7 +412,7 @@ RequestId Soak::BeginSpawn(const ProcId& proc) {
   return cluster_.clients().Spawn(proc, SpawnCallFor(agents));
 }
 
-// The targets' jobs end, except for jobs of another user.
+// Begins an abort. The targets' jobs end, except for jobs of another user.
 void Soak::BeginAbort(const ProcId& proc, Actor& actor, const Op& op) {
   actor.operation = "abort";
   for (const auto& job : jobs_) {

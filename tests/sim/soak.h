@@ -26,9 +26,9 @@ struct SoakOptions {
   uint32_t radix = 0;  // 0: the seed chooses
   uint32_t max_jobs = 3;
   uint32_t max_faults = 4;
-  // Agents are cut off and join again, one by one or a whole side.
+  // If true, agents are cut off and join again, one by one or a whole side.
   bool rejoins = true;
-  // Agents are restarted with their jobs, and no other agent is lost.
+  // If true, agents are restarted with their jobs, and no other agent is lost.
   bool restarts = false;
   bool verbose = false;
   bool trace = false;  // writes every step to standard error

@@ -124,8 +124,8 @@ void Soak::TakeAim() {
 
 // Returns whether the fault would hit the operation in that phase. A lookup is
 // over before its caller can repeat it, unless the caller's agent is the owner
-// of the key: in that case the successor pulls its publications from the
-// members.
+// of the key: in that case the successor must first pull its publications from
+// the members.
 bool Soak::IsIn(const Operation& o, const Cell& cell) const {
   const Phase phase = operations_.PhaseOf(o);
   if (cell.phase == phase) return true;
@@ -186,8 +186,9 @@ bool Soak::StrikeNode(Fault fault, const Operation& o) {
   return true;
 }
 
-// Also lies about other operations of the same kind, because most false
-// information concerns a request that is not repeated.
+// Sends false information about the operation, and about other operations of
+// the same kind, because most false information concerns a request that is not
+// repeated.
 bool Soak::LieAbout(const Operation& o) {
   std::vector<ProcId> liars;
   for (const auto& [proc, actor] : actors_) {
@@ -203,8 +204,8 @@ bool Soak::LieAbout(const Operation& o) {
   operations_.ForEach([&](const Operation& other) {
     if (&other != &o && other.kind == o.kind && left > 0) tell(other);
   });
-  // The lies are delivered before anything else happens, because another event
-  // may turn the lying agent into one that has a request to answer.
+  // The false information is delivered before any other event, because after
+  // another event the sending agent may have a real request to answer.
   while (cluster_.RunNext(cluster_.now())) continue;
   return true;
 }

@@ -41,7 +41,8 @@ void Soak::CheckWhy(const PlannedJob& job) {
   }
 }
 
-// The cluster is quiet: every process that waits must wait for a stopped one.
+// Called when the cluster is quiet: every process that waits must wait for a
+// stopped process.
 void Soak::CheckQuiet() {
   for (const auto& [proc, actor] : actors_) {
     const bool waits_for_others =
@@ -128,8 +129,8 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
   std::set<int> out = actor.expected;
   // A node on which the spawn has to start processes may be lost.
   if (any_fault_ && operation == "spawn") out.insert(kErrJobFailedToLaunch);
-  // The others were released and have left, and its agent has dropped their job
-  // before it received the release.
+  // The other processes were released and have left, and this process's agent
+  // has dropped their job before it received the release.
   const bool dissolved =
       (operation.starts_with("disconnect") || operation.starts_with("group")) &&
       std::ranges::any_of(actor.job->partners,
@@ -138,9 +139,10 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
   return out;
 }
 
-// The job may not have begun, be over, or end meanwhile. Its process may leave
-// without that key, or not commit it in time. For a job of another user, the
-// error comes once both jobs are known.
+// Returns the statuses that a get from another job may have. That job may not
+// have begun, be over, or end meanwhile. Its process may leave without the key,
+// or not commit it in time. For a job of another user, the error comes once
+// both jobs are known.
 std::set<int> Soak::StatusesOfForeignGet(const Actor& actor) const {
   std::set<int> out = {kErrNotFound, kErrTimeout};
   const PlannedJob& target =
@@ -157,7 +159,8 @@ std::set<int> Soak::StatusesOfForeignGet(const Actor& actor) const {
   return out;
 }
 
-// One target that cannot be aborted is enough for an error.
+// Returns the statuses that an abort may have. One target that cannot be
+// aborted is enough for an error.
 std::set<int> Soak::StatusesOfAbort(const Actor& actor) const {
   std::set<int> out;
   bool may_succeed = true;
@@ -204,7 +207,7 @@ void Soak::CheckAnswer(const ProcId& proc, Actor& actor, RequestId request) {
   }
 }
 
-// No process may receive a signal more often than it was sent.
+// Checks that no process has received a signal more often than it was sent.
 void Soak::CheckSignals() {
   for (const auto& job : jobs_) {
     for (Rank r = 0; r < job->spec.procs.size(); ++r) {

@@ -21,8 +21,8 @@ constexpr uint8_t kCustom = 6;
 
 }  // namespace
 
-// Every second process registers for all events, the others for those of their
-// job.
+// Registers the process: every second process for all events, the others for
+// those of their job.
 void Soak::Register(const ProcId& proc, Actor& actor) {
   std::vector<int> codes;
   for (const auto& [status, event] : events_) {
@@ -76,8 +76,8 @@ bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {
   }
 }
 
-// The events of a job are dropped at its end: a process that registers later is
-// not notified.
+// Records an answer. The events of a job are dropped at its end: a process that
+// registers later is not notified.
 void Soak::NoteAnswer(const ProcId& proc, Actor& actor, int status) {
   NoteGroupAnswer(actor, status);
   NoteSetAnswer(actor, status);
@@ -120,7 +120,7 @@ bool Soak::AwaitsEvents(const ProcId& proc, Actor& actor) const {
   return !actor.awaited.empty();
 }
 
-// Nothing can be expected of events of jobs to which something has happened.
+// Events of jobs that a fault has hit need not arrive.
 bool Soak::WakeEventWaiters() {
   bool any = false;
   for (auto& [proc, actor] : actors_) {

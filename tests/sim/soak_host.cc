@@ -68,7 +68,8 @@ std::vector<ProcId> Soak::EachOf(const std::vector<ProcId>& targets) const {
   return out;
 }
 
-// One job whose processes cannot be signalled is enough for an error.
+// Returns the statuses that a signal may have. One job whose processes cannot
+// be signalled is enough for an error.
 std::set<int> Soak::StatusesOfControl(const Actor& actor) const {
   std::set<int> out = {kSuccess};
   for (const auto& job : jobs_) {
@@ -87,7 +88,8 @@ std::set<int> Soak::StatusesOfControl(const Actor& actor) const {
   return out;
 }
 
-// Checks an answer that has just arrived: every running target has the signal.
+// Checks an answer that has just arrived: every running target has received the
+// signal.
 void Soak::CheckControl(const ProcId& proc, const Actor& actor, int status) {
   if (status != kSuccess || any_fault_) return;
   for (const ProcId& target : EachOf(actor.targets)) {
@@ -100,8 +102,8 @@ void Soak::CheckControl(const ProcId& proc, const Actor& actor, int status) {
   }
 }
 
-// Whatever the reply was, no process has the signal twice, and no process other
-// than the targets has it.
+// Checks that no process has received the signal twice, and that no process
+// except the targets has received it, whatever the reply was.
 void Soak::CheckControls() {
   for (const auto& job : jobs_) {
     for (Rank rank = 0; rank < job->spec.procs.size(); ++rank) {
@@ -139,9 +141,10 @@ void Soak::BeginQuery(const ProcId& proc, Actor& actor, const Op& op) {
   actor.waiting = cluster_.clients().Query(proc, Encoded({query}));
 }
 
-// The table must have all processes of the job, each once. A running process
-// must not be listed as ended. It must be listed as running if it ran when the
-// query was sent, unless its agent got the request before it knew the job.
+// Checks a table of processes. It must have all processes of the job, each
+// once. A running process must not be listed as ended. It must be listed as
+// running if it ran when the query was sent, unless its agent got the request
+// before it knew the job.
 void Soak::CheckTable(const Actor& actor, const Answer& answer) {
   if (answer.status != kSuccess) return;
   InfoList results;

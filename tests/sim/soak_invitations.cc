@@ -46,8 +46,8 @@ Bytes About(const std::string& name) {
 
 }  // namespace
 
-// The leader's steps: it invites, waits, announces the members, constructs the
-// group, announces it, and destructs it.
+// Takes the leader's next step. The leader invites, waits, announces the
+// members, constructs the group, announces it, and destructs it.
 bool Soak::Lead(const ProcId& proc, Actor& actor, PlayedInvitation& one) {
   const auto tell = [&](int status, const std::vector<ProcId>& whom) {
     actor.operation = "event " + std::to_string(status);
@@ -88,8 +88,8 @@ bool Soak::Lead(const ProcId& proc, Actor& actor, PlayedInvitation& one) {
   }
 }
 
-// The steps of an invited process: it waits for the invitation, pauses,
-// replies, waits, and takes part in the group.
+// Takes the next step of an invited process. It waits for the invitation,
+// pauses, replies, waits, and takes part in the group.
 bool Soak::Join(const ProcId& proc, Actor& actor, PlayedInvitation& one) {
   switch (actor.step++) {
     case 0: {
@@ -237,9 +237,9 @@ bool Soak::EndInvitation(const ProcId& proc, Actor& actor) {
   return true;
 }
 
-// Nothing can be expected of sets of jobs to which something has happened, nor
-// is a process that reattaches to a successor notified of sets of finished
-// jobs. Leaders continue first, because the others may be notified by them.
+// Sets of jobs that a fault has hit need not arrive, and a process that
+// reattaches to a successor is not notified of sets of finished jobs. Leaders
+// continue first, because they may notify the other processes.
 bool Soak::WakeGoingOn() {
   std::vector<ProcId> leaders;
   std::vector<ProcId> others;

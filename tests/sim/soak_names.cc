@@ -41,9 +41,10 @@ std::string Soak::AwaitedName(const ProcId& proc, Rank ranks,
   return name(1);
 }
 
-// A published key must be found by all from then on, and an unpublished key
-// must not. A key that exists is refused. A key that ends when it is read has
-// one reader, even if other calls reserve it and give it back.
+// Begins the next call. A published key must be found by all processes from
+// then on, and an unpublished key must not. A publish of an existing key is
+// refused. A key that ends when it is read has one reader, even if other calls
+// reserve it and return it.
 void Soak::BeginName(const ProcId& proc, Actor& actor,
                      const std::string& number) {
   Clients& clients = cluster_.clients();
@@ -91,7 +92,7 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
       return;
     case 9:
       // The lookup gets one key and waits in vain for the other, so the first
-      // is given back.
+      // key is returned.
       actor.expected = {proc.rank % 4 == 1 ? kErrTimeout : kSuccess};
       actor.waiting = proc.rank % 4 == 1
                           ? clients.Lookup(proc, {once, "never"}, kGreed)
@@ -111,7 +112,8 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
   }
 }
 
-// The last reader may come too early, if the publisher has waited for others.
+// Records an answer. The last reader may be too early, if the publisher has
+// waited for other processes.
 void Soak::NoteNameAnswer(Actor& actor, int status) {
   const std::string key = std::exchange(actor.last_key, "");
   if (key.empty() || status != kErrTimeout) return;

@@ -56,8 +56,8 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script) {
 namespace {
 
 constexpr size_t kNumAims = 8;
-// Used where there are few cells in all: with more aims, early phases would be
-// hit in every run, and late phases hardly ever.
+// Number of aims at engines with few cells: with more aims, early phases would
+// be hit in every run, and late phases hardly ever.
 constexpr size_t kFewAims = 4;
 
 // In one run in kFocused with rare cells and losses, all aims are at one phase.
@@ -66,9 +66,9 @@ constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;
 
-// Returns the weight of a cell, up to kMostRare, in the three of four seeds
-// that have only rare cells. Many operations never reach the phase, or are in
-// it only for a moment.
+// Returns the weight of a cell, up to kMostRare, in those three of four seeds
+// that have only rare cells. Rare are phases that many operations never reach,
+// or pass in a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
   // Many messages of each operation are doubled in any run.

@@ -49,9 +49,9 @@ struct Op {
   uint32_t number = 0;
   // For kSome, kConnect, kAbort, kGroup, kControl and kInvite.
   std::vector<ProcId> some;
-  // For kGroup: how many times its members have made it before, their
-  // directive, and the member that leaves it (an empty namespace: none). For
-  // kInvite: the leader's directive, and the leader.
+  // For kGroup: the number of times that its members have constructed it
+  // before, their directive, and the member that leaves it (an empty namespace:
+  // none). For kInvite: the leader's directive, and the leader.
   uint32_t round = 0;
   std::string directive = {};
   ProcId leaver = {};
@@ -89,11 +89,11 @@ struct PlannedJob {
   std::set<PlannedJob*> partners;
   bool launched = false;
   NodeId controller = kNoNode;
-  // Set if something happened that may end the job with a failure.
+  // True after a fault that may end the job with a failure.
   bool harmed = false;
   bool stopped = false;  // one of its processes does nothing any more
-  uint32_t signals = 0;  // sent to all of its ranks
-  // Its processes that take input end after the end of the input.
+  uint32_t signals = 0;  // sent to all ranks of the job
+  // True if processes that consume input end after the end of the input.
   bool takes_input = false;
   uint64_t pieces_left = 0;  // pieces of its input left to offer
 };
@@ -107,8 +107,8 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script);
 // all jobs.
 void AddMeetings(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
-// In the same way, add four to seven kGroup, and one to three kEvent, whose
-// events are added by status.
+// In the same way, AddGroups adds four to seven kGroup, and AddEvents one to
+// three kEvent, whose events are added to `events` by status.
 void AddGroups(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddEvents(std::mt19937_64& rng,
@@ -128,14 +128,15 @@ void AddSets(std::mt19937_64& rng,
              const std::vector<std::unique_ptr<PlannedJob>>& jobs,
              std::map<std::string, PlayedSet>* sets);
 std::string NameOfSet(const ProcId& definer, uint32_t number);
-// The first job aborts some of its own ranks or of another job's, near its end.
+// Makes the first job abort some of its own ranks or of another job's ranks,
+// near its end.
 void AddAborts(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 
 std::string OnceKey(const std::string& nspace, const std::string& number);
 std::string ContestKey(const std::string& nspace, const std::string& number);
 
-// Engines, as rows of the matrix.
+// The engines whose phases are rows of the matrix.
 enum class Engine : uint8_t {
   kSpawn,
   kConnect,

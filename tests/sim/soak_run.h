@@ -32,19 +32,20 @@ struct Actor {
   uint32_t next_get = 0;   // the next peer
   uint32_t next_name = 0;  // the next step of kNames
   std::string last_key;    // the key that its last reader looks up
-  // Statuses that the answer may have without faults.
+  // The statuses that the answer may have if there are no faults.
   std::set<int> expected;
   bool disconnects = false;  // it has connected in this operation
   bool constructed = false;  // it has constructed a group in this operation
   bool registered = false;   // it has registered for events
   std::set<int> awaited;     // events that it waits for
   std::set<int> excused;     // events that it may miss
-  int signal = 0;            // signal of its job control
+  int signal = 0;            // the signal of its job control
   // targets of its abort, foreign get, control or query
   std::vector<ProcId> targets;
   TimeNs started = 0;
   TimeNs asked = 0;  // when its query was sent
-  // For kInvite and kSet, which make several calls and wait for events between.
+  // For kInvite and kSet, which make several calls and wait for events between
+  // them.
   bool goes_on = false;
   uint32_t step = 0;
   TimeNs answers_at = 0;               // an invitation
@@ -55,8 +56,8 @@ struct Actor {
   bool input_ended = false;
 };
 
-// An operation that gets a fault after `events` events, if it is in the phase
-// by then.
+// An operation that is hit by a fault after `events` events, if it is in the
+// phase by then.
 struct Aimed {
   Operations::Number operation = 0;
   Cell cell;
@@ -74,7 +75,7 @@ inline constexpr int kSignal = 10;
 // A process group, as its members see it.
 struct PlayedGroup {
   std::set<ProcId> arrived;  // processes that have called the construct
-  // The context id and members that each process got.
+  // The context id and the members in the answer of each process.
   std::map<ProcId, std::pair<uint64_t, std::set<ProcId>>> told;
   std::set<int> constructed;  // statuses of the answers
   std::set<int> ended;
@@ -85,15 +86,15 @@ struct PlayedInvitation {
   std::string name;
   ProcId leader;
   std::vector<ProcId> invited;
-  bool tolerant = false;  // the leader goes on without some processes
+  bool tolerant = false;  // the leader accepts missing processes
   bool begun = false;
   std::set<ProcId> told;          // processes notified of the invitation
   std::map<ProcId, int> answers;  // their replies, as a status
-  std::set<ProcId> heard;         // processes whose reply the leader knows
+  std::set<ProcId> heard;         // processes whose reply the leader has
   std::vector<ProcId> accepted;   // processes in `heard` that have accepted
   std::vector<ProcId> members;    // without the leader
-  std::map<ProcId, int> outcome;  // the first outcome that each was notified of
-  // Receiver, status and source of all events about it.
+  std::map<ProcId, int> outcome;  // by process: the first outcome in a notice
+  // Receiver, status and source of all events about the invitation.
   std::set<std::tuple<ProcId, int, ProcId>> notices;
 };
 
@@ -146,7 +147,7 @@ class Soak {
                      const std::string& played,
                      const std::vector<ProcId>& members);
   void BeginInvitation(const ProcId& proc, Actor& actor, const Op& op);
-  // Return false if the process is done.
+  // Return false if the process has finished.
   bool Lead(const ProcId& proc, Actor& actor, PlayedInvitation& one);
   bool Join(const ProcId& proc, Actor& actor, PlayedInvitation& one);
   void BeginMember(const ProcId& proc, Actor& actor,
@@ -165,7 +166,7 @@ class Soak {
   void NoteSetAnswer(Actor& actor, int status);
   void CheckSet(const ProcId& proc, Actor& actor, const Answer& answer);
   void OnSetNotice(const ProcId& proc, const ProcId& source, const Bytes& info);
-  // As WakeEventWaiters, for kInvite and kSet.
+  // Does the same as WakeEventWaiters for kInvite and kSet.
   bool WakeGoingOn();
   bool Wake(const std::vector<ProcId>& waiting);
   bool EndSet(const ProcId& proc, Actor& actor) const;
@@ -173,7 +174,7 @@ class Soak {
   void BeginControl(const ProcId& proc, Actor& actor, const Op& op);
   void BeginQuery(const ProcId& proc, Actor& actor, const Op& op);
   void Register(const ProcId& proc, Actor& actor);
-  // A call of the process was answered.
+  // Called when a call of the process was answered.
   void NoteAnswer(const ProcId& proc, Actor& actor, int status);
   void OnNotice(const ProcId& proc, int status, const ProcId& source,
                 const Bytes& info);
@@ -187,11 +188,11 @@ class Soak {
   std::set<int> StatusesOfAbort(const Actor& actor) const;
   std::set<int> StatusesOfForeignGet(const Actor& actor) const;
   void EndClosed();
-  // Returns whether something has happened to the job or to a job that it waits
-  // for.
+  // Returns whether a fault has hit the job or a job for which it waits.
   static bool IsHarmed(const PlannedJob& job);
 
-  // Faults that are aimed at a phase of an operation (soak_aims.cc).
+  // The following functions aim faults at a phase of an operation
+  // (soak_aims.cc).
   bool Aims(Engine engine) const;
   bool Plays(Engine engine) const { return Aims(engine) || newer_ == engine; }
   void Watch();
@@ -249,17 +250,17 @@ class Soak {
   void Error(const std::string& text) { result_.errors.push_back(text); }
 
   const SoakOptions options_;
-  // Cells that this run should contain and does not yet.
+  // Cells that this run should contain and does not contain yet.
   std::vector<Cell> aims_;
-  // Jobs take standard input.
+  // True if jobs have standard input.
   const bool with_input_;
-  // Jobs spawn other jobs.
+  // True if jobs spawn other jobs.
   const bool with_spawns_;
-  // Processes publish and look up.
+  // True if processes publish and look up.
   const bool with_names_;
-  // The engine that processes use in addition, in a run without aims.
+  // A further engine that processes use in a run without aims.
   const std::optional<Engine> newer_;
-  // Processes invite each other to groups, or define process sets.
+  // True if processes invite each other to groups, or define process sets.
   const bool with_invitations_;
   const bool with_sets_;
   SoakResult result_;
@@ -282,7 +283,7 @@ class Soak {
   size_t closed_seen_ = 0;
   uint32_t faults_left_ = 0;
   bool any_fault_ = false;
-  bool cut_off_ = false;  // some agents took others for lost that were not
+  bool cut_off_ = false;  // agents have declared living agents lost
   bool split_ = false;
   TimeNs settled_ = 0;  // from then on, no restart is in progress
   bool duplicates_ = false;

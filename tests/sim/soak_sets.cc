@@ -46,8 +46,8 @@ std::vector<ProcId> ProcsIn(const pmix_info_t* info) {
 
 }  // namespace
 
-// The process registers, defines its set, waits for the sets of all, and
-// queries one.
+// Begins the process's steps: it registers, defines its set, waits for the sets
+// of all processes, and queries one of them.
 void Soak::BeginSet(const ProcId& proc, Actor& actor, const Op& op) {
   actor.goes_on = true;
   while (actor.goes_on && actor.waiting == 0) {
@@ -106,7 +106,8 @@ void Soak::AskForSet(const ProcId& proc, Actor& actor, uint32_t number) {
   }
 }
 
-// A set is dropped with the job of its definer.
+// Returns whether the set may be gone: it is dropped with the job of its
+// definer.
 bool Soak::MayBeGone(const PlayedSet& set) const {
   const auto job = std::ranges::find_if(jobs_, [&](const auto& one) {
     return one->spec.nspace == set.definer.nspace;
@@ -132,7 +133,7 @@ void Soak::CheckSet(const ProcId& proc, Actor& actor, const Answer& answer) {
     return job->spec.nspace == set.definer.nspace &&
            job->spec.uid != actor.job->spec.uid;
   });
-  // A successor has the sets again once its neighbours have sent them.
+  // A successor has the sets again when its neighbours have sent them.
   const bool settled = cluster_.now() >= settled_;
   if (foreign || MayBeGone(set) || !settled) {
     actor.expected = {kSuccess, kErrNotFound, kErrPartialSuccess};

@@ -21,31 +21,31 @@ void ExpectPasses(uint64_t seed, const SoakOptions& options) {
   }
 }
 
-TEST(Soak, Seeds) {
+TEST(Soak, TheFirstSeedsHaveNoErrors) {
   SoakOptions options;
   options.rejoins = false;
   for (uint64_t seed = 0; seed < 80 / kShare; ++seed)
     ExpectPasses(seed, options);
 }
 
-TEST(Soak, SeedsWithAgentsThatAreCutOffAndReturn) {
+TEST(Soak, SeedsWithAgentsThatRejoinHaveNoErrors) {
   for (uint64_t seed = 0; seed < 40 / kShare; ++seed) ExpectPasses(seed, {});
 }
 
-TEST(Soak, SeedsWithAgentsThatAreRestarted) {
+TEST(Soak, SeedsWithRestartedAgentsHaveNoErrors) {
   SoakOptions options;
   options.restarts = true;
   for (uint64_t seed = 0; seed < 60 / kShare; ++seed)
     ExpectPasses(seed, options);
   // In these seeds a disconnect ends before its callers have reattached to the
-  // next agent, a fence ends while participants that had its reply leave, and
-  // streams end out of order.
+  // next agent, a fence ends while participants that have received its reply
+  // leave, and streams end out of order.
   for (const uint64_t seed : {85u, 534u, 1472u, 1642u}) {
     ExpectPasses(seed, options);
   }
 }
 
-TEST(Soak, ManyAgents) {
+TEST(Soak, SeedsWithManyAgentsHaveNoErrors) {
   SoakOptions options;
   options.min_nodes = options.max_nodes = 1000 / kShare;
   options.max_jobs = 1;

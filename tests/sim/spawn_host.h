@@ -26,12 +26,12 @@ namespace canopy::sim {
 // the job cannot be mapped.
 Bytes SpawnCallFor(const std::vector<NodeId>& agents);
 
-// Executes spawns, and reports an error if a spawn is executed that runs or has
-// run. Like the control service, it keeps in files what its successor needs,
-// except for spawns that wait for their placement: these are requested again.
+// Executes spawns, and reports an error if a spawn is executed twice. Like the
+// control service, it keeps the state for its successor in files, except for
+// spawns that wait for their placement: these are requested again.
 class SpawnHost {
  public:
-  // When a spawn is executed, or refused.
+  // The time when a spawn is executed or refused, and how.
   struct Placement {
     TimeNs after = 0;
     int status = 0;
@@ -51,11 +51,13 @@ class SpawnHost {
   void On(NodeId node, core::HostSpawn& a);
   void On(NodeId node, core::JobChanged& a);
 
-  // Returns what the node's successor knows of its predecessor's spawns.
+  // Returns the inputs by which the node's successor learns of its
+  // predecessor's spawns.
   std::vector<core::Input> Recovered(NodeId node);
-  // The successor does not know the spawns that waited for their placement.
+  // Drops the spawns that wait for their placement, which a successor does not
+  // know.
   void LoseAgent(NodeId node);
-  // The machine fails, with its files.
+  // Removes the files of a machine that fails.
   void Reset(NodeId node);
 
   // Returns the jobs made for the request, in order.

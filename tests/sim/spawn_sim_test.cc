@@ -1,6 +1,6 @@
-// Tests of PMIx_Spawn: each request becomes one job and is answered once, or is
-// answered with an error and no process of it runs, whichever agent is
-// restarted or lost meanwhile.
+// Tests of PMIx_Spawn: each request either becomes one job and is answered
+// once, or is answered with an error and none of its processes runs, whichever
+// agent is restarted or lost meanwhile.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -59,7 +59,7 @@ TEST_P(SpawnSim, ARequestBecomesOneJob) {
   run.ExpectClean();
 }
 
-TEST_P(SpawnSim, WhatCannotBeDoneIsAnswered) {
+TEST_P(SpawnSim, ARequestThatCannotBeMappedIsAnswered) {
   Spawning run(GetParam(), 1, Persistence::kOff);
   const RequestId refused =
       run.cluster.clients().Spawn({"job", 3}, SpawnCallFor({}));
@@ -79,8 +79,8 @@ TEST_P(SpawnSim, ASpawnerMayEndMeanwhile) {
   }
 }
 
-// Restarts the agents of the controller, of the spawner, and one between them.
-TEST_P(SpawnSim, IsExecutedOnceAroundARestartAtEveryStep) {
+// Restarts the controller, the spawner's agent, and an agent between them.
+TEST_P(SpawnSim, ASpawnIsExecutedOnceAcrossARestartAtEveryStep) {
   for (const NodeId victim : {kController, kInterior, kLeaf}) {
     for (size_t step = 0;; ++step) {
       SCOPED_TRACE("restart of " + std::to_string(victim) + " before step " +
@@ -99,7 +99,7 @@ TEST_P(SpawnSim, IsExecutedOnceAroundARestartAtEveryStep) {
   }
 }
 
-TEST_P(SpawnSim, SurvivesTheLossOfAnAgentBetween) {
+TEST_P(SpawnSim, ASpawnSurvivesTheLossOfAForwardingAgent) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("loss before step " + std::to_string(step));
     Cluster cluster(kNodes, GetParam(), step + 1);
@@ -124,7 +124,7 @@ TEST_P(SpawnSim, SurvivesTheLossOfAnAgentBetween) {
   }
 }
 
-TEST_P(SpawnSim, EndsWithItsController) {
+TEST_P(SpawnSim, ASpawnEndsWithItsController) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("loss before step " + std::to_string(step));
     Spawning run(GetParam(), step + 1, Persistence::kOff);

@@ -69,7 +69,7 @@ void StandardInput::SendEnd(const std::string& nspace) {
 
 void StandardInput::On(NodeId node, InputConsumed& a) {
   Source& source = sources_.at(a.nspace);
-  // Without the launcher, the agent's report has no receiver.
+  // If the launcher is detached, the agent's report has no receiver.
   if (!source.attached || source.controller != node) return;
   source.begin = std::min(source.end, source.begin + a.bytes);
 }
@@ -102,7 +102,7 @@ void StandardInput::OfferAgain(const std::string& nspace) {
 void StandardInput::On(NodeId node, FeedInput& a) {
   Sink& sink = sinks_[node][a.nspace];
   const uint64_t size = a.data.size();
-  // Without a position, the data follows what was taken.
+  // Data without a position follows the data received before.
   if (a.end == 0) a.end = sink.taken + size;
   if (size == 0) {
     if (a.end != sink.taken || sink.closed) return;

@@ -23,8 +23,8 @@ namespace canopy::sim {
 
 // The launcher's end of each job retains the input that some process has not
 // read, and offers it again after it has reattached. The shims' end passes each
-// byte on once, by its position, reports what was read, and survives its agent.
-// The oracle compares what processes read with what was offered.
+// byte on once, by its position, reports how much was read, and survives its
+// agent. The oracle compares the input read with the input offered.
 class StandardInput {
  public:
   // All references must outlive this object.
@@ -32,7 +32,7 @@ class StandardInput {
                 const JobCatalog& jobs, EventQueue& queue, AgentInputs& inputs,
                 Random& random, Oracle& oracle);
 
-  // A job is launched.
+  // Called when a job is launched.
   void Open(const std::string& nspace, NodeId controller);
   // Offers `bytes` more of a job's input; not allowed after Close.
   void Offer(const std::string& nspace, uint64_t bytes);
@@ -45,16 +45,18 @@ class StandardInput {
   // Returns the number of bytes that the launcher retains.
   uint64_t retained(const std::string& nspace) const;
 
-  // The machine fails, with its shims; the launchers at its agent are detached.
+  // Removes the shims of a machine that fails, and detaches the launchers at
+  // its agent.
   void Reset(NodeId node);
-  // The agent fails without its machine.
+  // Called when the agent fails without its machine.
   void LoseAgent(NodeId node);
-  // A shim reports to a successor what its processes have read.
+  // Makes a shim report to a successor how much its processes have read.
   void ReportAgain(NodeId node, const std::string& nspace);
   // Returns the position from which the job's launcher can offer its input
-  // again; nothing for a job that takes none.
+  // again; no value for a job without input.
   std::optional<uint64_t> BeginOf(const std::string& nspace) const;
-  // Offers the input from there; called after the launcher has reattached.
+  // Offers the input from that position; called after the launcher has
+  // reattached.
   void OfferAgain(const std::string& nspace);
 
  private:

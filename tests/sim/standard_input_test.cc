@@ -51,7 +51,7 @@ class StandardInputTest : public testing::Test {
   StandardInput input_{1, settings_, jobs_, queue_, inputs_, random_, oracle_};
 };
 
-TEST_F(StandardInputTest, ALauncherOffersAgainWhatWasNotConsumed) {
+TEST_F(StandardInputTest, ALauncherOffersUnconsumedInputAgain) {
   input_.Offer("job", 100);
   ASSERT_EQ(Take<core::InputOffered>().size(), 2u);
   core::InputConsumed consumed{"job", 64};
@@ -80,7 +80,7 @@ TEST_F(StandardInputTest, AShimPassesEachByteOnOnce) {
   EXPECT_TRUE(errors_.empty()) << errors_.front();
 }
 
-TEST_F(StandardInputTest, TheOracleSeesOtherBytesAndAnEarlyEnd) {
+TEST_F(StandardInputTest, TheOracleDetectsWrongBytesAndAnEarlyEnd) {
   input_.Offer("job", 30);
   core::FeedInput wrong{"job", {0}, Bytes(InputText(1, 11)), 10};
   input_.On(0, wrong);

@@ -144,7 +144,7 @@ void ToolSoak::MayStrike() {
     std::ranges::copy_if(ops, std::back_inserter(meant),
                          [&](const Op& op) { return op.phase == aim.phase; });
     if (meant.empty() || !Strike(aim, meant[Random(meant.size())])) continue;
-    // Messages sent meanwhile may have used up other aims.
+    // Messages sent by the fault may have fulfilled other aims.
     aims_.erase(std::ranges::find(aims_, aim));
     return;
   }

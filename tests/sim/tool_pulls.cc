@@ -1,5 +1,5 @@
-// Tools that pull. What a tool has read, together with the output reported as
-// dropped, must be what was written.
+// Tools that pull. The output that a tool has read, together with the output
+// reported as dropped, must equal the output written.
 #include <algorithm>
 #include <iterator>
 
@@ -13,7 +13,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// How long the output of a finished job is kept (forwarding.cc).
+// Time for which the output of a finished job is kept (forwarding.cc).
 constexpr TimeNs kLinger = 60'000 * kMs;
 constexpr uint64_t kDefaultCache = uint64_t{1} << 20;
 constexpr uint64_t kSabotaged = 5;  // one piece in this many
@@ -103,7 +103,7 @@ void ToolSoak::OnRead(PlayedTool& tool, PlayedPull& pull,
                           std::to_string(pull.read.handle) + " of " +
                           pull.job.spec.nspace;
   if (answer.status != kSuccess) {
-    // The job may not have begun at the first read, or have been over.
+    // At the first read, the job may not have begun, or may have been over.
     const bool begins = pull.state == PlayedPull::State::kBegins;
     const bool excused = pull.job.harmed || begins;
     if (!excused && !pull.job.forgotten) {

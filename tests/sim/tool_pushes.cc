@@ -1,5 +1,5 @@
-// Tools that push. A push that was taken must be read by all, once and in
-// order.
+// Tools that push. A push that was consumed must be read by all processes, once
+// and in order.
 #include "common/host_op.h"
 #include "common/status.h"
 #include "tests/sim/tool_run.h"

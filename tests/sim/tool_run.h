@@ -32,13 +32,13 @@ struct ToolTarget {
   NodeId controller = kNoNode;
   bool launched = false;
   bool over = false;    // all of its processes have ended
-  bool harmed = false;  // something has happened that may end it with a failure
+  bool harmed = false;  // a fault may end it with a failure
   bool restarted = false;  // since the launch, its controller was restarted
   // since the launch, an agent of its ranks was restarted
   bool any_restarted = false;
   bool forgotten = false;  // its controller was restarted after its end
   std::set<Rank> running;
-  std::set<Rank> started;  // running processes, and those that have ended since
+  std::set<Rank> started;  // ranks that have been started
   WrittenOutput written;
   std::map<Rank, uint32_t> writes_left;
   PushedInput pushed;
@@ -47,12 +47,14 @@ struct ToolTarget {
   std::set<Rank> released;
   bool is_released = false;  // a debugger has released it
   uint32_t debuggers = 0;
-  // Until then its output may go to a puller that has redirected it.
+  // The time until which its output may be sent to a puller that has redirected
+  // it.
   TimeNs redirected_until = 0;
 
   bool stops() const { return spec.debug.stops(); }
   bool IsOnItsWay() const { return launched && !over; }
-  // Some processes of a harmed job may never start.
+  // Returns whether all processes have ended. Some processes of a harmed job
+  // may never start.
   bool HasEnded() const {
     return running.empty() && (harmed || started.size() == spec.procs.size());
   }
@@ -74,10 +76,10 @@ struct PlayedPull {
   uint64_t dropped = 0;
   TimeNs pace = 0;          // time between its reads
   uint32_t reads_left = 0;  // number of reads until it ends or stalls
-  TimeNs stall = 0;         // how long it stalls; 0: it ends
+  TimeNs stall = 0;         // time for which it stalls; 0: it ends
   TimeNs read_at = 0;       // time of the last read
-  bool late = false;        // the output left for it may be gone
-  // unknown to a successor of the agent that it read from
+  bool late = false;        // its unread output may be gone
+  // unknown to a successor of the agent from which it has read
   bool unknown = false;
   bool expires = false;  // its own agent was restarted since the last read
   bool resumed = false;  // it resumed too late after a restart
@@ -94,14 +96,14 @@ struct PlayedTool {
   ToolTarget* target = nullptr;
   bool connected = false;
   std::vector<std::unique_ptr<PlayedPull>> pulls;
-  // For a pusher: how many pushes it makes, how many at a time, and the pending
-  // ones.
+  // For a pusher: the number of pushes left, the number at a time, and the
+  // pending ones.
   uint32_t pushes_left = 0;
   uint32_t depth = 1;
   bool completes = false;
   std::map<RequestId, uint64_t> pushes;
   // For a debugger.
-  bool is_blind = false;  // it does not wait until all processes have stopped
+  bool is_blind = false;  // it does not wait until all have stopped
   RequestId registration = 0;
   RequestId release = 0;
   bool told = false;  // it was notified that all have stopped
@@ -116,7 +118,7 @@ class ToolSoak {
   // An operation that a fault may affect.
   struct Op {
     ToolPhase phase;
-    ProcId tool;  // no namespace: none
+    ProcId tool;  // an empty namespace: none
     ToolTarget* job = nullptr;
   };
   using Then = std::function<void(PlayedTool&)>;
@@ -156,7 +158,8 @@ class ToolSoak {
   void OnConnected(PlayedTool& tool);
   void OnToolExit(PlayedTool& tool);
   void LeaveIfDone(PlayedTool& tool);
-  // The job is over: ends what the tool waits for, because it will not come.
+  // Called when the job is over: ends the waits of the tool, because no answer
+  // will come.
   void OnJobOver(PlayedTool& tool);
 
   void PlanPull(PlayedTool& tool);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxSteps = 300'000;
 constexpr TimeNs kHorizon = 3600'000 * kMs;
-constexpr TimeNs kPatience = 20'000 * kMs;  // how long a reader of input waits
+constexpr TimeNs kPatience = 20'000 * kMs;  // maximum wait of a reader of input
 constexpr uint64_t kMostAims = 6;
 constexpr uint32_t kUser = 1000;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
@@ -186,7 +186,7 @@ void ToolSoak::OnStart(const ProcId& proc) {
   });
 }
 
-// Writes in bursts, with pauses.
+// Writes output in bursts, with pauses.
 void ToolSoak::Write(const ProcId& proc) {
   if (!cluster_.shims().IsRunning(proc)) return;
   ToolTarget& job = *Find(proc.nspace);
@@ -321,9 +321,9 @@ void ToolSoak::OnConnected(PlayedTool& tool) {
 }
 
 void ToolSoak::OnToolExit(PlayedTool& tool) {
-  // This is the time until the tool's agent has notified the job's controller,
-  // or until the controller stops waiting for a puller that the successor of
-  // the tool's agent may not know.
+  // The time until the tool's agent has notified the job's controller, or until
+  // the controller stops waiting for a puller that the successor of the tool's
+  // agent may not know.
   const TimeNs heard =
       restarts_ && cluster_.now() < settled_ ? 70'000 * kMs : 3'000 * kMs;
   for (const auto& pull : tool.pulls) {
@@ -380,8 +380,8 @@ ToolSoakResult ToolSoak::Run() {
   return std::move(result_);
 }
 
-// Some debuggers were not launched, because their node was lost, or left before
-// the job began. The job waits for one.
+// Adds a debugger for which a job waits: some debuggers were not launched,
+// because their node was lost, or left before the job began.
 bool ToolSoak::AddMissingDebugger() {
   const auto held = std::ranges::find_if(jobs_, [](const auto& job) {
     return job->stops() && !job->running.empty();
@@ -401,7 +401,7 @@ bool ToolSoak::AddMissingDebugger() {
   return true;
 }
 
-// Every tool that is left waits forever.
+// Reports every remaining tool: it waits forever.
 void ToolSoak::CheckEnd() {
   std::map<std::string, std::vector<JobChanged>> ends;
   for (const JobChanged& change : cluster_.launchers().job_changes()) {

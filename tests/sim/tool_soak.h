@@ -53,9 +53,10 @@ struct ToolCell {
 
 // Returns why the fault cannot occur in the phase; empty if it can.
 std::string_view WhyNever(const ToolCell& cell);
-// The table of phases and faults.
+// Returns the table of phases and faults.
 SeedTable ToolTable();
-// Agents are restarted in some seeds and lost in the others.
+// Returns whether the cell can occur. Agents are restarted in some seeds and
+// lost in the others.
 bool CanOccur(const ToolCell& cell, bool restarts);
 
 // A deliberate fault of a tool, to test that it is detected.

@@ -16,7 +16,7 @@ constexpr uint64_t kSeeds = 300;
 
 ToolSoakResult RunSeed(uint64_t seed) { return RunToolSoak(seed, {}); }
 
-TEST(ToolSoak, Seeds) {
+TEST(ToolSoak, TheFirstSeedsHaveNoErrors) {
   ToolSoakResult all;
   ExpectNoErrors(kSeeds, RunSeed, [&all](const ToolSoakResult& result) {
     all.read += result.read;
@@ -30,9 +30,9 @@ TEST(ToolSoak, Seeds) {
   EXPECT_GT(all.releases, kSeeds / 4);
 }
 
-TEST(ToolSoak, SeedsThatHaveFoundFaults) {
-  // In these seeds, reads are repeated when everything is read; the input of
-  // pushes is lost with an agent after the job's controller was lost; and a job
+TEST(ToolSoak, SeedsThatOnceFailedHaveNoErrors) {
+  // In these seeds, reads are repeated when all output is read, the input of
+  // pushes is lost with an agent after the job's controller was lost, and a job
   // ends before its pullers have found the controller's successor.
   for (const uint64_t seed : {5736u, 12637u, 16900u, 17710u, 17927u, 6858u,
                               9518u, 17936u, 30102u, 34956u, 41404u}) {
@@ -43,7 +43,7 @@ TEST(ToolSoak, SeedsThatHaveFoundFaults) {
   }
 }
 
-TEST(ToolSoak, ASeedIsItsOwnScript) { ExpectItsOwnScript(6, RunSeed); }
+TEST(ToolSoak, ASeedAlwaysGivesTheSameRun) { ExpectItsOwnScript(6, RunSeed); }
 
 struct Case {
   ToolSabotage sabotage;
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{ToolSabotage::kForgetsDropped, " bytes and missed "},
                     Case{ToolSabotage::kLosesInput, "nobody has pushed"}));
 
-TEST(ToolTable, HasEachPhaseAndFault) {
+TEST(ToolTable, CountsACellAndNamesImpossibleOnes) {
   SeedCells seed;
   seed.Add(ToolPhase::kStopReleases, ToolFault::kJobKilled);
   SeedTable table = ToolTable();
@@ -79,7 +79,7 @@ TEST(ToolTable, HasEachPhaseAndFault) {
             std::string::npos);
 }
 
-TEST(ToolTable, EachCellHasAKindOfSeeds) {
+TEST(ToolTable, EachPossibleCellHasAKindOfSeeds) {
   for (size_t phase = 0; phase < kNumToolPhases; ++phase) {
     for (size_t fault = 0; fault < kNumToolFaults; ++fault) {
       const ToolCell cell{static_cast<ToolPhase>(phase),

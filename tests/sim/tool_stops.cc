@@ -1,5 +1,5 @@
 // Jobs whose processes wait for a debugger, and debuggers. No process may
-// continue before a debugger releases it, and all must continue then.
+// continue before a debugger releases it, and all must continue afterwards.
 #include "common/codec/encoder.h"
 #include "common/status.h"
 #include "pmix_common.h"
@@ -38,7 +38,7 @@ bool ToolSoak::HaveAllStopped(const ToolTarget& job) {
   return true;
 }
 
-// The process reports after a while that it has stopped, and waits.
+// Makes the process report after a while that it has stopped, and wait.
 void ToolSoak::Stop(const ProcId& proc) {
   ToolTarget& job = *Find(proc.nspace);
   if (!Stops(RanksOf(job), proc.rank)) {

@@ -14,7 +14,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// By index in the variants.
+// Names of the alternatives, by their index in the variants.
 constexpr std::array<std::string_view, 43> kMessages = {"CollectiveUp",
                                                         "CollectiveDown",
                                                         "DmodexRequest",

@@ -1,4 +1,5 @@
-// A simulated cluster's steps as text, so that a failing seed can be read.
+// The steps of a simulated cluster as text, so that a failing seed can be
+// analysed.
 #ifndef CANOPY_TESTS_SIM_TRACE_H_
 #define CANOPY_TESTS_SIM_TRACE_H_
 
@@ -13,8 +14,8 @@ namespace canopy::sim {
 
 // Returns one line, without a newline.
 std::string Show(const core::Input& input);
-// Returns an empty text for actions without an effect on the state that agents
-// agree on (log lines, deadlines).
+// Returns one line. Returns an empty text for actions that do not affect the
+// shared state of agents (log lines, deadlines).
 std::string Show(const core::Action& action);
 // Writes a node's input, as Show returns it, and the resulting actions to
 // standard error.

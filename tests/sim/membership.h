@@ -93,7 +93,7 @@ class Membership {
     uint64_t start = 0;
     uint64_t incarnation = 0;
     bool recovered = false;  // this incarnation has its predecessor's jobs
-    bool amnesic = false;  // the agent no longer knows the first members
+    bool amnesic = false;    // the agent no longer knows the first members
   };
 
   void Deliver(TimeNs when, NodeId observer, MemberUpdate update);

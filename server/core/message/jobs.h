@@ -68,7 +68,7 @@ struct ProgramNote {
   // The lowest of the nodes, at most kMaxNamedNodes.
   std::vector<NodeId> nodes;
   uint32_t count = 0;
-// Number of all nodes with this note.
+  // Number of all nodes with this note.
 };
 inline constexpr size_t kMaxNamedNodes = 8;
 

@@ -34,7 +34,7 @@ struct TimeWarning {
 
 // The resources used by a job.
 struct JobUsage {
-  Usage sum;  // sum of CPU times, and the largest memory of one rank
+  Usage sum;           // sum of CPU times, and the largest memory of one rank
   uint32_t ranks = 0;  // number of ranks whose usage is known
 };
 

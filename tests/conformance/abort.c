@@ -1,7 +1,7 @@
-// PMIx_Abort. WORD: "all" (the last rank ends the whole job), "wildcard" (the
-// same by name), "part" (rank 0 ends the upper half, and the rest continues),
-// "self" (a rank ends only itself), "refused" (calls with wrong arguments end
-// no process).
+// PMIx_Abort. WORD: "all" (the last rank ends the whole job), "wildcard" (it
+// does so with the wildcard rank), "part" (rank 0 ends the upper half, and the
+// rest continues), "self" (a rank ends only itself), "refused" (calls with
+// wrong arguments end no process).
 #include "check.h"
 
 static const int kStatus = 23;

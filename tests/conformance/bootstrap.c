@@ -2,7 +2,7 @@
 // rank and the middle one lead; each of them adds the ranks after it.
 #include "nonblocking.h"
 
-// Older headers lack it.
+// Older headers lack this attribute.
 #ifndef PMIX_GROUP_BOOTSTRAP
 #define PMIX_GROUP_BOOTSTRAP "pmix.grp.btstrp"
 #endif
@@ -51,7 +51,7 @@ static void AddLeaders(Directives *list, size_t leaders) {
   info->value.data.size = leaders;
 }
 
-// The ranks after `first`, before `end`.
+// Adds the ranks after `first` and before `end`.
 static void AddMembers(Directives *list, uint32_t first, uint32_t end) {
   static pmix_proc_t procs[128];
   static pmix_data_array_t array;
@@ -70,7 +70,7 @@ static bool Leads(void) {
   return g_self.rank == 0 || g_self.rank == g_size / 2;
 }
 
-// The directives of one of two leaders.
+// Returns the directives of one of two leaders.
 static Directives OfLeader(uint32_t end) {
   const bool is_first = g_self.rank == 0;
   Directives with = Timeout(60);
@@ -80,7 +80,7 @@ static Directives OfLeader(uint32_t end) {
   return with;
 }
 
-// The first `end` ranks take part.
+// Constructs a group of the first `end` ranks.
 static pmix_status_t Construct(const char *name, uint32_t end) {
   FreeResults();
   if (!Leads()) {
@@ -117,7 +117,7 @@ static void WrongArguments(void) {
 }
 
 // All members get the same results, whether they lead or are added, and the
-// group is one as any other. Its name is free afterwards.
+// group works as any other. Its name is free afterwards.
 static void TwoLead(const char *name) {
   if (g_self.rank % 3 == 2) usleep(200000);
   OK(Construct(name, g_size));
@@ -151,7 +151,7 @@ static void NonBlocking(void) {
   OK(PMIx_Group_destruct("nb", NULL, 0));
 }
 
-// A leader that knows all others adds members without a number of leaders.
+// A leader that knows all other members adds them without a number of leaders.
 static void OneLeads(void) {
   FreeResults();
   if (g_self.rank == 0) {
@@ -166,8 +166,8 @@ static void OneLeads(void) {
   OK(PMIx_Group_destruct("one", NULL, 0));
 }
 
-// A leader waits for the others as long as it wants, and so does a process that
-// no leader adds. Then the name is as new.
+// A leader waits for the other leaders until its time limit, and so does a
+// process that no leader adds. The name can be used afterwards.
 static void TimesOut(void) {
   if (g_self.rank == 0) {
     Directives with = Timeout(1);
@@ -212,8 +212,8 @@ static void TooMany(void) {
   OK(PMIx_Group_destruct("many", NULL, 0));
 }
 
-// An added member ends before it calls. All others learn that there will be no
-// group, and may make a smaller one.
+// An added member ends before it calls. All other processes learn that the
+// group is not constructed, and may construct a smaller one.
 static int OneEnds(void) {
   Barrier();
   if (g_self.rank == g_size - 1) return Finish();

@@ -71,7 +71,8 @@ static void ForOthers(void) {
   PMIX_DATA_BUFFER_DESTRUCT(&own);
 }
 
-// DATA-02: too little room, and wrong types if the buffer describes them.
+// DATA-02: fails with too little room, and with wrong types if the buffer
+// describes them.
 static void Refusals(bool described) {
   pmix_data_buffer_t buffer = Empty();
   Pack(NULL, &buffer);
@@ -105,7 +106,7 @@ static void Payloads(void) {
   OK(PMIx_Data_pack(NULL, &buffer, &number, 1, PMIX_UINT32));
   Pack(NULL, &buffer);
   OK(PMIx_Data_unpack(NULL, &buffer, &number, &count, PMIX_UINT32));
-  // Copies the unread part; the source is unchanged.
+  // The call copies the unread part; the source is unchanged.
   OK(PMIx_Data_copy_payload(&copy, &buffer));
   Unpack(&copy, g_self.rank);
   pmix_byte_object_t bytes = {NULL, 0};

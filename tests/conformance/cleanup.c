@@ -1,6 +1,6 @@
-// PMIx_Job_control: registration of files to be removed when the job ends, well
-// or badly (JOB-10). Words: the directory to work in, then "well" or "badly".
-// run.py checks the remaining files.
+// PMIx_Job_control: registration of files that are removed when the job ends,
+// normally or with a failure (JOB-10). Words: the directory to work in, then
+// "well" or "badly". run.py checks the remaining files.
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -102,7 +102,7 @@ static void JobDataOfTheOther(void) {
   }
 }
 
-// MPI libraries request this data of processes that they have connected with,
+// MPI libraries request this data of processes to which they have connected,
 // and do without it if they would have to wait.
 static void JobDataThatIsThere(void) {
   const pmix_proc_t job = Other(PMIX_RANK_WILDCARD);
@@ -124,7 +124,7 @@ static void Blocking(void) {
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
 }
 
-// A connect brings data as a fence does, and the jobs' data in any case.
+// A connect collects data as a fence does, and the jobs' data in any case.
 static void Collects(void) {
   pmix_proc_t set[kSet];
   Both(set);

@@ -133,8 +133,9 @@ static void Altered(void) {
   ExpectInvalid(&credential);
 }
 
-// The types in their order (SEC-04); a caller's statements about its user have
-// no effect (SEC-06); unknown required directives are rejected (GEN-10).
+// The types are used in their order (SEC-04), a caller's statements about its
+// user have no effect (SEC-06), and unknown required directives are rejected
+// (GEN-10).
 static void Attributes(void) {
   pmix_byte_object_t object = {NULL, 0};
   Directives with = {.count = 0};

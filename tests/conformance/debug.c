@@ -85,8 +85,8 @@ static int NumEvents(void) {
   return count;
 }
 
-// Waits for the end of another job than this one, about which no event had
-// arrived before `first`.
+// Waits for the normal end of another job, about which no event had arrived
+// before `first`.
 static void AwaitOthersGoodEnd(const char *nspace, int first) {
   Event end = {.code = 0};
   pthread_mutex_lock(&g_lock);
@@ -120,7 +120,7 @@ static void Make(Child *child, int procs, char *kind, char *first,
   child->app.maxprocs = procs;
 }
 
-// The ends of the spawned jobs do not end this job.
+// Returns directives by which the ends of the spawned jobs do not end this job.
 static Directives Common(void) {
   Directives list = Flag(PMIX_SPAWN_CHILD_SEP);
   AddFlag(&list, PMIX_NOTIFY_JOB_EVENTS, true);
@@ -179,7 +179,8 @@ static void AwaitStop(pid_t pid) {
   CHECK(state == 'T', "process %d is '%c'", (int)pid, state);
 }
 
-// All that are to stop have stopped there: they go on, and end well.
+// Releases processes that have all stopped at the breakpoint: they continue and
+// end normally.
 static void ReleaseAt(const char *breakpoint, const char *nspace) {
   const Event ready = Await(PMIX_READY_FOR_DEBUG, nspace);
   CHECK(strcmp(ready.breakpoint, breakpoint) == 0, "at '%s'", ready.breakpoint);
@@ -311,7 +312,7 @@ static void OnRelease(size_t id, pmix_status_t status,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// Stops as an application does that honours PMIX_DEBUG_STOP_IN_APP.
+// Stops as an application that honours PMIX_DEBUG_STOP_IN_APP does.
 static void StopHere(void) {
   static Signal released = SIGNAL_INIT;
   pmix_value_t *wish = NULL;

@@ -1,5 +1,5 @@
 // Keys that are deleted by PMIX_DEL_GLOBAL, PMIX_DEL_LOCAL, PMIX_DEL_REMOTE and
-// PMIX_DEL_INTERNAL, which OpenPMIx has and the Standard has not.
+// PMIX_DEL_INTERNAL. OpenPMIx defines these scopes, and the Standard does not.
 #include "check.h"
 
 static void PutOwn(const char *key, uint32_t number) {
@@ -75,7 +75,7 @@ static void PublishedAgain(void) {
   MustSee(0, "victim", 4242);
   MustSee(0, "keeper", 0);
   Barrier();
-  // Deleted and put in one commit, and put and deleted.
+  // In one commit, one key is deleted and put, and another is put and deleted.
   if (g_self.rank == 0) {
     Delete(PMIX_DEL_GLOBAL, "victim");
     PutOwn("victim", 4243);
@@ -113,7 +113,8 @@ static void OneSide(void) {
   Barrier();
 }
 
-// Without a fence that collects data: gets go to the agent of the process.
+// There is no fence that collects data, so gets are sent to the agent of the
+// process.
 static void ByDirectModex(void) {
   PutOwn("direct", g_self.rank);
   OK(PMIx_Commit());

@@ -173,7 +173,7 @@ static pmix_status_t Monitor(pmix_info_t *info) {
                               with.info, with.count, NULL, NULL);
 }
 
-// A query of data, and one that only agents answer.
+// Makes a query of data, and a query that only agents answer.
 static pmix_status_t Query(pmix_info_t *info) {
   char *data[] = {PMIX_JOB_SIZE, NULL};
   char *jobs[] = {PMIX_QUERY_NAMESPACES, NULL};
@@ -204,7 +204,7 @@ static pmix_status_t Spawn(pmix_info_t *info) {
   return PMIx_Spawn(NULL, 0, &app, 1, NULL);
 }
 
-// The group has this process alone, and exists.
+// Destructs a group that exists and has only this process.
 static pmix_status_t Destruct(pmix_info_t *info) {
   return PMIx_Group_destruct("own", info, 1);
 }
@@ -229,7 +229,8 @@ static void Handle(size_t id, pmix_status_t status, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// Without a callback the call returns a reference or an error.
+// Registers a handler. Without a callback the call returns a reference or an
+// error.
 static pmix_status_t Register(pmix_info_t *info) {
   pmix_status_t code = PMIX_ERR_TIMEOUT;
   const pmix_status_t got =
@@ -282,7 +283,8 @@ static const Function kFunctions[] = {
 };
 #define NUM_FUNCTIONS (sizeof(kFunctions) / sizeof(kFunctions[0]))
 
-// Numbers and flags; of other types a text, which is malformed for most.
+// Returns a number or flag. For other types, returns a text, which is malformed
+// for most attributes.
 static pmix_info_t Sample(const Attribute *attribute) {
   Directives list = {.count = 0};
   if (attribute->type == PMIX_BOOL) {

@@ -50,7 +50,7 @@ static void Data(const pmix_fabric_t *fabric, const char *name) {
   Devices(devices->value.data.darray, count->value.data.size);
 }
 
-// FAB-05, FAB-06.
+// FAB-05, FAB-06: deregistration and calls after it.
 static void Ends(pmix_fabric_t *fabric) {
   OK(PMIx_Fabric_deregister(fabric));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fabric_update(fabric));

@@ -1,5 +1,6 @@
-// PMIx_Fence and PMIx_Fence_nb: whole job, sub-sets, explicit lists, several
-// overlapping sets at once, several outstanding, with and without data.
+// PMIx_Fence and PMIx_Fence_nb: fences of the whole job, of sub-sets and of
+// explicit lists, of several overlapping sets at once, several pending fences,
+// with and without data.
 #include "check.h"
 
 static uint32_t g_round;
@@ -11,7 +12,7 @@ static bool In(const pmix_proc_t *set, size_t count, pmix_rank_t rank) {
   return false;
 }
 
-// Ranks FROM, FROM + STEP, ... below the job's size.
+// Sets the ranks FROM, FROM + STEP, ... below the job's size.
 static size_t Range(pmix_proc_t *set, pmix_rank_t from, pmix_rank_t step) {
   size_t count = 0;
   for (pmix_rank_t rank = from; rank < g_size; rank += step) {
@@ -21,7 +22,7 @@ static size_t Range(pmix_proc_t *set, pmix_rank_t from, pmix_rank_t step) {
 }
 
 // A fence is a barrier: after it, all members have arrived. The data that each
-// committed before is present after a fence that collects.
+// member committed before is present after a fence that collects.
 static void RoundOf(const pmix_proc_t *set, size_t count, bool collect) {
   char key[64];
   ++g_round;
@@ -61,8 +62,8 @@ static void Sets(bool collect) {
   RoundOf(set, 2, collect);
 }
 
-// No member may pass before the last has arrived. The last rank counts to ten
-// in direct modex with rank 0 before it arrives.
+// No member may pass before the last member has arrived. The last rank counts
+// to ten in direct modex with rank 0 before it arrives.
 static void NobodyPassesEarly(void) {
   const pmix_rank_t last = g_size - 1;
   const Directives immediate = Flag(PMIX_IMMEDIATE);

@@ -13,7 +13,7 @@ static uint64_t Now(void) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// The time from just before the fence of a round until just after it.
+// The time from just before the fence of a round until just after the fence.
 typedef struct {
   uint64_t came, left;
 } Stay;

@@ -255,7 +255,7 @@ static void Internal(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Store_internal(&next, "kept", NULL));
   OK(PMIx_Commit());
   FenceCollect();
-  // No other process sees the data, not even the one that it is about.
+  // No other process sees the data, not even the process to which it belongs.
   const Directives immediate = Flag(PMIX_IMMEDIATE);
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, "kept", NULL);
   const pmix_proc_t far = ProcOf((g_self.rank + 2) % g_size);

@@ -214,8 +214,9 @@ static void Shared(void) {
   OK(PMIx_Group_destruct("share", NULL, 0));
 }
 
-// GRP-19. What a member has committed is at the agents of all when the group
-// exists: nothing is waited for. A member may keep its data where it is.
+// GRP-19: the data that a member has committed is at the agents of all members
+// when the group exists, so no get waits. A member may decline to exchange the
+// data.
 static void DataOfMembers(void) {
   PutU32(PMIX_GLOBAL, "of.member", 100 + g_self.rank);
   OK(PMIx_Commit());
@@ -233,7 +234,8 @@ static void DataOfMembers(void) {
   OK(PMIx_Group_destruct("data", NULL, 0));
 }
 
-// Several at a time with different names (GRP-10), of each alone too.
+// Constructs several groups of different names at a time (GRP-10), including
+// groups of one process.
 static void Several(void) {
   char own[32];
   snprintf(own, sizeof(own), "own %u", g_self.rank);
@@ -257,7 +259,7 @@ static void Several(void) {
   Barrier();
 }
 
-// A missing member is awaited as long as the others want.
+// A missing member is awaited until the time limit of the others.
 static void TimesOut(void) {
   if (g_self.rank == 0) {
     const pmix_proc_t set[2] = {g_self, ProcOf(g_size - 1)};
@@ -328,8 +330,8 @@ static int LeaveAndEnd(void) {
   OK(PMIx_Group_destruct("leaving", NULL, 0));
   CHECK(CountOf(&g_left) == 1 && CountOf(&g_failed) == 1, "%d and %d events",
         CountOf(&g_left), CountOf(&g_failed));
-  // A group of all ranks can no longer be constructed, unless it is allowed to
-  // go on without the last rank (GRP-12, GRP-17).
+  // A group of all ranks can no longer be constructed, unless it may continue
+  // without the last rank (GRP-12, GRP-17).
   pmix_info_t *results = NULL;
   size_t nresults = 0;
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC,

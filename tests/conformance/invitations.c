@@ -19,7 +19,7 @@ typedef struct {
 static Group g_groups[kMaxGroups];
 static int g_num_groups;
 static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
-// The group that the leader's handler lets continue.
+// The group that the leader's handler allows to continue.
 static const char *g_goes_on = "goes on";
 
 static Group *Find(const char *name) {
@@ -186,7 +186,8 @@ static void EndParty(const char *name) {
   OK(PMIx_Group_destruct(name, limit.info, limit.count));
 }
 
-// All ranks accept, blocking or not (GRP-21, GRP-22, GRP-24, GRP-26).
+// All ranks accept, with blocking and non-blocking calls (GRP-21, GRP-22,
+// GRP-24, GRP-26).
 static void AllAccept(void) {
   const pmix_proc_t leader = ProcOf(0);
   Group *party = Find("party");
@@ -209,7 +210,7 @@ static void AllAccept(void) {
   EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&party->complete, 1));
   Barrier();
   EndParty("party");
-  // The same with the other form.
+  // The other form of the calls has the same results.
   Group *more = Find("more");
   const Directives limit = Timeout(60);
   if (g_self.rank == 0) {
@@ -312,8 +313,8 @@ static void LeaderOutside(const char *name, bool one_declines) {
   Barrier();
 }
 
-// The last rank declines (GRP-23). Then the group is not constructed, unless
-// the leader's directive or its handler allows it.
+// The last rank declines (GRP-23). The group is not constructed, unless the
+// leader's directive or its handler allows that.
 static void OneDeclines(const char *name, const char *directive, bool goes_on) {
   const pmix_proc_t leader = ProcOf(0);
   Group *group = Find(name);
@@ -365,8 +366,8 @@ static void SomeDecline(void) {
   }
 }
 
-// An invited process that does not answer is awaited as long as the leader
-// wants. A process that has accepted waits as long as it wants itself.
+// An invited process that does not answer is awaited until the leader's time
+// limit. A process that has accepted waits until its own time limit.
 static void TimesOut(void) {
   const Directives limit = Timeout(1);
   const pmix_proc_t last = ProcOf(g_size - 1);

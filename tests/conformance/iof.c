@@ -42,7 +42,8 @@ static Output *const g_outputs[] = {
     &g_all,   &g_own,  &g_filed,  &g_merged,     &g_ranked};
 enum { kNumOutputs = sizeof(g_outputs) / sizeof(g_outputs[0]) };
 
-// Output may arrive before the number of its puller is known.
+// The output of the puller whose number is unknown yet: output may arrive
+// before the number.
 static Output *volatile g_expected;
 
 static Output *OfHandle(size_t handle) {
@@ -60,7 +61,7 @@ static bool IsComplete(const pmix_info_t info[], size_t ninfo) {
   return false;
 }
 
-// IOF-09.
+// IOF-09: receives output.
 static void OnOutput(size_t handle, pmix_iof_channel_t channel,
                      pmix_proc_t *source, pmix_byte_object_t *payload,
                      pmix_info_t info[], size_t ninfo) {
@@ -216,7 +217,7 @@ static pmix_proc_t Spawn(char *script, int procs, const Directives *with) {
 
 // IOF-01: only streams that were requested at the spawn can be pulled.
 static void Children(void) {
-  // Otherwise their ends would end this job.
+  // Without this directive, the ends of the jobs would end this job.
   const Directives apart = Flag(PMIX_SPAWN_CHILD_SEP);
   pmix_proc_t child = Spawn("echo child; exec sleep 60", 1, &apart);
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
@@ -381,8 +382,8 @@ static void ToFiles(void) {
   InFile(path, "out\n", "");
   snprintf(path, sizeof(path), "%s.%s.0.stderr", name, writer.nspace);
   InFile(path, "err\n", "");
-  // Without a copy, only output that the library writes itself would go nowhere
-  // else.
+  // Without a copy, only output that the library writes itself has no other
+  // destination.
   HasLines("the callback", g_filed.text, "out\n", "err\n");
 
   writer = SpawnWriter();

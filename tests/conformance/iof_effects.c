@@ -1,6 +1,6 @@
 // The effects of attributes of PMIx_IOF_pull, and of those of PMIx_Spawn that
 // concern pulled output. Rank 0 spawns jobs that wait for a line of input, and
-// pulls what they write. run.py looks at the output of canopy run.
+// pulls their output. run.py checks the output of canopy run.
 #include <errno.h>
 #include <limits.h>
 #include <pmix_tool.h>
@@ -195,8 +195,8 @@ static void Formats(void) {
   CHECK(strstr(timed->text, "<stdout>") != timed->text, "no time");
 }
 
-// The library of a puller without a callback writes to its own streams, parts
-// of lines too if this is requested.
+// The library of a puller without a callback writes to its own streams, and
+// also parts of lines if this is requested.
 static void PartsOfLines(void) {
   char text[64] = "";
   int pipes[2];
@@ -224,8 +224,8 @@ static void PartsOfLines(void) {
 
 // ------------------------------------------------------------- buffering ---
 
-// A job writes a line, and a second one once the first has arrived at another
-// puller. The buffering one gets both at once.
+// A job writes a line, and a second line when the first has arrived at another
+// puller. The buffering puller gets both at once.
 static void GetsBothAtOnce(const Directives *with) {
   const pmix_proc_t proc = SpawnPlain("read x; echo one; read x; echo two");
   Output *const buffered = Pull(&proc, with, false);
@@ -253,7 +253,7 @@ static void MakeFifo(char *path, const char *place, const char *name) {
   CHECK(mkfifo(path, 0600) == 0, "%s", strerror(errno));
 }
 
-// Waits until the other side opens the pipe, too. Removes it.
+// Opens the pipe, waits until the other side has opened it too, and removes it.
 static void Meet(const char *path, const char *mode) {
   FILE *file = fopen(path, mode);
   CHECK(file != NULL, "%s", strerror(errno));
@@ -261,8 +261,8 @@ static void Meet(const char *path, const char *mode) {
   unlink(path);
 }
 
-// A puller whose callback does not return while a job writes loses all but as
-// much as its cache holds: here the oldest output.
+// A puller whose callback does not return while a job writes loses the output
+// that exceeds its cache: here the oldest output.
 static void LosesOldOutput(void) {
   char place[] = "/tmp/canopy-iof-XXXXXX";
   char script[2 * PATH_MAX + 100];

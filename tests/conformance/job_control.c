@@ -172,7 +172,7 @@ static void Unknown(void) {
           usr1.count, OnInfo);
 }
 
-// JOB-08, JOB-09: nothing is done, and the results name the directives.
+// JOB-08, JOB-09: the call has no effect, and the results name the directives.
 static void Unsupported(void) {
   static const char *const kKeys[] = {
       PMIX_JOB_CTRL_CANCEL,
@@ -200,7 +200,7 @@ static void Unsupported(void) {
     ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Job_control_nb, NULL, 0, with.info,
             with.count, OnInfo);
   }
-  // A required directive beside one that could be executed.
+  // A required directive stands beside one that could be executed.
   Directives with = Flag(PMIX_JOB_CTRL_KILL);
   AddText(&with, PMIX_JOB_CTRL_RESTART, "x");
   PMIX_INFO_REQUIRED(&with.info[1]);
@@ -208,7 +208,7 @@ static void Unsupported(void) {
          PMIx_Job_control(NULL, 0, with.info, with.count, NULL, NULL));
 }
 
-// Registrations with contradictions, and one with all attributes.
+// Makes contradictory registrations, and one with all attributes.
 static void Cleanup(void) {
   Directives with = {.count = 0};
   AddText(&with, PMIX_REGISTER_CLEANUP_DIR, "/tmp/canopy-no-such-directory");

@@ -9,7 +9,7 @@
 #ifndef PMIX_SPAWN_CHILD_SEP
 #define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
 #endif
-// Newer than some headers.
+// These codes are newer than some headers.
 enum { kKilledByCmd = -400, kAbortedBySig = -402, kNonzeroTerm = -404 };
 
 enum { kMaxSeen = 4096, kProcs = 2 };

@@ -101,7 +101,7 @@ static void Launched(char *program) {
   Directives list = Flag(PMIX_SPAWN_TOOL);
   AddInt(&list, PMIX_TIMEOUT, 60);
   AddFlag(&list, PMIX_NOHUP, false);
-  // "env" executes the words that follow it.
+  // The program "env" executes the words that follow it.
   AddText(&list, PMIX_EXEC_AGENT, "env");
   OK(Spawn(program, NULL, list));
   Directives wait = Flag(PMIX_WAIT_FOR_CONNECTION);

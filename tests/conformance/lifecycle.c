@@ -1,5 +1,5 @@
 // PMIx_Init, PMIx_Initialized, PMIx_Finalize, PMIx_Get_version, PMIx_Progress:
-// references are counted, and calls outside fail with PMIX_ERR_INIT.
+// references are counted, and calls before and after fail with PMIX_ERR_INIT.
 #include <pmix_server.h>
 #include <pmix_tool.h>
 

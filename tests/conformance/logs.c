@@ -34,7 +34,7 @@ static void Once(void) {
   OK(PMIx_Log(data.info, data.count, once.info, 1));
 }
 
-// JOB-22.
+// JOB-22: timestamps and tags are added to the text.
 static void Decorations(void) {
   const Directives tag = Flag(PMIX_LOG_TAG_OUTPUT);
   Directives data = One(PMIX_LOG_STDOUT, Text("tagged %u\n"));

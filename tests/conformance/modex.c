@@ -60,8 +60,8 @@ static void WaitsForCommit(void) {
   Barrier();
 }
 
-// The agent has the keys of processes of its node; of other nodes only those
-// that were fetched or collected.
+// The agent has the keys of processes of its node. Of other nodes, it has only
+// the keys that were fetched or collected.
 static void Immediate(void) {
   PutNow("immediate", 5 + g_self.rank);
   Barrier();
@@ -158,7 +158,7 @@ static void Refresh(void) {
   Barrier();
 }
 
-// A key that only one process has, requested without a rank.
+// Requests a key that only one process has, without a rank.
 static void UnknownOwner(void) {
   char key[64];
   const pmix_proc_t anyone = ProcOf(PMIX_RANK_UNDEF);
@@ -200,7 +200,7 @@ static void Strangers(void) {
   MustFail(PMIX_ERR_NOT_FOUND, &g_self, "never", NULL);
 }
 
-// Many requests at once, answered in any order.
+// Makes many requests at once, which are answered in any order.
 static void Crowd(void) {
   enum { kRequests = 64 };
   static Answer answers[kRequests];

@@ -122,7 +122,7 @@ static void Missing(void) {
 }
 
 // A file that is not modified alerts (JOB-16); a process that sends heartbeats
-// meanwhile does not (JOB-19). The caller chooses the code (JOB-11).
+// meanwhile causes no alert (JOB-19). The caller chooses the code (JOB-11).
 static void Beating(const char *path) {
   const Directives beats = Flag(PMIX_MONITOR_HEARTBEAT);
   const Directives own = Heartbeats("own", 2, 1);

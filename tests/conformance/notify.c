@@ -76,7 +76,7 @@ static bool InCustom(pmix_rank_t rank) {
   return rank == 0 || rank == g_size - 1;
 }
 
-// Rank 0 and the last one.
+// Makes rank 0 and the last rank raise an event.
 static void NotifyOne(int range) {
   static pmix_proc_t procs[2];
   static pmix_data_array_t array;

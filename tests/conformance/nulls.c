@@ -83,7 +83,7 @@ static void Collectives(void) {
   Barrier();
   OK(PMIx_Connect_nb(&g_job, 1, NULL, 0, NULL, NULL));
   Barrier();
-  // Repeats until the set is connected.
+  // The call is repeated until the set is connected.
   pmix_status_t status;
   do {
     status = PMIx_Disconnect(&g_job, 1, NULL, 0);
@@ -99,7 +99,7 @@ static void Groups(void) {
   OK(PMIx_Group_destruct("nulls", NULL, 0));
   OK(PMIx_Group_construct_nb("nulls", &g_job, 1, NULL, 0, NULL, NULL));
   Barrier();
-  // Repeats until this process is a member.
+  // The call is repeated until this process is a member.
   pmix_status_t status;
   do {
     status = PMIx_Group_leave("nulls", NULL, 0);

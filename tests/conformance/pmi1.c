@@ -21,7 +21,7 @@ static void BeforeInit(void) {
   CODE(PMI_ERR_INVALID_ARG, PMI_Initialized(NULL));
 }
 
-// No process group has such a rank.
+// PMI_Init fails with a rank that no process group has.
 static void FailedInit(void) {
   int spawned = 7;
   char *rank = strdup(getenv("PMIX_RANK"));
@@ -240,9 +240,9 @@ static void Walk(void) {
        PMI_KVS_Iter_next(g_name, key, sizeof(key), value, 2));
 }
 
-// Rank 0 makes a space, whose name the others learn from the job's own space.
-// Its commits may be visible at once to a rank that still iterates over the
-// job's space.
+// Rank 0 creates a space, whose name the other ranks read from the job's own
+// space. Its commits may be visible at once to a rank that still iterates over
+// the job's space.
 static void CreatedSpace(void) {
   char space[256] = "";
   CODE(PMI_SUCCESS, PMI_Barrier());

@@ -124,8 +124,8 @@ static int LocalRanks(int *ranks) {
   return size;
 }
 
-// The lowest rank of a node sets an attribute for which the others of the node
-// wait.
+// The lowest rank of a node sets an attribute for which the other ranks of the
+// node wait.
 static void NodeAttributes(void) {
   int *ranks = calloc(g_size, sizeof(int));
   LocalRanks(ranks);

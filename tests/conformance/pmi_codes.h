@@ -1,4 +1,4 @@
-// For programs that check the codes of PMI-1 and PMI-2.
+// Shared by programs that check the codes of PMI-1 and PMI-2.
 #ifndef CANOPY_TESTS_CONFORMANCE_PMI_CODES_H_
 #define CANOPY_TESTS_CONFORMANCE_PMI_CODES_H_
 

@@ -18,7 +18,7 @@ static void OnFence(pmix_status_t status, void *cbdata) {
   (void)cbdata;
   CHECK(status == PMIX_SUCCESS, "the fence: %s", PMIx_Error_string(status));
   Called();
-  PMIx_Progress();  // INIT-17: returns inside its own callback
+  PMIx_Progress();  // INIT-17: a call inside its own callback returns
 }
 
 static void OnValue(pmix_status_t status, pmix_value_t *value, void *cbdata) {

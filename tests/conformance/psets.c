@@ -3,7 +3,7 @@
 // process of the job is in the set that run.py has named kLaunched.
 #include "children.h"
 
-// Older headers lack it.
+// Older headers lack this attribute.
 #ifndef PMIX_JOB_CTRL_DEFINE_PSET
 #define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
 #endif
@@ -220,8 +220,8 @@ static void Defined(void) {
   Barrier();
 }
 
-// GRP-01: a set stays as it was defined, also when another of its name is
-// requested. GRP-03: the name must be neither a job's nor that of a set.
+// GRP-01: a set stays as it was defined, also when another set of its name is
+// requested. GRP-03: the name must not be that of a job or of another set.
 static void Refused(void) {
   const pmix_proc_t nobody = ProcOf(g_size);
   char fresh[kMaxName];
@@ -229,7 +229,7 @@ static void Refused(void) {
   EXPECT(PMIX_ERR_EXISTS, Define(g_odd, &g_self, 1));
   EXPECT(PMIX_ERR_EXISTS, Define(kLaunched, &g_self, 1));
   EXPECT(PMIX_ERR_BAD_PARAM, Define(g_self.nspace, &g_self, 1));
-  // The name of a later job, or of one that this node does not know.
+  // These are names of a later job, and of a job that this node does not know.
   char later[kMaxName];
   snprintf(later, sizeof(later), "%s0", g_self.nspace);
   EXPECT(PMIX_ERR_BAD_PARAM, Define(later, &g_self, 1));

@@ -311,8 +311,8 @@ static pmix_status_t UnpublishOn(const char *key, const Directives *with) {
   return PMIx_Unpublish(keys, with->info, with->count);
 }
 
-// Rank 0 publishes for itself and the last rank, which look for its data or for
-// that of another process.
+// Rank 0 publishes for itself and the last rank. These look up its data and
+// data of another process.
 static void CustomRange(void) {
   const pmix_rank_t last = g_size - 1;
   const char *key = KeyOf("custom", 0);
@@ -432,7 +432,7 @@ static void Waiting(void) {
   Barrier();
 }
 
-// Put data and published data are separate.
+// Data that is put and data that is published are separate.
 static void Apart(void) {
   const pmix_proc_t root = ProcOf(0);
   const Directives now = Flag(PMIX_IMMEDIATE);
@@ -488,7 +488,7 @@ static int OneLeaves(void) {
     usleep(kOneSecond / 50);
   }
   MustFind("of an application", NULL, last, 2);
-  // PUB-01: like the application's
+  // PUB-01: the same as for the application
   MustFind("of no persistence", NULL, last, 4);
   MustFind(session, NULL, last, 3);
   return Finish();

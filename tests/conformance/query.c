@@ -79,7 +79,7 @@ static void HowManyHaveAnAnswer(void) {
          PMIx_Query_info(queries, 2, &g_results, &g_num_results));
   CHECK(g_num_results == 3, "the size twice: %zu", g_num_results);
   CHECK(HasNone("no.such.key", NULL), "results with PMIX_ERR_NOT_FOUND");
-  // Known keys without data: there is no queue, allocation or time limit.
+  // These known keys have no data: there is no queue, allocation or time limit.
   char *absent[] = {PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_QUEUE_STATUS,
                     PMIX_QUERY_ALLOC_STATUS, PMIX_QUERY_AUTHORIZATIONS,
                     PMIX_TIME_REMAINING};
@@ -309,7 +309,7 @@ static void OfSupport(void) {
   CHECK(strstr(heeded, PMIX_QUERY_LOCAL_ONLY) != NULL, "%s", heeded);
 }
 
-// QRY-14
+// QRY-14: receives the results of a non-blocking query.
 static void OnAnswers(pmix_status_t status, pmix_info_t *info, size_t ninfo,
                       void *call, pmix_release_cbfunc_t release,
                       void *release_cbdata) {
@@ -339,7 +339,7 @@ static void NonBlocking(void) {
   PMIX_INFO_REQUIRED(&strange.info[0]);
   query = QueryOf(known, &strange);
   ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Query_info_nb, &query, 1, OnAnswers);
-  // Qualifiers that change the answers for other keys.
+  // These qualifiers change the answers for other keys.
   const char *others[] = {PMIX_SESSION_ID, PMIX_APPNUM, PMIX_NODEID,
                           PMIX_PSET_NAME};
   for (int i = 0; i < 4; ++i) {

@@ -344,7 +344,7 @@ static void NodeRealm(void) {
   MustFail(PMIX_ERR_NOT_FOUND, &g_job, PMIX_LOCAL_SIZE, &beyond);
 }
 
-// Without directives these keys mean the own node.
+// Without directives, these keys refer to the caller's node.
 static void LocalKeys(void) {
   char *peers = MustGetText(&g_job, PMIX_LOCAL_PEERS, NULL);
   CHECK(HasNumber(peers, g_self.rank), "local peers '%s'", peers);
@@ -439,7 +439,7 @@ static void Own(void) {
   CheckText(NULL, PMIX_HOSTNAME, NULL, getenv("PMIX_HOSTNAME"));
 }
 
-// Reserved keys of a job that does not exist.
+// Requests reserved keys of a job that does not exist.
 static void Stranger(void) {
   pmix_proc_t stranger;
   PMIX_PROC_LOAD(&stranger, "no-such-job", PMIX_RANK_WILDCARD);

@@ -63,7 +63,7 @@ static void Malformed(void) {
           1, OnInfo);
 }
 
-// Headers of other libraries lack these.
+// Headers of other libraries lack these names.
 #ifdef PMIX_RESOURCE_BLOCK_NAME
 static void Newer(void) {
   const Directives with = Flag(PMIX_ALLOC_SHARE);

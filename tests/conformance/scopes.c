@@ -33,7 +33,8 @@ static void MustNotSee(pmix_status_t why, pmix_rank_t rank, const char *key,
   MustFail(why, &peer, key, with);
 }
 
-// Checks which data of a peer is visible, and why the other data is not.
+// Checks which data of a peer is visible, and with which status the other data
+// is hidden.
 static void CheckPeer(const char *round, pmix_rank_t rank,
                       const Directives *with, uint32_t number) {
   const bool near = IsLocal(rank);

@@ -9,7 +9,7 @@
 #include "check.h"
 #include "job_end.h"
 
-// Newer than some headers.
+// This function is newer than some headers.
 bool PMIx_tool_is_connected(void);
 pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t *proc, pmix_info_t info[],
                                           size_t ninfo);
@@ -306,7 +306,7 @@ static void Waiting(void) {
   Are(2, two, one);
 }
 
-// From here on the second server is the primary one, and then there is none.
+// First the second server becomes the primary one, and then there is none.
 static void Disconnecting(void) {
   const Server *one = &g_servers[0];
   const Server *two = &g_servers[1];

@@ -297,7 +297,7 @@ static void ShowOne(FILE *out, pmix_data_type_t type, const void *at) {
   }
 }
 
-// The caller frees it.
+// Returns the text, which the caller frees.
 static inline char *TextOf(const pmix_value_t *value) {
   char *text = NULL;
   size_t size = 0;

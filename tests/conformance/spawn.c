@@ -46,8 +46,8 @@ static const char *Variable(const char *name) {
   return value == NULL ? "(unset)" : value;
 }
 
-// PROC-10: edits of the job, then those of the application, have changed the
-// variables that the application was given.
+// PROC-10: edits of the job, and then those of the application, have changed
+// the variables of the application.
 static void HasEditedVariables(void) {
   CHECK(strcmp(Variable("CONFORMANCE_LIST"), "app:env:job") == 0, "it is %s",
         Variable("CONFORMANCE_LIST"));
@@ -71,8 +71,8 @@ static void KnowsItsPolicies(void) {
   free(cpus);
 }
 
-// Both sides have data of the other, and meet. A parent that has ended has
-// none.
+// Both jobs have data of each other, and fence. A parent that has ended has no
+// data.
 static void Meets(const pmix_proc_t *parent) {
   pmix_proc_t job = *parent;
   job.rank = PMIX_RANK_WILDCARD;
@@ -84,8 +84,8 @@ static void Meets(const pmix_proc_t *parent) {
   OK(PMIx_Fence(set, 2, NULL, 0));
   CHECK(MustGetNumber(parent, "of the parent", NULL, PMIX_UINT32) == 400,
         "another number");
-  // The parent must have read too before the job ends, because its data ends
-  // with it.
+  // The parent must have read the data too before the job ends, because the
+  // data ends with the job.
   OK(PMIx_Fence(set, 2, NULL, 0));
 }
 

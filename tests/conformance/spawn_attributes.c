@@ -22,7 +22,7 @@ typedef struct {
   { #attribute, attribute, PMIX_BOOL, &kYes, want, false }
 
 static const bool kYes = true;
-// For attributes that need resources which may not exist.
+// The value of attributes that need resources which may not exist.
 static const bool kNo = false;
 static const uint32_t kOne = 1;
 static const uint32_t kRank = 0;
@@ -38,7 +38,7 @@ static char g_output[4200];
 static pmix_data_array_t g_directives;
 
 static const Attribute kAttributes[] = {
-    // Required of a host.
+    // A host must honour these.
     ROW(PMIX_WDIR, PMIX_STRING, "/", PMIX_SUCCESS),
     YES(PMIX_SET_SESSION_CWD, PMIX_SUCCESS),
     ROW(PMIX_PREFIX, PMIX_STRING, "/bin", PMIX_SUCCESS),
@@ -85,7 +85,7 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_APPEND_ENVAR, PMIX_ENVAR, &kEnvar, PMIX_SUCCESS),
     ROW(PMIX_FIRST_ENVAR, PMIX_ENVAR, &kEnvar, PMIX_SUCCESS),
     YES(PMIX_ENVARS_HARVESTED, PMIX_SUCCESS),
-    // The lifetime, and the handling of failures.
+    // The lifetime of the job, and the handling of failures.
     YES(PMIX_JOB_RECOVERABLE, PMIX_SUCCESS),
     YES(PMIX_JOB_CONTINUOUS, PMIX_SUCCESS),
     ROW(PMIX_MAX_RESTARTS, PMIX_UINT32, &kOne, PMIX_SUCCESS),

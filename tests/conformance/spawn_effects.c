@@ -56,7 +56,7 @@ static char g_agent[kRoom + 64];
 static char g_starter[kRoom + 64];
 static char g_hostfile[kRoom + 64];
 static char g_preloaded[kRoom + 64];
-static bool g_has_others;        // other nodes than the first
+static bool g_has_others;        // there are nodes other than the first
 static char g_default[kRoom];    // the node of one process by default
 static char g_other[300] = "*";  // a node where one process is not by default
 static char g_here[kRoom];       // the directory of the first job
@@ -105,7 +105,8 @@ static const Effect kEffects[] = {
      "echo >>$PLACE/runs; test $(wc -l <$PLACE/runs) = 3 || exit 3; "
      "rm $PLACE/runs; echo restarted twice",
      "restarted twice", kOne, NULL, NULL},
-    // Rank 1 fails. Otherwise the other rank would be ended within its second.
+    // Rank 1 fails. Without the attribute, the other rank would be ended within
+    // its second.
     {"PMIX_JOB_RECOVERABLE", PMIX_JOB_RECOVERABLE, PMIX_BOOL, &kYes,
      "if [ $PMIX_RANK = 0 ]; then sleep 1; else echo failed; exit 3; fi; "
      "echo survived",
@@ -254,7 +255,7 @@ static void Try(const Effect *effect, bool of_app, int fd, char *text) {
   Read(fd, Procs(effect), text, kRoom);
 }
 
-// Chooses a node on which a process is only by request.
+// Chooses a node on which a process runs only by request.
 static void ChooseNode(int fd) {
   static const Effect kPlain = {.script = HOST};
   char text[kRoom];
@@ -286,7 +287,8 @@ static void UnknownModel(void) {
   ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Spawn_nb, &info, 1, &app, 1, OnSpawned);
 }
 
-// A tool takes no slots, so it runs where other jobs have them all.
+// A tool takes no slots, so it runs on nodes whose slots are all taken by other
+// jobs.
 static void BesideFullNodes(void) {
   char program[] = "true";
   char *argv[2];

@@ -1,7 +1,7 @@
-// How the output of spawned processes is shown, and the files it is written to,
-// where each application has attributes of its own. Words: a directory for
-// files, and the function that spawns, "blocking" or "nonblocking". run.py
-// looks at what the launcher has shown and written.
+// How the output of spawned processes is shown, and to which files it is
+// written, if each application has attributes of its own. Words: a directory
+// for files, and the function that spawns, "blocking" or "nonblocking". run.py
+// checks the output that the launcher has shown and written.
 #include "children.h"
 
 enum { kApps = 8, kMaxAttributes = 4 };

@@ -95,7 +95,7 @@ static void Notified(bool nonblocking) {
   AwaitEvent(PMIX_EVENT_PROC_TERMINATED, g_spawned);
 }
 
-// A normal end is not reported. The end of a later job is.
+// A normal end is not reported, but the end of a later job is.
 static void Silent(bool nonblocking) {
   pmix_nspace_t silent;
   Directives with = Flag(PMIX_NOTIFY_COMPLETION);
@@ -138,7 +138,8 @@ static void Logged(bool nonblocking) {
   }
 }
 
-// Jobs that run out of time, of which the launcher gets a report.
+// Spawns jobs that exceed their time limit, about which the launcher gets a
+// report.
 static void Late(bool nonblocking) {
   static const char *const kReports[] = {PMIX_TIMEOUT_REPORT_STATE,
                                          PMIX_TIMEOUT_STACKTRACES};

@@ -13,7 +13,7 @@ static void Is(const char *got, const char *again, const char *what) {
 
 #define TEXT(call) Is(call, call, #call)
 
-// Newer headers have these as well.
+// Newer headers also have these functions.
 static void OfConstants(void) {
   TEXT(PMIx_Error_string(PMIX_ERR_TIMEOUT));
   TEXT(PMIx_Proc_state_string(PMIX_PROC_STATE_RUNNING));
@@ -35,7 +35,7 @@ static void OfConstants(void) {
         "%s", PMIx_Get_attribute_name(PMIX_JOB_SIZE));
 }
 
-// Headers of other libraries lack these.
+// Headers of other libraries lack these names.
 #ifdef PMIX_RESOURCE_BLOCK_NAME
 static void Newer(void) {
   TEXT(PMIx_Group_operation_string(PMIX_GROUP_CONSTRUCT));

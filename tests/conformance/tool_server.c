@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-// Newer than some headers.
+// This function is newer than some headers.
 pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t *);
 
 extern char **environ;

@@ -20,7 +20,7 @@
 #ifndef PMIX_TOOL_CONNECT_OPTIONAL
 #define PMIX_TOOL_CONNECT_OPTIONAL "pmix.tool.conopt"
 #endif
-// Newer than some headers.
+// This function is newer than some headers.
 bool PMIx_tool_is_connected(void);
 
 static const char *g_directory;
@@ -191,8 +191,8 @@ static void Choices(void) {
   MustConnect(Pid(g_pid));
 }
 
-// The tool has the address of its server, as the file gives it, but none
-// itself.
+// The tool has the address of its server, as in the file, but no address of its
+// own.
 static void Addresses(void) {
   Directives list = At(g_directory);
   OK(PMIx_tool_init(&g_self, list.info, list.count));
@@ -253,8 +253,8 @@ static void WrongChoices(void) {
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED, unknown);
 }
 
-// Options for a transport of the tool's own, and external progress: unless
-// required, they are ignored or replaced.
+// Options for a transport of the tool itself, and for external progress, are
+// ignored or replaced unless they are required.
 static void Options(void) {
   static const char *const kOptions[] = {
       PMIX_SOCKET_MODE,      PMIX_TCP_REPORT_URI,   PMIX_TCP_IF_INCLUDE,
@@ -292,7 +292,8 @@ static void BadFiles(void) {
   MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
   Write(path, "");
   MustBeRefused(PMIX_ERR_BAD_PARAM, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
-  // The server of another implementation, and an agent that is gone.
+  // The file names the server of another implementation, and then an agent that
+  // is gone.
   Write(path, "prterun.0;tcp4://127.0.0.1:1\nv5.0.1\n1\n");
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED, Text(PMIX_TOOL_ATTACHMENT_FILE, path));
   Write(path,
@@ -469,7 +470,7 @@ static bool g_nohup;  // the spawned job continues without the tool
 
 static pmix_status_t Spawn(char **argv, bool output) {
   Directives with = Flag(PMIX_NOTIFY_COMPLETION);
-  // Another job uses all slots.
+  // Slots may be shared, because another job uses all of them.
   AddText(&with, PMIX_MAPBY, "slot:oversubscribe");
   if (output) {
     // The library formats the output that it pulls from the job.

@@ -17,8 +17,8 @@ static void Load(void) {
   CHECK(strstr(printed, "Machine 1") != NULL && strstr(printed, "PU ") != NULL,
         "printed: %s", printed);
   free(printed);
-  // FAB-08: the topology can be loaded by name. The library frees both at its
-  // end.
+  // FAB-08: the topology can be loaded by name. The library frees both
+  // topologies at its end.
   pmix_topology_t named = {(char *)"hwloc", NULL};
   OK(PMIx_Load_topology(&named));
   CHECK(named.topology != NULL, "no topology of hwloc");

@@ -131,7 +131,7 @@ static void Data(void) {
     CHECK(MustGetNumber(&peer, "number", &optional, PMIX_UINT32) == 100 + rank,
           "number of rank %u", rank);
   }
-  // A part of one job with a part of the other, as lists.
+  // A part of one job connects with a part of the other; both are lists.
   PutNow("part", 200 + g_self.rank);
   if (g_self.rank < 2) {
     const pmix_proc_t list[4] = {ProcOf(0), ProcOf(1), Other(0), Other(1)};
@@ -176,8 +176,8 @@ static void Events(void) {
   (void)WaitFor(&g_namespace, (int)g_size);
 }
 
-// QRY-15: without a name, the result has processes of all jobs. This call comes
-// before any other that looks for a job.
+// QRY-15: without a name, the result has processes of all jobs. This call
+// precedes all others that search a job.
 static void Everybody(void) {
   pmix_proc_t *procs = NULL;
   size_t count = 0;

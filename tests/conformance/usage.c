@@ -1,6 +1,6 @@
-// PMIx_Process_monitor for statistics of resource usage, once and
-// periodically, of processes, nodes, disks and interfaces. Not in the Standard;
-// OpenPMIx has them.
+// PMIx_Process_monitor for statistics of resource usage, once and periodically,
+// of processes, nodes, disks and interfaces. OpenPMIx defines them, and the
+// Standard does not.
 #include "nonblocking.h"
 
 enum { kOwnCode = PMIX_EXTERNAL_ERR_BASE - 9 };
@@ -16,7 +16,7 @@ static const pmix_info_t *In(const pmix_info_t info[], size_t ninfo,
   return NULL;
 }
 
-// The statistics in one result.
+// Returns the statistics in one result.
 static const pmix_info_t *Inside(const pmix_info_t *result, size_t *count) {
   CHECK(result->value.type == PMIX_DATA_ARRAY, "%s is of type %d", result->key,
         result->value.type);
@@ -86,7 +86,7 @@ static void Register(void) {
   EXPECT(PMIX_SUCCESS, WaitFor(&signal, 1));
 }
 
-// A call for the listed statistics; all if there is no list.
+// Returns a request for the listed statistics, or for all if there is no list.
 static Directives Of(const char *key, const Directives *list) {
   Directives what = {.count = 0};
   pmix_info_t *info = NextInfo(&what, key);
@@ -156,7 +156,7 @@ static void Refused(pmix_status_t want, const Directives *what,
 
 static const Directives kNone = {.count = 0};
 
-// All processes of the job, wherever they run, with all statistics.
+// Requests all statistics of all processes of the job, wherever they run.
 static void AllProcesses(void) {
   const Directives what = Of(PMIX_MONITOR_PROC_RESOURCE_USAGE, NULL);
   Directives with = {.count = 0};
@@ -174,7 +174,7 @@ static void AllProcesses(void) {
   PMIX_INFO_FREE(got.info, got.count);
 }
 
-// Named processes, nodes and statistics.
+// Requests statistics of named processes and nodes.
 static void Selected(void) {
   Directives list = {.count = 0};
   NextInfo(&list, PMIX_PROC_RSS);

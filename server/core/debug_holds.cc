@@ -13,7 +13,8 @@ constexpr TimeNs kLook = 1'000'000'000;
 // including the time between them.
 constexpr size_t kMaxPast = 16;
 
-// Total length of these intervals, which may overlap, within [from, to].
+// Returns the total length of these intervals, which may overlap, within [from,
+// to].
 TimeNs Within(std::vector<std::pair<TimeNs, TimeNs>> spans, TimeNs from,
               TimeNs to) {
   std::ranges::sort(spans);
@@ -45,7 +46,7 @@ void DebugHolds::Announce(const std::string& nspace, bool held) {
   if (events_ != nullptr) events_->Post(HoldChanged{nspace, held});
 }
 
-// Jobs that were held once are forgotten only for lack of room.
+// Jobs that were held are erased only if there is no room for another job.
 bool DebugHolds::HasRoom() {
   if (jobs_.size() < kMaxHeldJobs) return true;
   const auto over = std::ranges::find_if(

@@ -19,42 +19,46 @@
 
 namespace canopy::core {
 
-// Jobs recorded at a time; timeouts of further jobs are not extended.
+// Maximum number of jobs recorded at a time; timeouts of further jobs are not
+// extended.
 inline constexpr size_t kMaxHeldJobs = 1024;
 
 // The last notification of a node's agent about one job.
 struct HoldWord {
   NodeId node = kNoNode;
   uint64_t number = 0;  // ascends for each node
-  bool holds = false;   // some processes of that node are held
+  bool holds = false;   // processes of that node are held
   TimeNs since = 0;     // in this agent's time
 };
 
-// Agents notify each other by events of what they hold (local_holds.h). An
-// engine consults this object when a timeout expires, so jobs that are not held
-// cost nothing. Not synchronised. Times are in nanoseconds.
+// Agents notify each other by events when they begin or cease to hold processes
+// (local_holds.h). An engine consults this object when a timeout expires, so
+// jobs that are not held cost no time. Not synchronised. Times are in
+// nanoseconds.
 class DebugHolds {
  public:
   // `events` gets a HoldChanged when the holding of a job begins or ends, and
   // outlives this object. Null: changes are not announced.
   explicit DebugHolds(CoreEvents* events = nullptr) : events_(events) {}
 
-  // Records a notification; one that is older than the last of its node is
-  // ignored.
+  // Records a notification; ignores it if it is older than the last
+  // notification of its node.
   void Note(TimeNs now, const std::string& nspace, const HoldWord& word);
-  // The lost node's agent can no longer notify; its holds end.
+  // Called when a node is lost: its agent can no longer notify, so its holds
+  // end.
   void OnNodeLost(TimeNs now, NodeId node);
   void OnJobRemoved(const std::string& nspace);
 
   bool Holds(std::string_view nspace) const;
-  // True if no job was ever held, so that no timeout was extended.
+  // Returns true if no job was ever held, so that no timeout was extended.
   bool empty() const { return jobs_.empty(); }
 
-  // When a timeout for an operation of these jobs really expires. `when` was
-  // the deadline as of `since`; the result is later by the time for which any
-  // of the jobs was held since then, and while a job is held at least one
-  // second after `now`. If the result is later than `now`, the caller sets the
-  // deadline to it and calls again then, with the present `now` as `since`.
+  // Returns when a timeout for an operation of these jobs really expires.
+  // `when` was the deadline as of `since`; the result is later by the time for
+  // which any of the jobs was held since then, and while a job is held at least
+  // one second after `now`. If the result is later than `now`, the caller sets
+  // the deadline to it and calls DueAt again at that time, with the present
+  // `now` as `since`.
   TimeNs DueAt(TimeNs now, TimeNs since, TimeNs when,
                std::span<const std::string> nspaces) const;
   TimeNs DueAt(TimeNs now, TimeNs since, TimeNs when,

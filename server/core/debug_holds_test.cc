@@ -25,7 +25,7 @@ class DebugHoldsTest : public testing::Test {
   uint64_t number_ = 0;
 };
 
-TEST_F(DebugHoldsTest, LimitsOfAJobThatNobodyHoldsStand) {
+TEST_F(DebugHoldsTest, LimitsOfOtherJobsAreNotExtended) {
   EXPECT_EQ(holds_.DueAt(At(5), 0, At(5), "a"), At(5));
   Say(At(1), 0, true, 0, "b");
   EXPECT_EQ(holds_.DueAt(At(5), 0, At(5), "a"), At(5));
@@ -33,7 +33,7 @@ TEST_F(DebugHoldsTest, LimitsOfAJobThatNobodyHoldsStand) {
   EXPECT_TRUE(holds_.Holds("b"));
 }
 
-TEST_F(DebugHoldsTest, ALimitEndsLaterByAsLongAsTheJobWasHeld) {
+TEST_F(DebugHoldsTest, ALimitIsExtendedByTheTimeHeld) {
   Say(At(2), 0, true);
   EXPECT_EQ(holds_.DueAt(At(5), 0, At(5), "a"), At(8));
   EXPECT_EQ(holds_.DueAt(At(8), At(5), At(8), "a"), At(11));
@@ -44,13 +44,13 @@ TEST_F(DebugHoldsTest, ALimitEndsLaterByAsLongAsTheJobWasHeld) {
       << "it was over before the limit was set";
 }
 
-TEST_F(DebugHoldsTest, WhileHeldItIsAskedOnceASecond) {
+TEST_F(DebugHoldsTest, AHeldLimitIsCheckedOnceASecond) {
   Say(0, 0, true);
   EXPECT_EQ(holds_.DueAt(At(5), At(5) - 1, At(5), "a"), At(6));
   EXPECT_EQ(holds_.DueAt(At(5), 0, kNever, "a"), kNever);
 }
 
-TEST_F(DebugHoldsTest, AJobIsHeldAsLongAsOneNodeHoldsIt) {
+TEST_F(DebugHoldsTest, AJobIsHeldWhileAnyNodeHoldsIt) {
   Say(At(1), 0, true);
   Say(At(2), 1, true);
   Say(At(3), 0, false);
@@ -60,7 +60,7 @@ TEST_F(DebugHoldsTest, AJobIsHeldAsLongAsOneNodeHoldsIt) {
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), "a"), At(13));
 }
 
-TEST_F(DebugHoldsTest, TimeThatSeveralJobsAreHeldCountsOnce) {
+TEST_F(DebugHoldsTest, OverlappingHoldsCountOnce) {
   Say(At(1), 0, true, 0, "a");
   Say(At(2), 1, true, 0, "b");
   Say(At(4), 0, false, 0, "a");
@@ -69,7 +69,7 @@ TEST_F(DebugHoldsTest, TimeThatSeveralJobsAreHeldCountsOnce) {
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), jobs), At(14));
 }
 
-TEST_F(DebugHoldsTest, WhatIsToldLateHasItsAge) {
+TEST_F(DebugHoldsTest, ALateNotificationCountsFromItsBegin) {
   Say(At(10), 3, true, At(6));
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), "a"), At(16));
   Say(At(11), 2, true, At(20));
@@ -77,7 +77,7 @@ TEST_F(DebugHoldsTest, WhatIsToldLateHasItsAge) {
       << "no earlier than the limit's begin";
 }
 
-TEST_F(DebugHoldsTest, OlderWordsAndLostNodesDoNotCount) {
+TEST_F(DebugHoldsTest, OlderNotificationsAndLostNodesDoNotCount) {
   holds_.Note(At(1), "a", {0, 5, true, At(1)});
   holds_.Note(At(2), "a", {0, 7, false, At(2)});
   holds_.Note(At(3), "a", {0, 6, true, At(3)});
@@ -93,7 +93,7 @@ TEST_F(DebugHoldsTest, OlderWordsAndLostNodesDoNotCount) {
   EXPECT_EQ(TakeAll<HoldChanged>(&events_).size(), 2u);
 }
 
-TEST_F(DebugHoldsTest, TellsOfBeginsAndEnds) {
+TEST_F(DebugHoldsTest, ReportsBeginsAndEnds) {
   Say(At(1), 0, true);
   Say(At(2), 1, true);
   ASSERT_EQ(TakeAll<HoldChanged>(&events_).size(), 1u);
@@ -106,7 +106,7 @@ TEST_F(DebugHoldsTest, TellsOfBeginsAndEnds) {
   EXPECT_FALSE(changes[0].held);
 }
 
-TEST_F(DebugHoldsTest, BoundsWhatItRemembers) {
+TEST_F(DebugHoldsTest, TheNumberOfHeldJobsIsBounded) {
   for (size_t i = 0; i < kMaxHeldJobs; ++i) {
     Say(At(1), 0, true, 0, std::to_string(i));
   }
@@ -115,8 +115,8 @@ TEST_F(DebugHoldsTest, BoundsWhatItRemembers) {
   Say(At(2), 0, false, 0, "7");
   Say(At(2), 0, true, 0, "more");
   EXPECT_TRUE(holds_.Holds("more"));
-  // Held during every second second out of 200: the timeout never ends too
-  // early.
+  // The job is held during every second of two seconds, 200 seconds long: the
+  // timeout never ends too early.
   DebugHolds many;
   for (int64_t i = 0; i < 200; i += 2) {
     const auto number = static_cast<uint64_t>(i);

@@ -1,5 +1,5 @@
-// The jobs that an agent knows: which ranks run here, which processes are
-// connected, and which ranks have ended.
+// The jobs that an agent knows: which ranks run on its node, which processes
+// are connected, and which ranks have ended.
 #ifndef CANOPY_SERVER_CORE_JOB_TABLE_H_
 #define CANOPY_SERVER_CORE_JOB_TABLE_H_
 
@@ -40,13 +40,13 @@ struct RankState {
   bool ended = false;
   uint32_t incarnation = 0;  // number of earlier processes of the rank
 
-  // True if nothing more can come from the rank, as far as is known.
+  // Returns true if no more operations of the rank are expected.
   bool gone() const { return ended || lost; }
 };
 
 // The process of a local rank.
 struct LocalProcess {
-  int pid = 0;                   // 0: not started, as far as is known
+  int pid = 0;                   // 0: no start is known
   std::optional<int> exit_code;  // set at its end, as a shell would report it
 };
 
@@ -57,12 +57,12 @@ struct Job {
   uint32_t local_node = kNoNode;
   std::vector<RankState> ranks;            // indexed by rank
   std::map<Rank, LocalProcess> processes;  // those started here
-  // Upper bound of the number of ranks that are gone: counts those that are
-  // `ended` or were ever `lost`. 0 saves a search.
+  // Upper bound of the number of ranks that are gone: it counts those that are
+  // `ended` or were ever `lost`. If it is 0, no search is needed.
   uint32_t num_gone = 0;
-  // RegisterJob was emitted: local readers have the job data.
+  // True if RegisterJob was emitted: local readers have the job data.
   bool registered = false;
-  // The processes are being ended, so their exits raise no events.
+  // True if the processes are being ended, so that their exits raise no events.
   bool ending = false;
   // Agents that borrowed the job's map for their clients.
   std::set<NodeId> readers;
@@ -71,22 +71,22 @@ struct Job {
   uint32_t num_ranks() const {
     return static_cast<uint32_t>(spec->procs.size());
   }
-  // The agent that hosts `rank`, which must be < num_ranks().
+  // Returns the agent that hosts `rank`, which must be < num_ranks().
   NodeId agent_of(Rank rank) const {
     return spec->nodes[spec->procs[rank].node].agent;
   }
-  // True if the rank may be restarted when its process ends.
+  // Returns true if the rank may be restarted when its process ends.
   bool may_restart(Rank rank) const {
     return !ending && ranks[rank].incarnation < spec->max_restarts;
   }
   bool is_local(Rank rank) const {
     return rank < num_ranks() && spec->procs[rank].node == local_node;
   }
-  // Ascending; empty if no rank runs here.
+  // Returns the ranks of this node, ascending; empty if no rank runs here.
   std::span<const Rank> local_ranks() const;
 };
 
-// Pointers to jobs are valid until the job is removed. One thread.
+// Pointers to jobs are valid until the job is removed. Used by one thread.
 class JobTable {
  public:
   // `events` gets the changes and outlives the table. Null: changes are not
@@ -97,7 +97,7 @@ class JobTable {
   // Adds a job and computes its layout. Returns null if the namespace exists.
   // The spec's indices must be in range, which DecodeJobSpec ensures.
   const Job* Add(std::shared_ptr<const JobSpec> spec);
-  // Removes the job and its clients. No effect if it is unknown.
+  // Removes the job and its clients. Does nothing if the job is unknown.
   void Remove(std::string_view nspace);
   // Records that this agent no longer takes part in the job, which is not over
   // and stays in the table.
@@ -108,37 +108,40 @@ class JobTable {
   // Returns null if the job is unknown.
   const Job* Find(std::string_view nspace) const;
   const std::map<std::string, Job, std::less<>>& jobs() const { return jobs_; }
-  // True if the namespace was known and was removed recently.
+  // Returns true if the namespace was known and was removed recently.
   bool WasRemoved(std::string_view nspace) const;
 
   // Record the start of a local rank's process (pid 0: about to be started) and
-  // its exit code. No effect for other ranks.
+  // its exit code. They do nothing for ranks of other nodes.
   void NoteStarted(const ProcId& proc, int pid);
   void NoteExit(const ProcId& proc, int exit_code);
-  // True if the job is over but kept because children with ranks here may read
-  // its job data, and it had that rank. kRankWildcard matches any job.
+  // Returns true if the job had that rank and is over, but is kept because
+  // children with ranks here may read its job data. kRankWildcard stands for
+  // any rank.
   bool IsFormerParent(std::string_view nspace, Rank rank) const;
-  // Number of jobs and former parents.
+  // Returns the number of jobs and former parents.
   size_t size() const { return jobs_.size() + former_.size(); }
 
-  // A rank's process ended. No effect if the rank is unknown or already ended.
+  // Records that a rank's process has ended. Does nothing if the rank is
+  // unknown or has ended already.
   void MarkEnded(std::string_view nspace, Rank rank);
-  // The rank's process ended and is replaced: its state is reset and its
-  // connections are dropped. No effect if the rank is unknown or has ended, or
-  // unless `incarnation` is greater than before.
+  // Records that the rank's process has ended and is replaced: the rank's state
+  // is reset and its connections are dropped. Does nothing if the rank is
+  // unknown or has ended, or if `incarnation` is not greater than before.
   void MarkRestarted(std::string_view nspace, Rank rank, uint32_t incarnation);
   // Restores the incarnation of a rank's process that ran under this agent's
   // predecessor, without a reset.
   void RecoverIncarnation(std::string_view nspace, Rank rank,
                           uint32_t incarnation);
-  // The rank's own agent reported that the rank finalized.
+  // Records that the rank's own agent has reported that the rank finalized.
   void MarkFinalized(std::string_view nspace, Rank rank);
-  // Emits RegisterJob once, also for a former parent. No effect if unknown.
+  // Emits RegisterJob once, also for a former parent. Does nothing if the job
+  // is unknown.
   void Register(std::string_view nspace, Actions* actions);
-  // RegisterJob was emitted elsewhere.
+  // Records that RegisterJob was emitted elsewhere.
   void MarkRegistered(std::string_view nspace);
   // Withdraws a registered job's data from local processes; Register provides
-  // it anew. No effect if it is not registered.
+  // it again. Does nothing if the job is not registered.
   void Unregister(std::string_view nspace);
   void MarkEnding(std::string_view nspace);
   void AddReader(std::string_view nspace, NodeId agent);
@@ -146,36 +149,37 @@ class JobTable {
   // Connects a process of a local rank. Returns false if there is no such rank
   // here or the client number is in use.
   bool Connect(ClientId client, const ProcId& proc);
-  // Connects a tool of that owner. Returns false if its namespace is a job's or
-  // the client number is in use. `of_other_user`: the owner is not the agent's
-  // user.
+  // Connects a tool of that owner. Returns false if its namespace is that of a
+  // job, or if the client number is in use. `of_other_user` is true if the
+  // owner is not the agent's user.
   bool ConnectTool(ClientId client, const ProcId& proc, Owner owner,
                    bool of_other_user = false);
-  // The owner of a process: its job's or the tool's. Nothing if neither is
-  // known.
+  // Returns the owner of a process, which is that of its job or of the tool; no
+  // value if neither is known.
   std::optional<Owner> OwnerOf(const ProcId& proc) const;
-  // The user whose jobs the process may see; jobs of other users only once they
-  // took part in an operation with its own. Nothing: all users' jobs, as for a
-  // tool of the agent's user.
+  // Returns the user whose jobs the process may see. It may see a job of
+  // another user only after that job took part in an operation with its own
+  // job. No value: it may see all jobs, as a tool of the agent's user does.
   std::optional<uint32_t> UserSeenBy(const ProcId& proc) const;
-  // True if the process may see the job and read what the job's processes have
-  // put.
+  // Returns true if the process may see the job and read the data that the
+  // job's processes have put.
   bool MaySee(const ProcId& proc, std::string_view nspace) const;
   // Records a successful operation of these processes (sorted): from now on
   // their jobs may see each other.
   void NoteMet(const std::vector<ProcId>& participants);
-  // The client finalized; its connection still exists.
+  // Records that the client finalized; its connection still exists.
   void Finalize(ClientId client);
   void Disconnect(ClientId client);
   // Returns null if the client is not connected.
   const ProcId* ProcOf(ClientId client) const;
-  // Connections of a rank, in order of arrival; several if its process forked.
+  // Returns the connections of a rank, in order of arrival; there are several
+  // if its process has forked.
   std::vector<ClientId> ClientsOf(const ProcId& proc) const;
   size_t num_clients() const { return clients_.size(); }
-  // Every connected client, ascending.
+  // Returns all connected clients, ascending.
   std::vector<ClientId> Clients() const;
 
-  // Records for how long debuggers hold processes of jobs.
+  // The times for which debuggers hold processes of jobs.
   DebugHolds& holds() { return holds_; }
   const DebugHolds& holds() const { return holds_; }
 
@@ -201,7 +205,7 @@ class JobTable {
   RankState* FindRank(const ProcId& proc);
   // Returns null if the process is not a connected tool.
   const Client* FindTool(const ProcId& proc) const;
-  // Also finds former parents.
+  // Returns the map of a job or of a former parent; null if neither is known.
   const JobSpec* SpecOf(std::string_view nspace) const;
   bool AreOfOneUser(const std::vector<ProcId>& procs) const;
   LocalProcess* ProcessOf(const ProcId& proc);

@@ -17,7 +17,7 @@ std::shared_ptr<const JobSpec> SmallJob(const std::string& nspace) {
   return job;
 }
 
-TEST(JobTable, KnowsWhatIsLocal) {
+TEST(JobTable, KnowsTheLocalRanks) {
   CoreEvents events;
   JobTable table(5, &events);
   const Job* job = table.Add(SmallJob("j"));
@@ -36,7 +36,7 @@ TEST(JobTable, KnowsWhatIsLocal) {
   EXPECT_TRUE(events.empty());
 }
 
-TEST(JobTable, NoRankHere) {
+TEST(JobTable, AJobWithoutLocalRanksHasNoClients) {
   JobTable table(7);
   const Job* job = table.Add(SmallJob("j"));
   EXPECT_TRUE(job->local_ranks().empty());
@@ -50,7 +50,7 @@ TEST(JobTable, RefusesASecondJobOfTheSameName) {
   EXPECT_EQ(table.Add(SmallJob("j")), nullptr);
 }
 
-TEST(JobTable, ConnectAndFinalize) {
+TEST(JobTable, ConnectAndFinalizeSetTheStateOfTheRank) {
   JobTable table(5);
   const Job* job = table.Add(SmallJob("j"));
   EXPECT_FALSE(table.Connect(1, {"j", 1}));
@@ -69,7 +69,7 @@ TEST(JobTable, ConnectAndFinalize) {
   EXPECT_FALSE(job->ranks[0].finalized);
 }
 
-TEST(JobTable, LossOfTheLastConnectionIsNoted) {
+TEST(JobTable, LossOfTheLastConnectionMarksTheRankAsLost) {
   CoreEvents events;
   JobTable table(5, &events);
   const Job* job = table.Add(SmallJob("j"));
@@ -88,7 +88,7 @@ TEST(JobTable, LossOfTheLastConnectionIsNoted) {
   EXPECT_TRUE(table.ClientsOf({"j", 2}).empty());
 }
 
-TEST(JobTable, EndIsNotedOnce) {
+TEST(JobTable, AnEndIsRecordedOnce) {
   CoreEvents events;
   JobTable table(5, &events);
   const Job* job = table.Add(SmallJob("j"));
@@ -122,7 +122,7 @@ TEST(JobTable, RanksThatEndTogetherShareAnEvent) {
   EXPECT_EQ(gone[2].ranks, std::vector<Rank>{2}) << "the order is kept";
 }
 
-TEST(JobTable, RemoveForgetsItsClients) {
+TEST(JobTable, RemoveErasesTheJobsClients) {
   CoreEvents events;
   JobTable table(5, &events);
   table.Add(SmallJob("j"));
@@ -150,7 +150,7 @@ TEST(JobTable, RemoveForgetsItsClients) {
   EXPECT_TRUE(events.empty());
 }
 
-TEST(JobTable, ARankThatWasRestartedBeginsAnew) {
+TEST(JobTable, ARestartResetsTheStateOfTheRank) {
   auto spec = std::make_shared<JobSpec>(*SmallJob("j"));
   spec->max_restarts = 1;
   CoreEvents events;
@@ -204,7 +204,7 @@ std::shared_ptr<const JobSpec> JobOfUser(const std::string& nspace,
   return spec;
 }
 
-TEST(JobTable, JobsOfOtherUsersAreNotSeen) {
+TEST(JobTable, JobsOfOtherUsersAreHidden) {
   JobTable table(0);
   table.Add(JobOfUser("mine", 7));
   table.Add(JobOfUser("too", 7));
@@ -220,7 +220,7 @@ TEST(JobTable, JobsOfOtherUsersAreNotSeen) {
   EXPECT_FALSE(table.MaySee({"mine", 0}, "theirs"));
 }
 
-TEST(JobTable, AToolSeesTheJobsOfItsUserUnlessThatIsTheAgents) {
+TEST(JobTable, AToolOfAnotherUserSeesOnlyThatUsersJobs) {
   JobTable table(0);
   table.Add(JobOfUser("job", 8));
   ASSERT_TRUE(table.ConnectTool(1, {"ours", 0}, {7, 7}));
@@ -232,7 +232,7 @@ TEST(JobTable, AToolSeesTheJobsOfItsUserUnlessThatIsTheAgents) {
   EXPECT_TRUE(table.MaySee({"owner", 0}, "job"));
 }
 
-TEST(JobTable, AParentIsKnownToItsChildrenWhenItIsOver) {
+TEST(JobTable, AParentIsKeptForItsChildrenWhenItIsOver) {
   CoreEvents events;
   JobTable table(5, &events);
   table.Add(SmallJob("parent"));

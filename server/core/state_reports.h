@@ -24,14 +24,14 @@ inline constexpr TimeNs kStateTimeout = 3'000'000'000;
 // Not synchronised. `tree` outlives this object.
 class StateReports final : public Engine {
  public:
-  // Makes this agent's own answer.
+  // Returns this agent's own answer.
   using Describe = std::function<StateAnswer(
       TimeNs now, const std::string& what, const std::string& nspace)>;
 
   StateReports(NodeId self, const Tree& tree, Describe describe);
 
-  // Emits a StateCollected for each answer and a last one when all have
-  // answered, are lost, or the time limit has passed.
+  // Emits a StateCollected for each answer, and a last one when every agent has
+  // answered or is lost, or when the time limit has passed.
   void OnRequested(TimeNs now, const StateRequested& in, Actions* actions);
   void OnQuery(TimeNs now, NodeId src, const StateQuery& query,
                Actions* actions);

@@ -33,7 +33,7 @@ class StateReportsTest : public testing::Test {
   Actions actions_;
 };
 
-TEST_F(StateReportsTest, AsksAllAndGathers) {
+TEST_F(StateReportsTest, QueriesAllAgentsAndCollectsTheAnswers) {
   const uint64_t number = Ask(77);
   EXPECT_EQ(Sent<StateQuery>(actions_).size(), 2u);
   ASSERT_EQ(All<StateCollected>(actions_).size(), 1u);
@@ -48,14 +48,14 @@ TEST_F(StateReportsTest, AsksAllAndGathers) {
   EXPECT_EQ(reports_.NextDeadline(), kNever);
 }
 
-TEST_F(StateReportsTest, ALostNodeIsNotWaitedFor) {
+TEST_F(StateReportsTest, ALostNodeIsNotAwaited) {
   const uint64_t number = Ask(77);
   reports_.OnReply(1, {number, Bytes("a")}, &actions_);
   reports_.OnNodeLost(0, {2, false, ""}, &actions_);
   EXPECT_TRUE(Done());
 }
 
-TEST_F(StateReportsTest, PatienceEnds) {
+TEST_F(StateReportsTest, ARequestEndsAtItsTimeLimit) {
   const uint64_t number = Ask(77);
   reports_.OnTick(10 + kStateTimeout - 1, &actions_);
   EXPECT_FALSE(Done());
@@ -66,14 +66,14 @@ TEST_F(StateReportsTest, PatienceEnds) {
   EXPECT_EQ(actions_.size(), before);
 }
 
-TEST_F(StateReportsTest, AloneIsDoneAtOnce) {
+TEST_F(StateReportsTest, ASingleAgentIsDoneAtOnce) {
   tree_.SetAlive(1, false);
   tree_.SetAlive(2, false);
   EXPECT_EQ(Ask(77), 0u);
   EXPECT_TRUE(Done());
 }
 
-TEST_F(StateReportsTest, Answers) {
+TEST_F(StateReportsTest, AnswersQueriesOfOtherAgents) {
   reports_.OnQuery(10, 2, {9, "status", ""}, &actions_);
   const auto sent = Sent<StateReply>(actions_);
   ASSERT_EQ(sent.size(), 1u);

@@ -162,7 +162,7 @@ void Aborts::OnReply(NodeId src, const AbortReply& reply, Actions* actions) {
   if (it == calls_.end() || it->second.source != reply.source) return;
   Call& call = it->second;
   if (call.open.erase(reply.nspace) == 0) return;
-  // A job ends together with the agent that controlled it.
+  // The job has ended together with the agent that controlled it.
   const bool gone = reply.status == kErrNotFound && call.repeated;
   if (call.status == kSuccess && !gone) call.status = reply.status;
   if (!call.open.empty()) return;

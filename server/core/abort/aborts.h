@@ -25,14 +25,14 @@
 
 namespace canopy::core {
 
-// How long a caller waits for the end of its targets. It is longer than a job
-// may take to end its processes, unless its launcher has set a longer grace
-// period.
+// Time for which a caller waits for the end of its targets. It is longer than
+// the time in which a job must end its processes, unless the job's launcher has
+// set a longer grace period.
 inline constexpr TimeNs kAbortTimeout = 60'000'000'000;
 
 // At the caller's agent, an abort is one message for each job of the targets.
-// It is sent again when the agents or their tree have changed, until it is
-// answered. If the caller is a target itself, there is no answer, and the
+// The message is sent again when the agents or their tree have changed, until
+// it is answered. If the caller is a target itself, there is no answer, and the
 // message is repeated until the caller's job is over. A repetition does no
 // harm.
 //
@@ -43,24 +43,25 @@ class Aborts final : public Engine {
   // Table and engine outlive this object.
   Aborts(NodeId self, const JobTable& jobs, JobEngine& engine);
 
-  // Returns the status of a refusal, which ends no process, or kSuccess. After
+  // Returns kSuccess, or the status of a refusal, which ends no process. After
   // kSuccess the reply comes when the targets are gone, unless the caller is
   // one of them. Refusals: kErrNoPermissions for a source without a job,
   // kErrParamValueNotSupported if a target belongs to another user,
-  // kErrBadParam if a target is no rank of its job.
+  // kErrBadParam if a target is not a rank of its job.
   int OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
                 Actions* actions);
   void OnMessage(TimeNs now, const AbortMessage& message, Actions* actions);
-  // Ignored if this agent knows that `src` does not control the job.
+  // Ignores the reply if this agent knows that `src` does not control the job.
   void OnReply(NodeId src, const AbortReply& reply, Actions* actions);
 
-  // The connection of a caller has ended.
+  // Called when the connection of a caller has ended.
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  // The rank may have ended.
+  // Called when the rank may have ended.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
-  // Messages may have been lost, and jobs may have another controller.
+  // Called when messages may have been lost and jobs may have another
+  // controller.
   void OnTreeChanged(TimeNs now, Actions* actions) override;
   void OnNodeRestarted(TimeNs now, NodeId, Actions* actions) override {
     OnTreeChanged(now, actions);
@@ -80,11 +81,11 @@ class Aborts final : public Engine {
     RequestId request = 0;  // 0: no reply is needed
     ProcId source;
     TimeNs since = 0;
-    bool repeated = false;  // whether it was sent more than once
+    bool repeated = false;  // sent more than once
     int status = 0;         // the first error
     std::map<std::string, AbortMessage> open;  // by job; not answered yet
   };
-  // Targets in a job that is controlled here.
+  // The targets of one abort in a job that is controlled here.
   struct Targets {
     AbortMessage message;
     TimeNs since = 0;
@@ -98,7 +99,7 @@ class Aborts final : public Engine {
   void Send(TimeNs now, const AbortMessage& message, Actions* actions);
   void SendAll(TimeNs now, uint64_t number, Actions* actions);
   // Executes the abort at the agent that controls the targets' job. Returns the
-  // answer, or nothing if it comes later.
+  // answer, or no value if it comes later.
   std::optional<int> Execute(TimeNs now, const AbortMessage& message,
                              Actions* actions);
   std::optional<int> Await(TimeNs now, const AbortMessage& message);

@@ -63,7 +63,7 @@ AbortReply ReplyTo(const AbortMessage& message, int status) {
 
 // ------------------------------------------------------ the caller's agent ---
 
-TEST(AbortsTest, OneMessageForEachJobAndOneAnswer) {
+TEST(AbortsTest, SendsOneMessageForEachJobAndRepliesOnce) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   EXPECT_EQ(agent.Call({{"", 1}, {"other", 2}, {"other", 4}}), kSuccess);
@@ -86,7 +86,7 @@ TEST(AbortsTest, OneMessageForEachJobAndOneAnswer) {
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
 
-TEST(AbortsTest, ATargetOfItsOwnAbortIsNotAnswered) {
+TEST(AbortsTest, ATargetOfItsOwnAbortGetsNoAnswer) {
   for (const std::vector<ProcId>& targets : std::vector<std::vector<ProcId>>{
            {}, {{"mine", kRankWildcard}}, {{"mine", 0}, {"other", 1}}}) {
     Agent agent(1);
@@ -102,7 +102,7 @@ TEST(AbortsTest, ATargetOfItsOwnAbortIsNotAnswered) {
   }
 }
 
-TEST(AbortsTest, WhatIsKnownHereIsRefusedHere) {
+TEST(AbortsTest, InvalidTargetsAreRefusedLocally) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Add("yours", {1}, 8);
@@ -112,7 +112,7 @@ TEST(AbortsTest, WhatIsKnownHereIsRefusedHere) {
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
 
-TEST(AbortsTest, ItIsSentAgainUntilItIsAnswered) {
+TEST(AbortsTest, TheMessageIsResentUntilItIsAnswered) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
@@ -127,7 +127,7 @@ TEST(AbortsTest, ItIsSentAgainUntilItIsAnswered) {
   EXPECT_EQ(agent.Replies().size(), 1u);
 }
 
-TEST(AbortsTest, WhoDoesNotControlTheJobDoesNotAnswer) {
+TEST(AbortsTest, OnlyTheControllersAnswerCounts) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"mine", 1}});
@@ -139,7 +139,7 @@ TEST(AbortsTest, WhoDoesNotControlTheJobDoesNotAnswer) {
   EXPECT_EQ(agent.Replies(), std::vector<int>{kSuccess});
 }
 
-TEST(AbortsTest, NobodyWaitsForEver) {
+TEST(AbortsTest, ACallEndsAtItsTimeout) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
@@ -149,7 +149,7 @@ TEST(AbortsTest, NobodyWaitsForEver) {
   EXPECT_EQ(agent.aborts.NextDeadline(), kNever);
 }
 
-TEST(AbortsTest, TheCallerMayLeave) {
+TEST(AbortsTest, AnAbortContinuesWithoutItsCaller) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
@@ -161,7 +161,7 @@ TEST(AbortsTest, TheCallerMayLeave) {
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
 
-TEST(AbortsTest, ASuccessorsNumbersAreOthers) {
+TEST(AbortsTest, ASuccessorUsesOtherNumbers) {
   Agent before(1), after(1);
   for (Agent* agent : {&before, &after}) agent->Add("mine", {1, 2});
   for (int i = 0; i < 3; ++i) before.Call({{"other", 2}});
@@ -212,7 +212,7 @@ TEST(AbortsTest, ARepeatedMessageIsAnsweredOnce) {
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 1u);
 }
 
-TEST(AbortsTest, TheEndOfTheJobIsTheEndOfAll) {
+TEST(AbortsTest, TheEndOfTheJobAnswersAllItsAborts) {
   Agent root(0);
   root.Launch("job", {1, 2});
   root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
@@ -221,7 +221,7 @@ TEST(AbortsTest, TheEndOfTheJobIsTheEndOfAll) {
   EXPECT_EQ(root.aborts.size(), 0u);
 }
 
-TEST(AbortsTest, WhatCannotBeDoneIsSaidAndDoesNothing) {
+TEST(AbortsTest, AnInvalidAbortIsAnsweredAndEndsNoProcess) {
   struct Case {
     AbortMessage message;
     int status;
@@ -238,7 +238,7 @@ TEST(AbortsTest, WhatCannotBeDoneIsSaidAndDoesNothing) {
   }
 }
 
-TEST(AbortsTest, AJobThatIsOverIsGone) {
+TEST(AbortsTest, AnAbortOfAJobThatIsOverSucceeds) {
   Agent root(0);
   root.Add("job", {1});
   root.table.Remove("job");
@@ -246,7 +246,7 @@ TEST(AbortsTest, AJobThatIsOverIsGone) {
   EXPECT_EQ(Sent<AbortReply>(root.out).at(0).second.status, kSuccess);
 }
 
-TEST(AbortsTest, AnOlderAgentAsksForNoAnswer) {
+TEST(AbortsTest, AnOlderAgentGetsNoAnswer) {
   Agent root(0);
   root.Launch("job", {1, 2});
   AbortMessage old = Message({{"job", 1}}, 0);
@@ -259,7 +259,7 @@ TEST(AbortsTest, AnOlderAgentAsksForNoAnswer) {
 
 // A target in an unknown job must not prevent the abort of the targets after
 // it.
-TEST(AbortsTest, AnOlderAgentsTargetsAreOfSeveralJobs) {
+TEST(AbortsTest, AnOlderAgentMayNameTargetsOfSeveralJobs) {
   Agent root(0);
   root.Launch("job", {1, 2});
   AbortMessage old = Message({{"gone", 0}, {"job", 1}}, 0);
@@ -271,7 +271,7 @@ TEST(AbortsTest, AnOlderAgentsTargetsAreOfSeveralJobs) {
   EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
 }
 
-TEST(AbortsTest, TheRootsOwnProcessesAreAnsweredToo) {
+TEST(AbortsTest, AProcessOfTheRootIsAnsweredToo) {
   Agent root(0);
   root.Launch("mine", {0, 1});
   EXPECT_EQ(root.Call({{"mine", 1}}), kSuccess);

@@ -25,7 +25,8 @@ TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
   return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
 }
 
-// The memory of an arrival that waits, which names its participants itself.
+// Returns the memory of a deferred arrival, in which the participants are named
+// again.
 size_t BytesOf(const CollectiveArrived& in) {
   constexpr size_t kName = 64;
   return sizeof(DeferredCollective) + in.info.size() + in.name.size() +
@@ -114,7 +115,7 @@ void Collectives::Defer(StepContext& step, Series& series,
                  DeferredCollective{in, deadline, *std::move(charge)});
 }
 
-// This needs no map of the other jobs, which may be over.
+// No map of the other jobs, which may be over, is needed here.
 bool Collectives::AnswerRecovered(StepContext& step, Series& series,
                                   const ProcId& proc,
                                   const CollectiveArrived& in) const {
@@ -422,7 +423,8 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
   const RankState& state = job->ranks[proc.rank];
   const bool lost = state.lost && !state.ended && !job->ending;
   if (lost) {
-    // Others may wait for the process in a fence that has not begun here.
+    // Other processes may wait for this process in a fence that has not begun
+    // here.
     lookup_.Resolve(
         step, table_.FindOrAdd(
                   {CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0}));
@@ -433,8 +435,8 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
 void Collectives::OnRankRestarted(TimeNs now, const ProcId& proc,
                                   Actions* actions) {
   StepContext step{now, *actions, events()};
-  // Collectives that its former process has failed must not wait for the new
-  // one.
+  // Collectives that the rank's former process has failed must not wait for the
+  // new process.
   ends_.Finish(step, proc.nspace);
   reattached_.erase(proc);
   table_.ForEachOf(proc.nspace, [&](Series& series) {
@@ -489,8 +491,8 @@ void Collectives::Recover(const PersistedRecord& persisted) {
     series.completed.try_emplace(
         record.sequence,
         CompletedCollective{record.status, {}, {}, {}, kNoNode});
-    // A process that has taken part in the end of a group has had the replies
-    // to the earlier collectives.
+    // A process that has taken part in the end of a group has received the
+    // replies to the earlier collectives.
     for (const ProcId& proc : record.left) {
       uint64_t& ended = series.reattached[proc];
       ended = std::max(ended, record.sequence);
@@ -510,8 +512,8 @@ void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
   StepContext step{now, *actions, events()};
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;
-  // A restarted process has not counted the collectives of the processes before
-  // it.
+  // A restarted process has not counted the collectives of the rank's earlier
+  // processes.
   const Job* job = jobs_.Find(proc->nspace);
   if (job != nullptr && job->ranks[proc->rank].incarnation > 0) return;
   reattached_.insert(*proc);

@@ -8,12 +8,13 @@
 // tracked by identity, so a duplicate message has no effect, and after a loss
 // everything is resent to the new parent.
 //
-// This class hands arrivals, messages and changes to the series that they
+// This class passes arrivals, messages and changes to the series that they
 // concern. ArrivalCheck decides whether an arrival is accepted, MemberLookup
-// finds the members of a series, Deferrals keeps what waits for them,
-// PendingBytes limits what a job's processes make this agent hold, EndWalks
-// handles the ends of processes, and GroupEnds the end of groups that a member
-// has left. CollectiveProgress is the state machine of each collective.
+// finds the members of a series, Deferrals keeps the arrivals and messages that
+// wait for them, PendingBytes limits the memory that a job's processes cause
+// this agent to hold, EndWalks handles the ends of processes, and GroupEnds the
+// end of groups that a member has left. CollectiveProgress is the state machine
+// of each collective.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 #define CANOPY_SERVER_CORE_COLLECTIVE_COLLECTIVE_H_
 
@@ -60,8 +61,8 @@ class Collectives final : public Engine {
   void OnUp(TimeNs now, NodeId src, const CollectiveUp& up, Actions* actions);
   void OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
               Actions* actions);
-  // The connection has ended, so replies to it are dropped. The arrivals of its
-  // process stay valid.
+  // Called when the connection has ended: replies to it are dropped. The
+  // arrivals of its process stay valid.
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
   // A job's map became known or was reported unknown, whether or not this
   // engine has requested it.
@@ -71,15 +72,15 @@ class Collectives final : public Engine {
                     Actions* actions) override;
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
-  // A rank on any node has ended or lost its connection.
+  // Called when a rank on any node has ended or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
-  // A rank has a new process, which takes part in the collectives that have not
-  // ended yet.
+  // Called when a rank has a new process, which takes part in the collectives
+  // that have not ended yet.
   void OnRankRestarted(TimeNs now, const ProcId& proc,
                        Actions* actions) override;
   void OnTreeChanged(TimeNs now, Actions* actions) override;
-  // A node's successor agent has none of the messages that its predecessor
-  // received.
+  // Called when a node has a successor agent, which has none of the messages
+  // that its predecessor received.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   // Fails groups whose messages would pass a node that is too old for groups.
   // See GroupEnds.
@@ -88,11 +89,11 @@ class Collectives final : public Engine {
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
     return group_ends_.TakeLeftBefore(proc, group);
   }
-  // Makes the engine emit PersistRecord for what a successor needs.
+  // Makes the engine emit PersistRecord for the state that a successor needs.
   void set_persists(bool on) override { progress_.set_persists(on); }
   void OnJobRecovered(TimeNs now, const JobRecovered& in,
                       Actions* actions) override;
-  // The job's local processes were recovered from a predecessor.
+  // Records that the job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { progress_.OnRecovered(nspace); }
   // Restores a predecessor's record of ended collectives of a series. Records
   // are passed oldest first.
@@ -111,7 +112,7 @@ class Collectives final : public Engine {
     return connections_.Of(proc);
   }
 
-  // The groups with members on this node.
+  // Returns the groups with members on this node.
   const Groups& groups() const { return groups_; }
 
   size_t num_series() const { return table_.size(); }
@@ -127,8 +128,8 @@ class Collectives final : public Engine {
   // Handles a deadline that has passed. Returns true if it was moved, because a
   // debugger holds a participant.
   bool PutOff(TimeNs now, const SeriesTable::Expired& expired);
-  // Takes back the arrival of a process that was replaced, as long as no other
-  // agent knows of it.
+  // Removes the arrival of a process that was replaced, if no other agent knows
+  // of the arrival.
   void TakeBackArrival(Series& series, int index) const;
   // Handles an arrival that is new, or that was deferred.
   void Admit(StepContext& step, const CollectiveArrived& in, TimeNs deadline);
@@ -144,7 +145,8 @@ class Collectives final : public Engine {
                       const ProcId& proc, Instance* instance);
   void Accept(StepContext& step, Series& series, const CollectiveArrived& in,
               uint64_t sequence, int index, TimeNs deadline);
-  // Handles what was deferred until the members of the series are known.
+  // Handles the arrivals and messages that were deferred until the members of
+  // the series are known.
   void TakeUpDeferred(StepContext& step, Series& series);
   // Keeps the arrival until the maps of all jobs are here.
   void Defer(StepContext& step, Series& series, const CollectiveArrived& in,

@@ -16,7 +16,7 @@
 namespace canopy::core {
 namespace {
 
-TEST_F(CollectiveGroupTest, WhoHasLeftNeedNotEndIt) {
+TEST_F(CollectiveGroupTest, AMemberThatHasLeftIsNotNeededForTheEnd) {
   MakeGroup();
   EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
   EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
@@ -28,7 +28,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftNeedNotEndIt) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
+TEST_F(CollectiveGroupTest, AMemberThatHasLeftMayTerminate) {
   MakeGroup();
   EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
   const RequestId a = Destruct(10);
@@ -40,9 +40,9 @@ TEST_F(CollectiveGroupTest, WhoHasLeftMayEnd) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// The report that a member had left may arrive after its end. Its agent gets a
-// request, which is repeated to its successor.
-TEST_F(CollectiveGroupTest, TheAgentOfWhoIsGoneDecides) {
+// The report that a member has left may arrive after the member's end. The
+// member's agent gets a request, which is repeated to its successor.
+TEST_F(CollectiveGroupTest, TheAgentOfAGoneMemberDecidesOnTheEnd) {
   MakeGroup();
   const RequestId a = Destruct(10);
   Destruct(11);
@@ -66,8 +66,8 @@ TEST_F(CollectiveGroupTest, TheAgentOfWhoIsGoneDecides) {
   EXPECT_EQ(Status(a), kErrProcTermWoSync);
 }
 
-// This agent gets the request.
-TEST_F(CollectiveGroupTest, WhoIsGoneHereHadLeftOrNot) {
+// This agent is the one that gets the request.
+TEST_F(CollectiveGroupTest, ThisAgentDecidesIfALocalMemberIsGone) {
   for (const bool left : {true, false}) {
     SCOPED_TRACE(left);
     const Procs all = {{"top", kRankWildcard}};
@@ -88,7 +88,7 @@ TEST_F(CollectiveGroupTest, WhoIsGoneHereHadLeftOrNot) {
   }
 }
 
-TEST_F(CollectiveGroupTest, OfALostNodeItIsAFailureAnyhow) {
+TEST_F(CollectiveGroupTest, ALostNodeFailsTheEndAlsoAfterALeave) {
   MakeGroup();
   EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
   const RequestId a = Destruct(10);
@@ -97,7 +97,7 @@ TEST_F(CollectiveGroupTest, OfALostNodeItIsAFailureAnyhow) {
   EXPECT_EQ(Status(a), kErrProcAborted);
 }
 
-TEST_F(CollectiveGroupTest, TheLastToLeaveANodeEndsItThere) {
+TEST_F(CollectiveGroupTest, TheLastLocalMemberToLeaveEndsTheGroupHere) {
   MakeGroup();
   const RequestId a = Destruct(10);
   Up(CollectiveOp::kGroupDestruct);
@@ -106,8 +106,8 @@ TEST_F(CollectiveGroupTest, TheLastToLeaveANodeEndsItThere) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// The state of a group that a successor has.
-TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
+// A successor recovers the state of a group.
+TEST_F(CollectiveGroupTest, ASuccessorRecoversGroupsAndTheirMembers) {
   engine_->set_persists(true);
   Construct(10, kWhole, Flags({"pmix.grp.actxid"}));
   Construct(11, kWhole);
@@ -123,7 +123,7 @@ TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
   ASSERT_NE(Found(), nullptr);
   EXPECT_EQ(Found()->record.context_id, context);
   EXPECT_EQ(engine_->groups().FindOf("g", {"job", 1}), nullptr);
-  // Rank 0 has not had its reply, and repeats its request.
+  // Rank 0 has not received its reply, and repeats its request.
   engine_->OnRecovered("job");
   actions_.clear();
   engine_->OnReattached(kNow, {10, {}}, &actions_);
@@ -132,7 +132,7 @@ TEST_F(CollectiveGroupTest, ASuccessorKnowsGroupsAndTheirMembers) {
 }
 
 // A record that stayed in the journal of another job would be out of date.
-TEST_F(CollectiveGroupTest, ItIsInTheJournalsOfLocalMembersJobs) {
+TEST_F(CollectiveGroupTest, RecordsAreInTheJournalsOfLocalMembersJobs) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   GroupRecord result;
@@ -148,7 +148,8 @@ TEST_F(CollectiveGroupTest, ItIsInTheJournalsOfLocalMembersJobs) {
 
 // The process has counted the ends of groups in which it took part, and not the
 // end of the group that it has left.
-TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
+TEST_F(CollectiveGroupTest,
+       AMemberThatLeftUnderThePredecessorEndsTheNextGroup) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);  // refused: it is a member
@@ -168,7 +169,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneUnderThePredecessorEndsTheNext) {
 
 // The end of the next group has failed before the process has reattached to the
 // successor.
-TEST_F(CollectiveGroupTest, NorIsItToldThatTheEndOfTheNextHasSucceeded) {
+TEST_F(CollectiveGroupTest, AFailedEndOfTheNextGroupIsReportedAsFailed) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   LeaveOneForTheNext(procs);
@@ -179,7 +180,8 @@ TEST_F(CollectiveGroupTest, NorIsItToldThatTheEndOfTheNextHasSucceeded) {
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
-TEST_F(CollectiveGroupTest, NorIfThatEndHasFailedUnderThePredecessor) {
+TEST_F(CollectiveGroupTest,
+       AnEndThatFailedUnderThePredecessorIsReportedAsFailed) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   LeaveOneForTheNext(procs);
@@ -190,7 +192,7 @@ TEST_F(CollectiveGroupTest, NorIfThatEndHasFailedUnderThePredecessor) {
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
-TEST_F(CollectiveGroupTest, AlsoWhenOneOfTheJobsIsOver) {
+TEST_F(CollectiveGroupTest, AFailedEndIsReportedAlsoWhenAJobIsOver) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   LeaveOneForTheNext(procs);
@@ -204,7 +206,7 @@ TEST_F(CollectiveGroupTest, AlsoWhenOneOfTheJobsIsOver) {
 }
 
 // The other member has ended the group.
-TEST_F(CollectiveGroupTest, WhoHasLeftTheLastHasNoEndToAskFor) {
+TEST_F(CollectiveGroupTest, AMemberThatLeftTheLastGroupHasNoEndToAwait) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);
@@ -222,9 +224,9 @@ TEST_F(CollectiveGroupTest, WhoHasLeftTheLastHasNoEndToAskFor) {
   EXPECT_EQ(Status(Destruct(11, kWhole)), kSuccess) << "its answer was lost";
 }
 
-// The others have ended the group before the agent of the process that left was
-// replaced.
-TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {
+// The other members have ended the group before the agent of the process that
+// left was replaced.
+TEST_F(CollectiveGroupTest, ALeaveOfAnEndedGroupMayBeRepeated) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);
@@ -242,7 +244,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftAnEndedGroupMayAskAgain) {
 }
 
 // The release of the next construct may overtake that of the destruct.
-TEST_F(CollectiveGroupTest, TheEndOfTheLastIsNotThatOfTheNext) {
+TEST_F(CollectiveGroupTest, ALateEndOfTheLastGroupDoesNotEndTheNext) {
   const Procs all = {{"top", kRankWildcard}};
   GroupRecord result;
   result.made = 5;
@@ -256,8 +258,9 @@ TEST_F(CollectiveGroupTest, TheEndOfTheLastIsNotThatOfTheNext) {
   EXPECT_NE(engine_->groups().FindOf("g", {"top", 0}), nullptr);
 }
 
-// A successor receives both at once, and has no record of either.
-TEST_F(CollectiveGroupTest, NorIsItForASuccessorThatLearnsOfTheNextFirst) {
+// A successor receives both releases at once, and has no record of either
+// group.
+TEST_F(CollectiveGroupTest, ALateEndDoesNotEndTheNextGroupAtASuccessor) {
   const Procs all = {{"top", kRankWildcard}};
   engine_->set_persists(true);
   GroupRecord last;
@@ -276,8 +279,9 @@ TEST_F(CollectiveGroupTest, NorIsItForASuccessorThatLearnsOfTheNextFirst) {
   EXPECT_EQ(Status(Construct(20, all)), kSuccess);
 }
 
-// The same before the members of the series are known.
-TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
+// The members of the series are not known yet.
+TEST_F(CollectiveGroupTest,
+       AMemberThatLeftEndsTheNextGroupBeforeTheMapIsKnown) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
   jobs_.Add(JobOn("late", {3, 0}));
@@ -289,9 +293,9 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneEndsTheNextWithoutAMapToo) {
   EXPECT_EQ(Status(Destruct(10, all)), kNone);
 }
 
-// The end of a job removes the group and the knowledge of its members, before
-// they reattach or later.
-TEST_F(CollectiveGroupTest, WhoHasLeftOneIsNotToldThatTheNextHasEnded) {
+// The end of a job removes the group and the list of its members, before they
+// reattach or later.
+TEST_F(CollectiveGroupTest, AMemberThatLeftIsNotAnsweredWithTheNextGroupsEnd) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
   jobs_.Add(JobOn("late", {3, 0}));
@@ -320,7 +324,7 @@ TEST_F(CollectiveGroupTest, WhoHasLeftOneIsNotToldThatTheNextHasEnded) {
 
 // One of two local members has left before the other gets its reply from the
 // successor.
-TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheResultAsItWas) {
+TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheOriginalResult) {
   engine_->set_persists(true);
   const RequestId a = Construct(10, kWhole, Flags({"pmix.grp.opt"}));
   Construct(11, kWhole);
@@ -341,7 +345,7 @@ TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheResultAsItWas) {
 }
 
 // The contribution to the group's end may have been lost with the predecessor.
-TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
+TEST_F(CollectiveGroupTest, ASuccessorContributesForAMemberThatHasLeft) {
   const Procs all = {{"top", kRankWildcard}};
   engine_->set_persists(true);
   Construct(20, all);
@@ -359,12 +363,12 @@ TEST_F(CollectiveGroupTest, ASuccessorEndsItForWhoHasLeft) {
   ASSERT_EQ(up.size(), 1u);
   EXPECT_EQ(up[0].first, 0u);
   EXPECT_EQ(up[0].second.id.op, CollectiveOp::kGroupDestruct);
-  // The process repeats its request, because it had no reply.
+  // The process repeats its request, because it has received no reply.
   EXPECT_TRUE(engine_->TakeLeftBefore({"top", 0}, "g"));
   EXPECT_FALSE(engine_->TakeLeftBefore({"top", 0}, "g"));
 }
 
-TEST_F(CollectiveGroupTest, AFollowerArrivesInItsPlace) {
+TEST_F(CollectiveGroupTest, ARestartedProcessArrivesInItsRanksPlace) {
   Construct(10, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
   engine_->OnClientGone(kNow, 10, &actions_);
@@ -378,7 +382,7 @@ TEST_F(CollectiveGroupTest, AFollowerArrivesInItsPlace) {
   EXPECT_TRUE(TakeAll<MemberFollowed>(&events_).empty());
 }
 
-TEST_F(CollectiveGroupTest, AFollowerIsNoMemberOfWhatIsUnderWay) {
+TEST_F(CollectiveGroupTest, ARestartedProcessIsNotAMemberOfAPendingGroup) {
   Construct(10, kWhole);
   Construct(11, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
@@ -390,7 +394,7 @@ TEST_F(CollectiveGroupTest, AFollowerIsNoMemberOfWhatIsUnderWay) {
   EXPECT_EQ(followed[0].proc, (ProcId{"job", 0}));
 }
 
-TEST_F(CollectiveGroupTest, WhoLeftBeforeItWasKnownHereIsToLeave) {
+TEST_F(CollectiveGroupTest, ALeaveBeforeTheConstructIsKnownIsAppliedLater) {
   GroupRecord result;
   result.made = 5;
   EXPECT_FALSE(engine_->OnLeft(kNow, {"top", 1}, "g", 5, &actions_));
@@ -403,7 +407,7 @@ TEST_F(CollectiveGroupTest, WhoLeftBeforeItWasKnownHereIsToLeave) {
   EXPECT_EQ(followed[0].proc, (ProcId{"top", 1}));
 }
 
-TEST_F(CollectiveGroupTest, WhoLeftAnEarlierGroupOfThatNameIsAMember) {
+TEST_F(CollectiveGroupTest, ALeaveOfAnotherGroupOfThatNameIsIgnored) {
   MakeGroup();
   const uint64_t made = Found()->record.made;
   EXPECT_NE(made, 0u);

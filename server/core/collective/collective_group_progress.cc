@@ -22,7 +22,8 @@ CollectiveId ConstructOf(const std::string& name,
   return {CollectiveOp::kGroupConstruct, participants, 0, name};
 }
 
-// Returns the members of this node that have left and may not have had a reply.
+// Returns the members of this node that have left and may not have received a
+// reply.
 std::vector<ProcId> WhoHasLeft(const Group& group, const JobTable& jobs) {
   std::vector<ProcId> left = group.left;
   std::erase_if(left, [&](const ProcId& proc) {
@@ -89,7 +90,7 @@ void CollectiveProgress::MakeResult(TimeNs now, const Series& series,
   instance->result = EncodeGroupRecord(result);
 }
 
-// A member has had the replies to all earlier ends, from this agent or a
+// A member has received the replies to all earlier ends, from this agent or a
 // predecessor. This must be recorded for a successor: the counts that processes
 // report to it lack the ends of groups that they have left.
 std::vector<ProcId> CollectiveProgress::SkipEndsBefore(const Group& group,
@@ -153,8 +154,9 @@ void CollectiveProgress::NoteFailed(StepContext& step, const Series& series,
   step.Post(FailedConstruct{series.id.name, leader, completed.missing});
 }
 
-// A process that takes part in the end of a group has had the reply to its
-// construct. Agents without members do not know which construct that was.
+// A process that takes part in the end of a group has received the reply to the
+// group's construct. Agents without members do not know which construct that
+// was.
 void CollectiveProgress::ForgetConstruct(StepContext& step,
                                          const Series& destruct,
                                          const Group* group) {

@@ -20,7 +20,7 @@
 namespace canopy::core {
 namespace {
 
-TEST_F(CollectiveGroupTest, ItsNameMatchesHoweverTheMembersAreNamed) {
+TEST_F(CollectiveGroupTest, TheGroupMatchesHoweverItsMembersAreNamed) {
   const RequestId a = Construct(10, kWhole);
   const RequestId b = Construct(11, {{"job", 2}, {"job", 1}, {"job", 0}});
   EXPECT_EQ(Status(a), kNone);
@@ -46,7 +46,7 @@ GroupRecord Committed(const std::string& key) {
   return record;
 }
 
-TEST_F(CollectiveGroupTest, WhatMembersHaveCommittedIsHereWhenItIsMade) {
+TEST_F(CollectiveGroupTest, CommittedDataOfMembersArrivesWithTheConstruct) {
   ASSERT_TRUE(
       modex_.Commit(kNow, {"job", 1}, {{Scope::kRemote, Kval("mine")}}));
   Construct(10, kWhole);
@@ -56,7 +56,7 @@ TEST_F(CollectiveGroupTest, WhatMembersHaveCommittedIsHereWhenItIsMade) {
   const auto published = All<PublishRank>(actions_);
   ASSERT_EQ(published.size(), 1u);
   EXPECT_EQ(published[0].proc, (ProcId{"job", 2}));
-  // To agent 3 goes what it lacks.
+  // Agent 3 gets the data that it lacks.
   const auto down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
   ASSERT_EQ(down[0].second.contributions.size(), 1u);
@@ -73,7 +73,7 @@ TEST_F(CollectiveGroupTest, WhatMembersHaveCommittedIsHereWhenItIsMade) {
   EXPECT_EQ(result->committed, "") << "is in the result";
 }
 
-TEST_F(CollectiveGroupTest, ANodeSpeaksForItsOwnMembersData) {
+TEST_F(CollectiveGroupTest, ANodeMayOnlySendItsOwnMembersData) {
   ModexStore theirs;
   ASSERT_TRUE(
       theirs.Commit(kNow, {"top", 1}, {{Scope::kGlobal, Kval("false")}}));
@@ -105,7 +105,7 @@ TEST_F(CollectiveGroupTest, AMemberMayKeepTheDataOfItsNode) {
       Sent<CollectiveDown>(actions_).at(0).second.contributions.empty());
 }
 
-TEST_F(CollectiveGroupTest, OtherNamesAreOtherGroups) {
+TEST_F(CollectiveGroupTest, GroupsOfDifferentNamesAreIndependent) {
   const Procs local = {{"job", 0}, {"job", 1}};
   const RequestId a = Construct(10, local);
   const RequestId b = Construct(11, local, {}, "h");
@@ -154,7 +154,7 @@ TEST_F(CollectiveGroupTest, TheResultOfAnotherTopIsTakenOver) {
   EXPECT_EQ(Found()->record.context_id, 4711u);
 }
 
-TEST_F(CollectiveGroupTest, BelowTheTopContributionsGoUpAndTheResultComesDown) {
+TEST_F(CollectiveGroupTest, AnAgentBelowTheTopContributesAndGetsTheResult) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all, Flags({"pmix.grp.ldr"}));
   const auto up = Sent<CollectiveUp>(actions_);
@@ -172,7 +172,7 @@ TEST_F(CollectiveGroupTest, BelowTheTopContributionsGoUpAndTheResultComesDown) {
   EXPECT_EQ(engine_->groups().FindOf("g", {"top", 0})->record.context_id, 9u);
 }
 
-TEST_F(CollectiveGroupTest, BadCalls) {
+TEST_F(CollectiveGroupTest, MalformedCallsAreRefused) {
   const Procs self = {{"job", 0}};
   EXPECT_EQ(Status(Construct(10, {})), kErrBadParam);
   EXPECT_EQ(Status(Construct(10, self, {}, "")), kErrBadParam);
@@ -191,7 +191,7 @@ TEST_F(CollectiveGroupTest, BadCalls) {
   EXPECT_EQ(Status(Construct(10, self, Flags({"pmix.grp.lcl"}))), kSuccess);
 }
 
-TEST_F(CollectiveGroupTest, AMemberOfAGroupOfThatNameFailsIt) {
+TEST_F(CollectiveGroupTest, AConstructFailsIfAMemberIsInAGroupOfThatName) {
   MakeGroup();
   const RequestId b = Construct(11, {{"job", 0}, {"job", 1}});
   EXPECT_EQ(Status(b), kErrExists);
@@ -199,7 +199,7 @@ TEST_F(CollectiveGroupTest, AMemberOfAGroupOfThatNameFailsIt) {
   EXPECT_EQ(engine_->groups().size(), 1u);
 }
 
-TEST_F(CollectiveGroupTest, Destruct) {
+TEST_F(CollectiveGroupTest, ADestructEndsTheGroupAndFreesItsName) {
   MakeGroup();
   const RequestId a = Destruct(10);
   const RequestId b = Destruct(11, kWhole);
@@ -216,7 +216,7 @@ TEST_F(CollectiveGroupTest, Destruct) {
   EXPECT_EQ(Status(again), kSuccess);
 }
 
-TEST_F(CollectiveGroupTest, WithoutDirectivesAFailureEndsIt) {
+TEST_F(CollectiveGroupTest, WithoutDirectivesALostMemberFailsTheConstruct) {
   const RequestId a = Construct(10, kWhole);
   jobs_.MarkEnded("job", 2);
   engine_->OnRankGone(kNow, {"job", 2}, &actions_);
@@ -224,7 +224,7 @@ TEST_F(CollectiveGroupTest, WithoutDirectivesAFailureEndsIt) {
   EXPECT_EQ(engine_->groups().size(), 0u);
 }
 
-TEST_F(CollectiveGroupTest, TheLeaderIsToLearnWhoFailedIt) {
+TEST_F(CollectiveGroupTest, TheLeaderGetsTheMembersThatFailedTheConstruct) {
   Construct(10, kWhole, Flags({"pmix.grp.ldr"}));
   jobs_.MarkEnded("job", 2);
   engine_->OnRankGone(kNow, {"job", 2}, &actions_);
@@ -260,7 +260,7 @@ TEST_F(CollectiveGroupTest, ALocalMemberMayBeMissing) {
   EXPECT_EQ(TakeAll<GroupIncomplete>(&events_).size(), 1u);
 }
 
-TEST_F(CollectiveGroupTest, ANodeMayBeLost) {
+TEST_F(CollectiveGroupTest, AnOptionalConstructSurvivesALostNode) {
   const Bytes info = Flags({"pmix.grp.notterm"});
   const RequestId a = Construct(10, kWhole, info);
   Construct(11, kWhole, info);
@@ -270,8 +270,8 @@ TEST_F(CollectiveGroupTest, ANodeMayBeLost) {
   EXPECT_EQ(Members(a), (Procs{{"job", 0}, {"job", 1}}));
 }
 
-// The other agents took this node for lost.
-TEST_F(CollectiveGroupTest, WhoIsLeftOutHasNoGroup) {
+// The other agents have declared this node lost.
+TEST_F(CollectiveGroupTest, AParticipantThatWasLeftOutGetsAnError) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all);
   GroupRecord result;
@@ -281,7 +281,7 @@ TEST_F(CollectiveGroupTest, WhoIsLeftOutHasNoGroup) {
   EXPECT_EQ(Status(a), kErrUnreach);
 }
 
-TEST_F(CollectiveGroupTest, AGroupThatIsToldOfFailuresEndsWithoutTheDead) {
+TEST_F(CollectiveGroupTest, ATolerantGroupEndsWithoutTheDeadMembers) {
   MakeGroup(Flags({"pmix.grp.notterm"}));
   const RequestId a = Destruct(10);
   jobs_.MarkEnded("job", 1);
@@ -290,7 +290,7 @@ TEST_F(CollectiveGroupTest, AGroupThatIsToldOfFailuresEndsWithoutTheDead) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-TEST_F(CollectiveGroupTest, OfAnUnknownJobItWaitsForTheMap) {
+TEST_F(CollectiveGroupTest, AConstructWithAnUnknownJobWaitsForItsMap) {
   const RequestId a = Construct(10, {{"job", 0}, {"later", 0}, {"later", 1}});
   const auto wanted = TakeAll<MapWanted>(&events_);
   ASSERT_EQ(wanted.size(), 1u);
@@ -307,7 +307,7 @@ TEST_F(CollectiveGroupTest, OfAnUnknownJobItWaitsForTheMap) {
 
 // Agents that know a job name all of it by a wildcard, so their contributions
 // wait in another series than the caller.
-TEST_F(CollectiveGroupTest, WhatOthersBringWaitsForTheMapToo) {
+TEST_F(CollectiveGroupTest, ContributionsOfOthersWaitForTheMapToo) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};
   Construct(10, listed);
@@ -325,7 +325,7 @@ TEST_F(CollectiveGroupTest, WhatOthersBringWaitsForTheMapToo) {
 }
 
 // A successor gets counts under the names that the process used.
-TEST_F(CollectiveGroupTest, CountsAreThoseOfTheSeriesThatTheMapNames) {
+TEST_F(CollectiveGroupTest, CountsApplyToTheSeriesThatTheMapNames) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
@@ -353,7 +353,7 @@ TEST_F(CollectiveGroupTest, CountsAreThoseOfTheSeriesThatTheMapNames) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-TEST_F(CollectiveGroupTest, GoesWithItsJob) {
+TEST_F(CollectiveGroupTest, AGroupEndsWithItsJob) {
   MakeGroup();
   jobs_.Remove("job");
   engine_->OnJobRemoved(kNow, {"job"}, &actions_);
@@ -361,8 +361,8 @@ TEST_F(CollectiveGroupTest, GoesWithItsJob) {
   EXPECT_EQ(engine_->num_series(), 0u);
 }
 
-// Agent 3 gets again what it may lack. For an ended group that is only the
-// group's end.
+// Agent 3 gets the results again that it may lack. For an ended group that is
+// only the result of the group's end.
 TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
   engine_->set_persists(true);
   MakeGroup();
@@ -385,13 +385,13 @@ TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
   down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
   EXPECT_EQ(down[0].second.id.op, CollectiveOp::kGroupDestruct);
-  // The result tells which group has ended.
+  // The result identifies the group that has ended.
   EXPECT_NE(DecodeGroupRecord(down[0].second.result)->made, 0u);
   EXPECT_LT(down[0].second.result.size(), 32u);
 }
 
 // Agent 3 had another parent for a while, which had the release to forward.
-TEST_F(CollectiveGroupTest, WhoLacksAReleaseAfterALossIsAnsweredAgain) {
+TEST_F(CollectiveGroupTest, AChildThatLacksAReleaseAfterALossGetsItAgain) {
   MakeGroup();
   Up(CollectiveOp::kGroupConstruct);
   EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
@@ -403,7 +403,7 @@ TEST_F(CollectiveGroupTest, WhoLacksAReleaseAfterALossIsAnsweredAgain) {
 }
 
 // The top may have released the collective, so the top decides.
-TEST_F(CollectiveGroupTest, ATimeoutAsksTheTopOnceItHasTheContribution) {
+TEST_F(CollectiveGroupTest, ATimeoutAfterTheContributionAsksTheTop) {
   const Procs all = {{"top", kRankWildcard}};
   for (const int decision : {kSuccess, kErrTimeout}) {
     const RequestId a = Construct(20, all, {}, "g", 5);
@@ -428,7 +428,7 @@ TEST_F(CollectiveGroupTest, ATimeoutAsksTheTopOnceItHasTheContribution) {
   }
 }
 
-TEST_F(CollectiveGroupTest, SoDoesTheTimeoutOfAConnect) {
+TEST_F(CollectiveGroupTest, ATimeoutOfAConnectAsksTheTop) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Call(CollectiveOp::kConnect, 20, all, {}, "", 5);
   engine_->OnTick(kNow + 5'000'000, &actions_);
@@ -439,14 +439,14 @@ TEST_F(CollectiveGroupTest, SoDoesTheTimeoutOfAConnect) {
   EXPECT_EQ(engine_->num_connections(), 1u);
 }
 
-TEST_F(CollectiveGroupTest, ATimeoutBeforeThatIsTheEnd) {
+TEST_F(CollectiveGroupTest, ATimeoutBeforeTheContributionEndsTheConstruct) {
   const RequestId a = Construct(10, kWhole, {}, "g", 5);
   engine_->OnTick(kNow + 5'000'000, &actions_);
   EXPECT_EQ(Status(a), kErrTimeout);
 }
 
-// A failure from below is forwarded in the same way.
-TEST_F(CollectiveGroupTest, AFailureFromBelowAsksTheTopToo) {
+// The agent has contributed already, so only the top may decide.
+TEST_F(CollectiveGroupTest, AFailureFromBelowIsForwardedToTheTop) {
   const Procs all = {{"deep", kRankWildcard}};
   jobs_.Add(JobOn("deep", {1, 0, 3}));
   jobs_.Connect(50, {"deep", 0});
@@ -465,7 +465,7 @@ TEST_F(CollectiveGroupTest, AFailureFromBelowAsksTheTopToo) {
 }
 
 // Agent 3 has contributed, and waits.
-TEST_F(CollectiveGroupTest, TheTopAnswersWhoAsksItToFail) {
+TEST_F(CollectiveGroupTest, TheTopFailsTheConstructOnRequest) {
   const RequestId a = Construct(10, kWhole);
   Up(CollectiveOp::kGroupConstruct);
   actions_.clear();
@@ -478,7 +478,7 @@ TEST_F(CollectiveGroupTest, TheTopAnswersWhoAsksItToFail) {
   EXPECT_EQ(down[0].second.status, kErrTimeout);
 }
 
-TEST_F(CollectiveGroupTest, ATopThatIsLostCanNotBeAsked) {
+TEST_F(CollectiveGroupTest, ARequestedFailureHoldsIfTheTopIsLost) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all, {}, "g", 5);
   engine_->OnTick(kNow + 5'000'000, &actions_);
@@ -488,7 +488,7 @@ TEST_F(CollectiveGroupTest, ATopThatIsLostCanNotBeAsked) {
   EXPECT_EQ(Status(a), kErrTimeout);
 }
 
-TEST_F(CollectiveGroupTest, WhatItSharesIsBounded) {
+TEST_F(CollectiveGroupTest, SharedDataOfAGroupIsBounded) {
   const RequestId a = Construct(10, kWhole);
   GroupRecord much;
   much.num_shared = 1;
@@ -499,7 +499,7 @@ TEST_F(CollectiveGroupTest, WhatItSharesIsBounded) {
             kErrOutOfResource);
 }
 
-TEST_F(CollectiveGroupTest, WhatIsIgnoredIsLoggedOnce) {
+TEST_F(CollectiveGroupTest, AnIgnoredDirectiveIsLoggedOnce) {
   const Procs self = {{"job", 0}};
   const Bytes info = Flags({"site.wish"});
   EXPECT_EQ(Status(Construct(10, self, info, "a")), kSuccess);
@@ -514,7 +514,7 @@ TEST_F(CollectiveGroupTest, WhatIsIgnoredIsLoggedOnce) {
 }
 
 // Each end of a member is checked once, and not all members for each end.
-TEST(CollectiveGroupGrowth, TheEndsOfManyCostWhatTheyCostAlone) {
+TEST(CollectiveGroupGrowth, TheCostOfEndsIsLinearInTheMembers) {
   constexpr size_t kNodes = 400;
   std::map<size_t, std::shared_ptr<const JobSpec>> specs;
   for (const size_t count : {kNodes, kGrowthFactor * kNodes}) {

@@ -14,8 +14,8 @@
 namespace canopy::core {
 namespace {
 
-// The first contribution received for a node counts; duplicates are equal to
-// it.
+// Adds contributions. The first one received for a node counts; duplicates are
+// equal to it.
 void AddContributions(const Series& series, NodeId src,
                       const std::vector<NodeContribution>& contributions,
                       Instance* instance) {
@@ -119,7 +119,8 @@ void CollectiveProgress::AnswerLate(StepContext& step, Series& series,
   SendDown(step, series, up.id.sequence, it->second, src);
 }
 
-// Another node lacks the result of a collective that the predecessor completed.
+// Sends the result of a collective that the predecessor completed to a node
+// that lacks it.
 void CollectiveProgress::AnswerRecovered(StepContext& step, Series& series,
                                          uint64_t sequence, NodeId to) {
   if (sequence >= series.recovered) return;
@@ -177,8 +178,8 @@ void CollectiveProgress::AddOwnContribution(const Series& series,
   instance.contributions.emplace(p_.self, std::move(contribution));
 }
 
-// Every end of a process in a tolerant group leads here, so the search begins
-// at the node that was missing before.
+// This function is called at every end of a process in a tolerant group, so the
+// search begins at the node that was missing before.
 bool CollectiveProgress::IsComplete(const Series& series,
                                     Instance* instance) const {
   const auto& needed =
@@ -318,9 +319,9 @@ bool CollectiveProgress::IsInEffect(const CollectiveId& id) const {
                           : p_.connections.Contains(id.participants);
 }
 
-// The record is written before the replies: if some waiters do not get theirs,
-// a successor must know the result. It goes to the journal of each local job,
-// because any of these jobs may be over by then.
+// The record is written before the replies: if some waiters do not get their
+// reply, a successor must know the result. The record is stored in the journal
+// of each local job, because any of these jobs may be over by then.
 void CollectiveProgress::Persist(StepContext& step, const Series& series,
                                  uint64_t sequence,
                                  const CompletedCollective& completed,
@@ -443,7 +444,7 @@ void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
   for (const uint64_t sequence : series.ActiveSequences()) {
     const auto it = series.active.find(sequence);
     if (it == series.active.end()) continue;
-    // No parent is left that could decide.
+    // No parent that could decide exists any more.
     if (Instance& one = it->second;
         one.asked != kSuccess && !IsDecidedAbove(series, sequence, one)) {
       Fail(step, series, sequence, one.asked, std::move(one.asked_missing),

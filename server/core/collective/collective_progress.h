@@ -59,9 +59,9 @@ class CollectiveProgress {
   // The parts outlive this object.
   explicit CollectiveProgress(const Parts& parts) : p_(parts) {}
 
-  // Makes it emit PersistRecord for what a successor needs.
+  // Makes the engine emit PersistRecord for the state that a successor needs.
   void set_persists(bool on) { persists_ = on; }
-  // The job's local processes were recovered from a predecessor.
+  // Records that the job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
   void DropJob(const std::string& nspace) { recovered_.erase(nspace); }
   bool IsRecovered(const std::string& nspace) const {
@@ -74,23 +74,24 @@ class CollectiveProgress {
                const CollectiveUp& up);
   void ApplyDown(StepContext& step, Series& series, NodeId src,
                  const CollectiveDown& down);
-  // Does what is due: contributes for this node, forwards contributions, or
-  // releases the collective. Has no effect if the sequence is not active.
+  // Takes the next steps that are possible: contributes for this node, forwards
+  // contributions, or releases the collective. Does nothing if the sequence is
+  // not active.
   void Advance(StepContext& step, Series& series, uint64_t sequence);
-  // Fails the active collective if a participant that it needs is gone, and
-  // returns whether it has completed. A tolerant group goes on without the
-  // participant.
+  // Fails the active collective if a participant that it needs is gone. Returns
+  // whether the collective has completed. A tolerant group continues without
+  // the participant.
   bool EndIfGone(StepContext& step, Series& series, uint64_t sequence);
   // Fails the collective, and notifies parent and children except for `except`.
   void Fail(StepContext& step, Series& series, uint64_t sequence, int status,
             std::vector<ProcId> missing, NodeId except);
-  // The deadline of an active collective has passed.
+  // Called when the deadline of an active collective has passed.
   void Expire(StepContext& step, Series& series, uint64_t sequence);
   void OnTreeChanged(StepContext& step, Series& series);
-  // A node's successor agent has none of the messages that its predecessor
-  // received.
+  // Called when a node has a successor agent, which has none of the messages
+  // that its predecessor received.
   void OnNodeRestarted(StepContext& step, Series& series, NodeId node);
-  // Persists that a member has left the group.
+  // Persists the record that a member has left the group.
   void PersistLeft(StepContext& step, const Group& group) const;
   // Replies to local processes that wait for collectives that a predecessor
   // completed.
@@ -105,7 +106,7 @@ class CollectiveProgress {
   // it forwards them.
   bool IsComplete(const Series& series, Instance* instance) const;
   bool IsOverFor(const Series& series, NodeId node) const;
-  // Makes the result of a group operation; called only at the top.
+  // Computes the result of a group operation; called only at the top.
   void MakeResult(TimeNs now, const Series& series, Instance* instance);
   // Completes the collective. `except` is the neighbour that reported the end,
   // or kNoNode.

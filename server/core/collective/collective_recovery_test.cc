@@ -52,7 +52,7 @@ class CollectiveRecoveryTest : public testing::Test {
     jobs_.Add(JobOn("other", {1}));
     collectives_.OnJobAdded(0, "other", &actions);
   }
-  // The rank's process is replaced.
+  // Replaces the rank's process.
   void Follow() {
     Actions actions;
     jobs_.MarkRestarted("mine", 0, 1);
@@ -71,13 +71,13 @@ class CollectiveRecoveryTest : public testing::Test {
   Collectives collectives_{0, tree_, jobs_, modex_};
 };
 
-TEST_F(CollectiveRecoveryTest, TheMapOfTheOthersIsNotNeeded) {
+TEST_F(CollectiveRecoveryTest, ARepeatedRequestIsAnsweredWithoutOtherMaps) {
   Reattach();
   EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
   EXPECT_TRUE(Arrive(2).empty()) << "the next one has not ended";
 }
 
-TEST_F(CollectiveRecoveryTest, TheOthersMayBeOver) {
+TEST_F(CollectiveRecoveryTest, ARepeatedRequestIsAnsweredAfterOtherJobsEnded) {
   for (const bool known : {false, true}) {
     if (known) jobs_.Add(JobOn("other", {1}));
     Remove("other");
@@ -88,9 +88,10 @@ TEST_F(CollectiveRecoveryTest, TheOthersMayBeOver) {
   EXPECT_EQ(collectives_.num_series(), 0u);
 }
 
-// A root recovers one job after the other, and does not know the later ones
+// A root recovers one job after the other, and does not know the later jobs
 // meanwhile.
-TEST_F(CollectiveRecoveryTest, TheOthersMayBeRecoveredLater) {
+TEST_F(CollectiveRecoveryTest,
+       ARepeatedRequestIsAnsweredBeforeOtherJobsAreRecovered) {
   Actions actions;
   collectives_.OnJobUnknown(0, "other", &actions);
   jobs_.Add(JobOn("other", {1}));
@@ -99,7 +100,7 @@ TEST_F(CollectiveRecoveryTest, TheOthersMayBeRecoveredLater) {
   EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
 }
 
-TEST_F(CollectiveRecoveryTest, AFailureIsNoSuccessToWhoAsksAgain) {
+TEST_F(CollectiveRecoveryTest, ARecordedFailureIsAnsweredAsAFailure) {
   const CollectiveId disconnect{CollectiveOp::kDisconnect, list_, 0};
   const PersistRecord record =
       EncodeCollective("mine", disconnect, {0, kErrProcAborted, false, false});
@@ -108,7 +109,7 @@ TEST_F(CollectiveRecoveryTest, AFailureIsNoSuccessToWhoAsksAgain) {
   collectives_.OnJobUnknown(0, "other", &actions);
   jobs_.Add(JobOn("other", {1}));
   collectives_.OnJobAdded(0, "other", &actions);
-  // The local process has had the reply; the other node has not.
+  // The local process has received the reply; the other node has not.
   collectives_.OnReattached(
       0, {kClient, {{CollectiveOp::kDisconnect, list_, 1, {}}}}, &actions);
   collectives_.OnUp(0, 1, CollectiveUp{disconnect, kSuccess, {{1, {}}}, {}},
@@ -118,9 +119,9 @@ TEST_F(CollectiveRecoveryTest, AFailureIsNoSuccessToWhoAsksAgain) {
   EXPECT_EQ(downs[0].second.status, kErrProcAborted);
 }
 
-// The process sent its request to the predecessor. The others get their
-// replies, and one of their jobs ends before the process has reattached.
-TEST_F(CollectiveRecoveryTest, WhatEndsBeforeItReattachesIsAnsweredToo) {
+// The process sent its request to the predecessor. The other processes get
+// their replies, and one of their jobs ends before the process has reattached.
+TEST_F(CollectiveRecoveryTest, AnEndBeforeTheReattachmentIsAnsweredToo) {
   jobs_.Add(JobOn("other", {1}));
   Actions actions;
   collectives_.OnJobAdded(0, "other", &actions);
@@ -136,7 +137,7 @@ TEST_F(CollectiveRecoveryTest, WhatEndsBeforeItReattachesIsAnsweredToo) {
 
 // A process that has completed the first disconnect and fails in the next one
 // does not disconnect the processes that have yet to arrive at the first.
-TEST_F(CollectiveRecoveryTest, ALaterDisconnectThatFailsPartsNobody) {
+TEST_F(CollectiveRecoveryTest, AFailedLaterDisconnectKeepsTheConnection) {
   AddOther();
   Reattach();
   CollectiveDown down{
@@ -156,7 +157,7 @@ TEST_F(CollectiveRecoveryTest, ALaterDisconnectThatFailsPartsNobody) {
 }
 
 // Any of the jobs may be over when the agent is replaced.
-TEST_F(CollectiveRecoveryTest, EachJobHasARecord) {
+TEST_F(CollectiveRecoveryTest, EachLocalJobGetsARecord) {
   jobs_.Add(JobOn("other", {0}));
   collectives_.set_persists(true);
   jobs_.Connect(kOther, {"other", 0});
@@ -176,25 +177,27 @@ TEST_F(CollectiveRecoveryTest, EachJobHasARecord) {
   EXPECT_EQ(nspaces, (std::vector<std::string>{"mine", "other"}));
 }
 
-TEST_F(CollectiveRecoveryTest, WhoWasNotConnectedComesToTheNextOne) {
+TEST_F(CollectiveRecoveryTest, ANewProcessArrivesAtTheNextCollective) {
   EXPECT_TRUE(Arrive(1).empty());
 }
 
 // A restarted process has not counted the collectives of its rank's first
 // process.
-TEST_F(CollectiveRecoveryTest, ASecondProcessComesToTheNextOne) {
+TEST_F(CollectiveRecoveryTest, ARestartedProcessArrivesAtTheNextCollective) {
   jobs_.RecoverIncarnation("mine", 0, 1);
   Reattach();
   EXPECT_TRUE(Arrive(1).empty());
 }
 
-TEST_F(CollectiveRecoveryTest, SoDoesOneThatFollowsWhoHasReattached) {
+TEST_F(CollectiveRecoveryTest,
+       AProcessThatReplacesAReattachedOneArrivesAtTheNext) {
   Reattach();
   Follow();
   EXPECT_TRUE(Arrive(1).empty());
 }
 
-TEST_F(CollectiveRecoveryTest, AlsoWhenTheOthersAreKnown) {
+TEST_F(CollectiveRecoveryTest,
+       AReplacingProcessArrivesAtTheNextIfAllMapsAreKnown) {
   AddOther();
   Reattach();
   Follow();
@@ -202,7 +205,7 @@ TEST_F(CollectiveRecoveryTest, AlsoWhenTheOthersAreKnown) {
 }
 
 // A client may claim any count.
-TEST_F(CollectiveRecoveryTest, NobodyCountsAsFarAsAClientClaims) {
+TEST_F(CollectiveRecoveryTest, AClaimedCountDoesNotCostTimeToReach) {
   Actions actions;
   jobs_.Add(JobOn("pair", {0, 0}));
   jobs_.Connect(kClient + 1, {"pair", 0});

@@ -67,7 +67,7 @@ class CollectiveTest : public testing::Test {
 
 constexpr int kNone = -1000;
 
-TEST_F(CollectiveTest, TheTopWaitsForItsOwnAndForThoseBelow) {
+TEST_F(CollectiveTest, TheTopWaitsForItsOwnProcessesAndItsSubtree) {
   const RequestId a = Arrive(Fence(10));
   Up(3, 0, {{3, {}}});
   EXPECT_TRUE(All<ReplyClient>(actions_).empty());
@@ -127,21 +127,21 @@ TEST_F(CollectiveTest, TheSameContributionTwiceIsOne) {
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }
 
-TEST_F(CollectiveTest, ContributionsOfStrangersDoNotCount) {
+TEST_F(CollectiveTest, ContributionsOfOtherNodesDoNotCount) {
   Up(4, 0, {{4, {}}, {2, {}}});
   Arrive(Fence(10));
   const RequestId b = Arrive(Fence(11));
   EXPECT_EQ(Status(b), kNone);
 }
 
-TEST_F(CollectiveTest, WildcardIsNotTheSameSetAsAList) {
+TEST_F(CollectiveTest, AWildcardAndAListAreDifferentSeries) {
   Arrive(Fence(10));
   const RequestId b = Arrive(Fence(11, {{"job", 0}, {"job", 1}, {"job", 2}}));
   Up(3, 0, {{3, {}}});
   EXPECT_EQ(Status(b), kNone);
 }
 
-TEST_F(CollectiveTest, FencesOfOneProcessMayFollowEachOther) {
+TEST_F(CollectiveTest, AProcessMayHaveSeveralPendingFences) {
   const Procs local = {{"job", 0}, {"job", 1}};
   const RequestId a0 = Arrive(Fence(10, local));
   const RequestId a1 = Arrive(Fence(10, local));
@@ -154,7 +154,7 @@ TEST_F(CollectiveTest, FencesOfOneProcessMayFollowEachOther) {
   EXPECT_EQ(Status(b1), kSuccess);
 }
 
-TEST_F(CollectiveTest, TooManyWithoutWaitingAreRefused) {
+TEST_F(CollectiveTest, TooManyPendingFencesAreRefused) {
   RequestId last = 0;
   for (uint64_t i = 0; i < kMaxPipelined; ++i) last = Arrive(Fence(10));
   EXPECT_EQ(Status(last), kNone);
@@ -181,7 +181,7 @@ TEST_F(CollectiveTest, ASecondConnectOfOneProcessIsRefused) {
   EXPECT_EQ(Status(a), kNone);
 }
 
-TEST_F(CollectiveTest, BadCalls) {
+TEST_F(CollectiveTest, MalformedCallsAreRefused) {
   EXPECT_EQ(Status(Arrive(Fence(99))), kErrInit);
   EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 1}}))), kErrBadParam);
   EXPECT_EQ(Status(Arrive(Fence(10, {{"job", 0}, {"job", 7}}))), kErrBadParam);
@@ -201,7 +201,7 @@ Bytes Infos(const std::string& key, uint32_t flags) {
   return Bytes(encoder.Take());
 }
 
-TEST_F(CollectiveTest, DirectivesThatMustBeHeeded) {
+TEST_F(CollectiveTest, RequiredUnknownDirectivesAreRefused) {
   CollectiveArrived in = Fence(10);
   in.info = Infos("pmix.something", 1);
   EXPECT_EQ(Status(Arrive(in)), kErrNotSupported);
@@ -216,7 +216,7 @@ TEST_F(CollectiveTest, DirectivesThatMustBeHeeded) {
   EXPECT_EQ(Status(Arrive(other)), kErrBadParam);
 }
 
-TEST_F(CollectiveTest, WaitsForAJobThatIsNotKnownYet) {
+TEST_F(CollectiveTest, AFenceWaitsForTheMapOfAnUnknownJob) {
   const Procs procs = {{"job", 0}, {"new", 0}};
   const CollectiveId id{CollectiveOp::kFence, procs, 0};
   const RequestId a = Arrive(Fence(10, procs));
@@ -230,7 +230,7 @@ TEST_F(CollectiveTest, WaitsForAJobThatIsNotKnownYet) {
   EXPECT_EQ(All<RegisterJob>(actions_).size(), 1u);
 }
 
-TEST_F(CollectiveTest, TheWaitForAJobHasADeadlineToo) {
+TEST_F(CollectiveTest, TheWaitForAMapEndsAtTheDeadline) {
   CollectiveArrived in = Fence(10, {{"job", 0}, {"new", 0}});
   in.timeout_ms = 5;
   const RequestId a = Arrive(in);
@@ -259,20 +259,20 @@ TEST_F(CollectiveTest, TimeThatADebuggerHoldsAParticipantDoesNotCount) {
   EXPECT_EQ(engine_.NextDeadline(), kNever);
 }
 
-TEST_F(CollectiveTest, AJobThatNobodyKnows) {
+TEST_F(CollectiveTest, AFenceFailsIfAJobIsUnknownEverywhere) {
   const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 0}}));
   engine_.OnJobUnknown(now_, "new", &actions_);
   EXPECT_EQ(Status(a), kErrNotFound);
 }
 
-TEST_F(CollectiveTest, WhatWaitsForAJobIsBounded) {
+TEST_F(CollectiveTest, MessagesThatWaitForAMapAreBounded) {
   for (uint64_t i = 0; i < kMaxDeferred + 2; ++i) {
     engine_.OnUp(now_, 3, {Id(i, {{"new", 0}}), 0, {{3, {}}}, {}}, &actions_);
   }
   EXPECT_EQ(All<LogLine>(actions_).size(), 2u);
 }
 
-TEST_F(CollectiveTest, WhatIsNotDeferredFails) {
+TEST_F(CollectiveTest, ACollectiveWithoutRoomForItsMessagesFails) {
   for (uint64_t i = 0; i < kMaxDeferred; ++i) {
     engine_.OnUp(now_, 3, {Id(i, {{"other", 0}}), 0, {{3, {}}}, {}}, &actions_);
   }
@@ -301,7 +301,7 @@ TEST_F(CollectiveTest, ADeadClientGetsNoReply) {
   engine_.OnClientGone(now_, 10, &actions_);
   Arrive(Fence(11));
   Up(3, 0, {{3, {}}});
-  // Its arrival counts nevertheless.
+  // The client's arrival counts nevertheless.
   EXPECT_EQ(Status(a), kNone);
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }
@@ -336,8 +336,8 @@ TEST_F(CollectiveTest, DataIsPublishedBetweenReleaseAndReplies) {
   EXPECT_EQ(published->visible.view(), Kval("theirs"));
 }
 
-// Returns what agent 1 sends of rank 0 with the release of a collecting fence;
-// nothing if the rank is left out.
+// Returns the data of rank 0 that agent 1 sends with the release of a
+// collecting fence; no value if the rank is left out.
 std::optional<RankUpdate> SentOfRank0(const Actions& actions) {
   const auto down = Sent<CollectiveDown>(actions);
   EXPECT_EQ(down.size(), 1u);
@@ -352,7 +352,7 @@ std::optional<RankUpdate> SentOfRank0(const Actions& actions) {
   return std::nullopt;
 }
 
-TEST_F(CollectiveTest, OnlyWhatChangedIsSentAgain) {
+TEST_F(CollectiveTest, OnlyChangedDataIsSentAgain) {
   const auto fence = [&](uint64_t sequence, int status) {
     actions_.clear();
     for (const ClientId client : {10, 11}) {
@@ -384,7 +384,7 @@ TEST_F(CollectiveTest, OnlyWhatChangedIsSentAgain) {
   EXPECT_FALSE(SentOfRank0(actions_));
 }
 
-TEST_F(CollectiveTest, ANodeSpeaksForItsOwnRanksOnly) {
+TEST_F(CollectiveTest, ANodeMayOnlySendDataOfItsOwnRanks) {
   Arrive(Fence(10));
   Arrive(Fence(11));
   ModexWriter writer;
@@ -403,7 +403,7 @@ TEST_F(CollectiveTest, MalformedDataIsLoggedAndHarmless) {
   EXPECT_EQ(All<LogLine>(actions_).size(), 1u);
 }
 
-TEST_F(CollectiveTest, FailureBelowEndsItAtOnce) {
+TEST_F(CollectiveTest, AFailureBelowFailsTheFenceAtOnce) {
   const RequestId a = Arrive(Fence(10));
   engine_.OnUp(now_, 3, {Id(0), kErrProcAborted, {}, {{"job", 2}}}, &actions_);
   EXPECT_EQ(Status(a), kErrProcAborted);
@@ -431,7 +431,7 @@ TEST_F(CollectiveTest, ReleaseIsRepeatedForAChildOfALostParent) {
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }
 
-TEST_F(CollectiveTest, DescribesWhatIsMissing) {
+TEST_F(CollectiveTest, DescribesTheMissingProcesses) {
   Arrive(Fence(10));
   std::vector<Waiting> waiting;
   engine_.Describe(now_ + 7'000'000, "", &waiting);
@@ -446,8 +446,8 @@ TEST_F(CollectiveTest, DescribesWhatIsMissing) {
   EXPECT_TRUE(waiting.empty());
 }
 
-// A refused list leaves nothing behind, whatever it names.
-TEST_F(CollectiveTest, ARefusedListIsForgotten) {
+// A refused list leaves no series, whatever it names.
+TEST_F(CollectiveTest, ARefusedListLeavesNoSeries) {
   Procs strangers;
   for (Rank rank = 0; rank < 1000; ++rank) {
     strangers.push_back({"job", 1000 + rank});
@@ -457,7 +457,7 @@ TEST_F(CollectiveTest, ARefusedListIsForgotten) {
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 
-TEST_F(CollectiveTest, SoIsOneOfAJobThatIsFoundToBeSmaller) {
+TEST_F(CollectiveTest, AListWithARankBeyondTheMapLeavesNoSeries) {
   const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 5}}));
   EXPECT_EQ(engine_.num_series(), 1u);
   jobs_.Add(JobOn("new", {3}));
@@ -466,7 +466,7 @@ TEST_F(CollectiveTest, SoIsOneOfAJobThatIsFoundToBeSmaller) {
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 
-TEST_F(CollectiveTest, AClientThatLeavesTakesItsDeferredArrivalAlong) {
+TEST_F(CollectiveTest, DeferredArrivalsAreDroppedWithTheirClient) {
   CollectiveArrived in = Fence(10, {{"job", 0}, {"new", 0}});
   in.timeout_ms = 5;
   Arrive(in);
@@ -475,7 +475,7 @@ TEST_F(CollectiveTest, AClientThatLeavesTakesItsDeferredArrivalAlong) {
   EXPECT_EQ(engine_.num_deadlines(), 0u);
 }
 
-TEST_F(CollectiveTest, ManyUnknownJobsAreAskedForInBatches) {
+TEST_F(CollectiveTest, MapsOfManyJobsAreRequestedInBatches) {
   Procs procs = {{"job", 0}};
   for (int i = 0; i < 1000; ++i) procs.push_back({std::to_string(i), 0});
   const RequestId a = Arrive(Fence(10, procs));
@@ -490,7 +490,7 @@ TEST_F(CollectiveTest, ManyUnknownJobsAreAskedForInBatches) {
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 
-TEST_F(CollectiveTest, AllJobsAreAskedForInTheEnd) {
+TEST_F(CollectiveTest, MapsOfAllJobsAreRequestedInTheEnd) {
   Procs procs = {{"job", 0}};
   for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) {
     procs.push_back({"n" + std::to_string(i), 0});
@@ -507,9 +507,9 @@ TEST_F(CollectiveTest, AllJobsAreAskedForInTheEnd) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// After the loss of a node, a fence of other ranks only checks those that may
-// be gone, not all ranks.
-TEST(CollectiveGrowth, ALostNodeDoesNotMakeEachFenceLookAtAllRanks) {
+// After the loss of a node, a fence of other ranks only checks the ranks that
+// may be gone, not all ranks.
+TEST(CollectiveGrowth, AFenceAfterALossChecksOnlySuspects) {
   const double growth = GrowthOf(500, [](size_t ranks) {
     Tree tree(3, 2);
     JobTable jobs(0);
@@ -536,7 +536,7 @@ TEST(CollectiveGrowth, ALostNodeDoesNotMakeEachFenceLookAtAllRanks) {
 
 // A restarted child requests a failure from its parent, because its predecessor
 // may have contributed, and has lost the answer.
-TEST_F(CollectiveTest, WhoAsksForAFailureThatHasBeenIsAnswered) {
+TEST_F(CollectiveTest, ARepeatedRequestForAFailureIsAnswered) {
   for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
     CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};
     failure.id.op = op;

@@ -17,7 +17,7 @@ class MemberLookupTest : public testing::Test {
   StepContext step_{0, actions_, &events_};
 };
 
-TEST_F(MemberLookupTest, WantsTheMapsThatAreMissing) {
+TEST_F(MemberLookupTest, RequestsTheMissingMaps) {
   Series series;
   series.id.participants = {{"a", 0}, {"b", 0}, {"b", 1}};
   jobs_.Add(JobOn("a", {0}));
@@ -31,7 +31,7 @@ TEST_F(MemberLookupTest, WantsTheMapsThatAreMissing) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(MemberLookupTest, AsksForABoundedNumberAtATime) {
+TEST_F(MemberLookupTest, RequestsABoundedNumberOfMapsAtATime) {
   Series series;
   for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) {
     series.id.participants.push_back({"unknown" + std::to_string(i), 0});
@@ -40,7 +40,7 @@ TEST_F(MemberLookupTest, AsksForABoundedNumberAtATime) {
   EXPECT_EQ(TakeAll<MapWanted>(&events_).size(), kMaxMapsAtOnce);
 }
 
-TEST_F(MemberLookupTest, LogsWhatNamesNoProcess) {
+TEST_F(MemberLookupTest, LogsNamesOfUnknownProcesses) {
   Series series;
   series.id.participants = {{"a", 7}};
   jobs_.Add(JobOn("a", {0}));

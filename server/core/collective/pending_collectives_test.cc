@@ -1,4 +1,4 @@
-// Processes that are far ahead of the others, and their ends.
+// Tests of processes that are far ahead of the others, and of their ends.
 #include <gtest/gtest.h>
 
 #include "common/status.h"
@@ -22,7 +22,7 @@ class PendingCollectivesTest : public testing::Test {
     jobs_.Connect(20, {"other", 0});
   }
 
-  // Ranks 0 and 1, and those of the bits.
+  // Returns ranks 0 and 1, and the ranks whose bits are set.
   static Procs Subset(const std::string& nspace, uint32_t bits) {
     Procs procs = {{nspace, 0}, {nspace, 1}};
     for (Rank rank = 2; bits != 0; bits >>= 1, ++rank) {
@@ -74,16 +74,17 @@ class PendingCollectivesTest : public testing::Test {
   RequestId request_ = 0;
 };
 
-TEST_F(PendingCollectivesTest, AProcessIsALimitedNumberOfFencesAhead) {
+TEST_F(PendingCollectivesTest, FencesThatAProcessIsAheadAreLimited) {
   const size_t begun = FenceAhead(10, "big", 0, 40000);
   EXPECT_GT(begun, 2000u);
   EXPECT_LT(begun, 20000u);
-  // The others of its job have their own share, and other jobs too.
+  // The other processes of its job have their own share, and so have other
+  // jobs.
   EXPECT_EQ(FenceAhead(11, "big", 100000, 100), 100u);
   EXPECT_EQ(FenceAhead(20, "other", 0, 2000), 2000u);
 }
 
-TEST_F(PendingCollectivesTest, WhatEndsMakesRoom) {
+TEST_F(PendingCollectivesTest, EndedFencesMakeRoomForOthers) {
   FenceAhead(10, "big", 0, 40000);
   const Procs pair = Subset("big", 0);
   size_t begun = 1;
@@ -107,7 +108,7 @@ TEST_F(PendingCollectivesTest, ArrivalsThatWaitForAMapAreLimitedToo) {
   }
   EXPECT_GT(waiting, 1000u);
   EXPECT_LT(waiting, 40000u);
-  // They are dropped with their client.
+  // The deferred arrivals are dropped with their client.
   Actions actions;
   engine_.OnClientGone(now_, 10, &actions);
   EXPECT_EQ(engine_.num_series(), 0u);
@@ -139,7 +140,7 @@ TEST_F(PendingCollectivesTest, ManyEndsOfOneStepShareASlice) {
   EXPECT_EQ(All<ReplyClient>(actions).size(), 4000u);
 }
 
-TEST_F(PendingCollectivesTest, AJobThatEndsMeanwhileLeavesNothing) {
+TEST_F(PendingCollectivesTest, AJobThatEndsDuringAWalkLeavesNoSeries) {
   ASSERT_EQ(FenceAhead(10, "big", 0, 4000), 4000u);
   Actions actions;
   End("big", 1, &actions);
@@ -150,7 +151,7 @@ TEST_F(PendingCollectivesTest, AJobThatEndsMeanwhileLeavesNothing) {
   EXPECT_EQ(All<ReplyClient>(actions).size(), 4000u);
 }
 
-TEST_F(PendingCollectivesTest, AReplacedProcessJoinsNoFenceOfItsFormerOne) {
+TEST_F(PendingCollectivesTest, ANewProcessDoesNotJoinFencesOfTheFormerOne) {
   ASSERT_EQ(FenceAhead(10, "big", 0, 4000), 4000u);
   Actions actions;
   End("big", 1, &actions);

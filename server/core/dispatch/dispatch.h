@@ -1,4 +1,4 @@
-// Hands each input to the engines that it concerns.
+// Passes each input to the engines that it concerns.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_DISPATCH_H_
 #define CANOPY_SERVER_CORE_DISPATCH_DISPATCH_H_
 

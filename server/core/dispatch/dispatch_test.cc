@@ -32,7 +32,7 @@ class DispatchTest : public testing::Test {
   Engines e_;
 };
 
-TEST_F(DispatchTest, RequestsOfStrangersAreRefused) {
+TEST_F(DispatchTest, RequestsOfUnknownClientsAreRefused) {
   for (const Input& input :
        {Input(Committed{9, 7, {{Scope::kGlobal, Kval("k")}}}),
         Input(AbortArrived{9, 7, 1, "", {}})}) {
@@ -47,7 +47,7 @@ TEST_F(DispatchTest, ACommitIsPersistedBeforeItIsPublished) {
   ASSERT_EQ(actions.size(), 2u);
   EXPECT_TRUE(std::holds_alternative<PersistRecord>(actions[0]));
   EXPECT_EQ(std::get<PublishRank>(actions[1]).request, 7u);
-  // The other engines do not know of it yet.
+  // The other engines have not been notified of the commit yet.
   EXPECT_EQ(TakeAll<DataChange>(&e_.queue).size(), 1u);
 }
 
@@ -58,7 +58,7 @@ TEST_F(DispatchTest, MalformedCommitsEndTheConnection) {
   EXPECT_EQ(std::get<CloseClient>(actions[0]).client, 1u);
 }
 
-TEST_F(DispatchTest, AClientIsGoneEverywhere) {
+TEST_F(DispatchTest, AGoneClientIsRemovedFromAllEngines) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;
   Give(fence);
@@ -69,7 +69,7 @@ TEST_F(DispatchTest, AClientIsGoneEverywhere) {
   EXPECT_EQ(e_.Count().clients, 0u);
 }
 
-TEST_F(DispatchTest, TheLastConnectionOfAToolIsItsEnd) {
+TEST_F(DispatchTest, TheLastConnectionOfAToolEndsIt) {
   for (const ClientId client : {7, 8}) {
     Give(ClientConnected{client, {"tool", 0}, true});
   }
@@ -80,12 +80,12 @@ TEST_F(DispatchTest, TheLastConnectionOfAToolIsItsEnd) {
   EXPECT_TRUE(All<ToolGone>(Give(ClientGone{1})).empty()) << "of a job";
 }
 
-TEST_F(DispatchTest, ProcessesThatStartAreNoted) {
+TEST_F(DispatchTest, StartedProcessesAreRecorded) {
   Give(LocalProcesses{"job", {{1, 42}}});
   EXPECT_EQ(e_.jobs.Find("job")->processes.at(1).pid, 42);
 }
 
-TEST_F(DispatchTest, WhoLeavesNoGroupHasLeftNone) {
+TEST_F(DispatchTest, ALeaveOfAnUnknownGroupIsNotFound) {
   GroupCallArrived leave;
   leave.client = 1;
   leave.request = 3;

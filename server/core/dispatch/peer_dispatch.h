@@ -1,4 +1,4 @@
-// Hands a message of another agent to its engine.
+// Passes a message of another agent to its engine.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_PEER_DISPATCH_H_
 #define CANOPY_SERVER_CORE_DISPATCH_PEER_DISPATCH_H_
 

@@ -35,24 +35,24 @@ class PeerDispatchTest : public testing::Test {
   Engines e_;
 };
 
-TEST_F(PeerDispatchTest, MessagesForOthersAreDropped) {
+TEST_F(PeerDispatchTest, MessagesForOtherAgentsAreDropped) {
   EXPECT_TRUE(FromRoot(StateQuery{1, "why", ""}, 2).empty());
   EXPECT_EQ(Sent<StateReply>(FromRoot(StateQuery{1, "why", ""})).size(), 1u);
 }
 
-TEST_F(PeerDispatchTest, APartOfAJobIsPrepared) {
+TEST_F(PeerDispatchTest, APrepareMessageIsHandled) {
   const Actions actions = FromRoot(Prepare());
   ASSERT_NE(e_.jobs.Find("job"), nullptr);
   EXPECT_EQ(All<PrepareLocal>(actions).size(), 1u);
 }
 
-TEST_F(PeerDispatchTest, EndsOfOtherNodesAreNoted) {
+TEST_F(PeerDispatchTest, EndsOfRanksOfOtherNodesAreRecorded) {
   FromRoot(Prepare());
   FromRoot(JobExits{"job", {{0, 0, false, true, true}}});
   EXPECT_TRUE(e_.jobs.Find("job")->ranks[0].finalized);
 }
 
-TEST_F(PeerDispatchTest, AJobThatIsKilledIsEnding) {
+TEST_F(PeerDispatchTest, AKillOfAllRanksMarksTheJobAsEnding) {
   FromRoot(Prepare());
   JobKill some;
   some.nspace = "job";
@@ -64,7 +64,7 @@ TEST_F(PeerDispatchTest, AJobThatIsKilledIsEnding) {
   EXPECT_TRUE(e_.jobs.Find("job")->ending);
 }
 
-TEST_F(PeerDispatchTest, AShutdownGoesDownTheTree) {
+TEST_F(PeerDispatchTest, AShutdownIsForwardedDownTheTree) {
   const Actions actions = FromRoot(OverlayShutdown{"enough"});
   const auto sent = Sent<OverlayShutdown>(actions);
   ASSERT_EQ(sent.size(), 1u);

@@ -46,9 +46,9 @@ class PropagationTest : public testing::Test {
   Engines e_;
 };
 
-TEST_F(PropagationTest, NothingHasChanged) { EXPECT_TRUE(Propagate().empty()); }
+TEST_F(PropagationTest, WithoutChangesNoActionFollows) { EXPECT_TRUE(Propagate().empty()); }
 
-TEST_F(PropagationTest, DataAnswersWhoWaitsForIt) {
+TEST_F(PropagationTest, CommittedDataAnswersAWaitingGet) {
   e_.gets.OnGet(0, GetOf({"job", 1}), &e_.out);
   EXPECT_TRUE(All<ReplyClient>(Propagate()).empty());
   ASSERT_TRUE(e_.modex.Commit(0, {"job", 1}, {{Scope::kGlobal, Kval("k")}}));
@@ -71,7 +71,7 @@ TEST_F(PropagationTest, MapsThatEnginesWantAreRequested) {
   EXPECT_EQ(replies[0].status, kErrNotFound);
 }
 
-TEST_F(PropagationTest, AJobThatIsRemovedTakesAllWithIt) {
+TEST_F(PropagationTest, ARemovedJobIsDroppedByAllEngines) {
   e_.jobs.Register("job", &e_.out);
   ASSERT_TRUE(e_.modex.Commit(0, {"job", 1}, {{Scope::kGlobal, Kval("k")}}));
   Propagate();
@@ -83,8 +83,9 @@ TEST_F(PropagationTest, AJobThatIsRemovedTakesAllWithIt) {
   EXPECT_EQ(e_.Count(), ResourceCounts());
 }
 
-// The agent has only forwarded messages of the job, which goes on elsewhere.
-TEST_F(PropagationTest, AJobThatIsLeftIsNotOver) {
+// The agent has only forwarded messages of the job, which continues on other
+// nodes.
+TEST_F(PropagationTest, TheMapOfALeftJobStaysUntilItsEnd) {
   e_.jobs.Add(JobOn("relayed", {0}));
   Propagate();
   e_.jobs.NoteLeft("relayed", 0);
@@ -99,7 +100,7 @@ TEST_F(PropagationTest, AJobThatIsLeftIsNotOver) {
   EXPECT_EQ(e_.jobs.Find("relayed"), nullptr);
 }
 
-TEST_F(PropagationTest, ARankThatIsGoneFailsWhoWaitsForIt) {
+TEST_F(PropagationTest, AGoneRankFailsTheFenceThatAwaitsIt) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;
   e_.collectives.OnArrived(0, fence, &e_.out);
@@ -110,7 +111,7 @@ TEST_F(PropagationTest, ARankThatIsGoneFailsWhoWaitsForIt) {
   EXPECT_NE(replies[0].status, kSuccess);
 }
 
-TEST_F(PropagationTest, WhatIsRaisedForAllIsKnownOnce) {
+TEST_F(PropagationTest, AnEventForAllIsSentOnce) {
   const EventDue due{e_.sets.Define({"job", 0}, 1, "set", {{"job", 1}})};
   e_.queue.Post(due);
   EXPECT_EQ(Sent<EventMessage>(Propagate()).size(), 1u);

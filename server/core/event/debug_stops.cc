@@ -27,8 +27,8 @@ constexpr std::string_view kInInit = "pmix-init";
 // No process raises an event when it is stopped at its exec.
 constexpr std::string_view kAtExec = "pmix-exec";
 
-// Returns the name of the breakpoint, "" if the event has none, and nothing if
-// it is malformed or too long.
+// Returns the name of the breakpoint, "" if the event has none, and no value if
+// the event is malformed or the name is too long.
 std::optional<std::string> BreakpointIn(const Bytes& info) {
   Decoder in(info.view());
   if (!SeekInfo(kBreakpointKey, &in)) return "";
@@ -50,14 +50,14 @@ Bytes InfoOf(const std::string& nspace, const std::string& breakpoint) {
   return Bytes(out.Take());
 }
 
-// The ranks that are to stop at this breakpoint.
+// Returns the ranks that must stop at this breakpoint.
 const StopRanks& RanksAt(const Job& job, const std::string& breakpoint) {
   const JobDebug& debug = job.spec->debug;
   if (breakpoint == kAtExec) return debug.on_exec;
   return breakpoint == kInInit ? debug.in_init : debug.in_app;
 }
 
-// The nodes of the ranks that are to stop.
+// Returns the nodes of the ranks that must stop.
 std::set<NodeId> NodesOf(const Job& job, const StopRanks& ranks) {
   std::set<NodeId> nodes;
   for (Rank rank = 0; rank < job.num_ranks(); ++rank) {
@@ -66,9 +66,9 @@ std::set<NodeId> NodesOf(const Job& job, const StopRanks& ranks) {
   return nodes;
 }
 
-// Number of an event by which an agent reports that all ranks of its node wait.
-// It is derived from the processes' events: a successor that sees these again
-// reports the same event, not a new round.
+// Returns the number of the event by which an agent reports that all ranks of
+// its node wait. The number is derived from the processes' events, so a
+// successor that receives these again reports the same event, not a new round.
 uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
   constexpr uint64_t kOfNode = uint64_t{1} << 60;
   uint64_t digest = 0;
@@ -99,7 +99,7 @@ EventRaised ReadyEvent(const Job& job, const std::string& breakpoint) {
   return event;
 }
 
-// True if the release reaches that process.
+// Returns true if the release reaches that process.
 bool Reaches(const EventMessage& event, const ProcId& proc) {
   switch (static_cast<DataRange>(event.range)) {
     case DataRange::kRm:
@@ -114,8 +114,8 @@ bool Reaches(const EventMessage& event, const ProcId& proc) {
   }
 }
 
-// True if the release also applies to processes that stop later, as the cached
-// event does (events.h).
+// Returns true if the release also applies to processes that stop later, as the
+// cached event does (events.h).
 bool IsKept(const EventMessage& event) {
   const auto range = static_cast<DataRange>(event.range);
   return range == DataRange::kCustom || range == DataRange::kNamespace;

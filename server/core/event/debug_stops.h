@@ -1,8 +1,8 @@
 // Processes that wait for a debugger. A process that stops in PMIx_Init or in
 // the program raises PMIX_READY_FOR_DEBUG for the resource manager alone. The
-// agent knows the processes that it has stopped at their exec. Once all
-// processes of a job that have to stop at a place have done so, the job's
-// controller raises that event for all receivers. Processes handle
+// agent itself stops processes at their exec, so these raise no event. When all
+// processes of a job that must stop at a place have done so, the job's
+// controller raises PMIX_READY_FOR_DEBUG for all receivers. Processes handle
 // PMIX_DEBUGGER_RELEASE themselves, except those stopped at their exec, which
 // the agent continues.
 //
@@ -32,8 +32,8 @@
 
 namespace canopy::core {
 
-// Pending breakpoints of one job, and bytes in the name of one; others are
-// ignored.
+// Maximum number of pending breakpoints of one job, and of bytes in the name of
+// a breakpoint; events beyond these limits are ignored.
 inline constexpr size_t kMaxBreakpoints = 16;
 inline constexpr size_t kMaxBreakpointName = 255;
 
@@ -54,9 +54,9 @@ class DebugStops final : public Engine {
     local_.set_events(events);
   }
 
-  // Processes of this node have been started.
+  // Called when processes of this node have been started.
   void OnStarted(TimeNs now, const std::string& nspace);
-  // An event that this agent has not had before.
+  // Handles an event that this agent has not received before.
   void OnEvent(TimeNs now, const EventMessage& event);
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
@@ -76,7 +76,7 @@ class DebugStops final : public Engine {
     local_.Describe(now, nspace, out);
   }
 
-  // The processes of this node that are held.
+  // Returns the processes of this node that are held.
   LocalHolds& local() { return local_; }
   const LocalHolds& local() const { return local_; }
 
@@ -93,7 +93,8 @@ class DebugStops final : public Engine {
 
   void OnProcess(const Job& job, const EventMessage& event,
                  const std::string& breakpoint);
-  // All processes of this node that are to stop there do.
+  // Called when all processes of this node that must stop at the breakpoint
+  // wait there: notifies the job's controller.
   void TellController(const Job& job, const std::string& breakpoint,
                       const std::map<Rank, uint64_t>& waiting) const;
   void OnNode(const Job& job, NodeId node, const std::string& breakpoint);
@@ -106,7 +107,8 @@ class DebugStops final : public Engine {
   const ControllerOf controller_of_;
   LocalHolds local_;
   std::map<Key, Stop> stops_;
-  // Completed rounds of stops of each job; the events of rounds differ by this.
+  // Number of completed rounds of stops of each job; it distinguishes the
+  // events of different rounds.
   std::map<std::string, uint32_t> rounds_;
 };
 

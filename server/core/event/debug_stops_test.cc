@@ -87,7 +87,7 @@ class DebugStopsTest : public testing::Test {
   uint64_t last_ = 0;
 };
 
-TEST_F(DebugStopsTest, IsRaisedOnceWhenAllWait) {
+TEST_F(DebugStopsTest, TheEventIsRaisedOnceWhenAllRanksWait) {
   Add(InInit());
   Ready(0);
   EXPECT_TRUE(Events().empty());
@@ -105,8 +105,8 @@ TEST_F(DebugStopsTest, IsRaisedOnceWhenAllWait) {
   EXPECT_EQ(stops_.size(), 0u);
 }
 
-// A successor sees the events of the processes again.
-TEST_F(DebugStopsTest, WhatANodeTellsIsKnownByTheEventsThatItComesOf) {
+// A successor gets the events of the processes again.
+TEST_F(DebugStopsTest, TheReportOfANodeIsIdentifiedByItsEvents) {
   Add(InInit());
   Ready(0, "pmix-init", 7);
   Ready(1, "pmix-init", 8);
@@ -122,14 +122,14 @@ TEST_F(DebugStopsTest, WhatANodeTellsIsKnownByTheEventsThatItComesOf) {
   EXPECT_NE(Due().id, first) << "another time";
 }
 
-TEST_F(DebugStopsTest, OnlyTheNamedOnesAreAwaited) {
+TEST_F(DebugStopsTest, OnlyTheNamedRanksAreAwaited) {
   Add(InInit({1}));
   Ready(1);
   Return(Due(), 0);
   EXPECT_EQ(Due().range, static_cast<uint8_t>(DataRange::kSession));
 }
 
-TEST_F(DebugStopsTest, BreakpointsOfTheProgramAreRounds) {
+TEST_F(DebugStopsTest, EachBreakpointOfTheProgramIsARound) {
   JobDebug debug;
   debug.in_app = std::vector<Rank>{0};
   Add(debug);
@@ -143,7 +143,7 @@ TEST_F(DebugStopsTest, BreakpointsOfTheProgramAreRounds) {
   EXPECT_NE(Due().id, first.id);
 }
 
-TEST_F(DebugStopsTest, IsRaisedWhenAllAreStoppedAtTheirExec) {
+TEST_F(DebugStopsTest, TheEventIsRaisedWhenAllAreStoppedAtExec) {
   JobDebug debug;
   debug.on_exec = std::vector<Rank>{1, 2};
   debug.in_init.emplace();
@@ -157,8 +157,8 @@ TEST_F(DebugStopsTest, IsRaisedWhenAllAreStoppedAtTheirExec) {
   EXPECT_EQ(ready.status, kReady);
   EXPECT_EQ(ready.range, static_cast<uint8_t>(DataRange::kSession));
   EXPECT_NE(ready.info.view().find("pmix-exec"), std::string_view::npos);
-  // A successor that starts with it raises the same event, and the first stop
-  // in PMIx_Init is another one.
+  // A successor that begins with this stop raises the same event, and the first
+  // stop in PMIx_Init has another one.
   Actions none;
   stops_.OnJobRemoved(0, {"a"}, &none);
   Return(here, 0);
@@ -172,7 +172,7 @@ TEST_F(DebugStopsTest, IsRaisedWhenAllAreStoppedAtTheirExec) {
   EXPECT_NE(Due().id, ready.id);
 }
 
-TEST_F(DebugStopsTest, AProcessDoesNotSayThatItIsStoppedAtItsExec) {
+TEST_F(DebugStopsTest, AProcessCannotReportAStopAtItsExec) {
   JobDebug debug;
   debug.on_exec.emplace();
   Add(debug);
@@ -194,7 +194,7 @@ TEST_F(DebugStopsTest, BoundsBreakpoints) {
   EXPECT_EQ(stops_.size(), 0u);
 }
 
-TEST_F(DebugStopsTest, NobodyStops) {
+TEST_F(DebugStopsTest, EventsWithoutDebuggingAreIgnored) {
   Add({});
   Ready(0);
   Ready(1);
@@ -203,7 +203,7 @@ TEST_F(DebugStopsTest, NobodyStops) {
   EXPECT_TRUE(TakeAll<StopReleased>(&events_).empty());
 }
 
-TEST_F(DebugStopsTest, ReleaseContinuesTheStoppedOnesOfThisNode) {
+TEST_F(DebugStopsTest, AReleaseContinuesTheStoppedProcessesHere) {
   JobDebug debug;
   debug.on_exec = std::vector<Rank>{1, 2};
   Add(debug);

@@ -14,14 +14,14 @@
 namespace canopy::core {
 namespace {
 
-// Identity of an event about an exit. A restarted agent learns again of exits
-// that its predecessor may have announced, and must give their events the same
-// identity. `which` numbers the events of one exit.
+// Returns the identity of an event about an exit. A restarted agent learns
+// again of exits that its predecessor may have announced, and must give their
+// events the same identity. `which` numbers the events of one exit.
 uint64_t IdOfEnd(const ProcExit& exit, uint32_t which) {
   return kAgentsEvent | uint64_t{exit.incarnation} << 16 | (which & UINT16_MAX);
 }
 
-// Status of an abnormal end.
+// Returns the status of an abnormal end.
 int StatusOfEnd(const ProcExit& exit, int exit_code) {
   if (exit.restarted) return kErrProcRestart;
   const bool left = WIFEXITED(exit.wait_status) && exit_code == 0;
@@ -111,9 +111,10 @@ void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
   events_.OnRaised(now, event, actions);
 }
 
-// A process that ended without PMIx_Disconnect: the connected processes are
-// notified. Open MPI connects, never disconnects, and aborts in a handler for
-// all events, so a normal end or a restart goes only to handlers of the code.
+// Notifies the processes that are connected to a process which has ended
+// without PMIx_Disconnect. Open MPI connects, never disconnects, and aborts in
+// a handler for all events, so only handlers of the code are notified of a
+// normal end or a restart.
 void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
                                 const ProcExit& exit, Actions* actions) {
   const bool on_request = exit.restarted || !IsAbnormal(exit);
@@ -142,8 +143,9 @@ void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
   }
 }
 
-// The process ended before a group was formed that it led or was invited to.
-// Processes of a job that is being ended need no notice.
+// Notifies the participants if the process was to lead or join a group that was
+// not formed when it ended. Processes of a job that is being ended need no
+// notice.
 void EndEvents::NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
                               Actions* actions) {
   constexpr uint32_t kOfInvitations = 1 << 14;

@@ -30,20 +30,21 @@ class EndEvents final : public Engine {
             const Collectives& collectives, Events& events,
             Invitations& invitations, ControllerOf controller_of);
 
-  // A process of this node has ended. If it will be restarted, its job gets an
-  // event that only handlers of the code receive. `told`: the process was ended
-  // on request, alone or with its job.
+  // Called when a process of this node has ended. If its rank will be
+  // restarted, its job gets an event that only handlers of the code receive.
+  // `told` is true if the process was ended on request, alone or with its job.
   void OnExit(TimeNs now, const Job& job, const ProcExit& exit, bool told,
               Actions* actions);
-  // No process of the job could be started on this node.
+  // Called when no process of the job could be started on this node.
   void OnNoneStarted(TimeNs now, const Job& job, Actions* actions);
-  // A group was constructed here without some of its participants.
+  // Called when a group was constructed here without some of its participants.
   void OnIncomplete(TimeNs now, const Group& group, Actions* actions);
-  // Notifies the leader of the participants that are missing.
+  // Notifies the leader of a failed construct of the participants that are
+  // missing.
   void OnFailed(TimeNs now, const FailedConstruct& construct, Actions* actions);
-  // Every agent learns of the loss of a node, so each notifies its own clients
-  // of what follows for them. The end of the node's processes is announced by
-  // the controllers of their jobs.
+  // Notifies the clients of this agent of the consequences of the loss of a
+  // node; every agent learns of the loss and does the same. The controllers of
+  // the jobs announce the ends of the node's processes.
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
 

@@ -24,8 +24,8 @@ bool StaysHere(uint8_t range) {
          r == DataRange::kRm;
 }
 
-// A debugger's release without targets frees the processes that wait now. If it
-// were kept, it would also free those of later jobs.
+// A debugger's release without targets frees the processes that wait now. If
+// the release were kept, it would also free processes of later jobs.
 bool MayBeKept(const EventMessage& message) {
   const auto range = static_cast<DataRange>(message.range);
   const bool frees_all = message.status == kDebuggerRelease &&
@@ -42,8 +42,8 @@ bool OutlivesJob(const EventMessage& message) {
   return frees || IsOfWholeJob(message);
 }
 
-// True if that process raised the event itself; its library has called its
-// handlers already.
+// Returns true if that process raised the event itself; its library has called
+// its handlers already.
 bool RaisedBy(const ProcId& proc, const EventMessage& message) {
   return message.request != 0 && (message.request & kAgentsEvent) == 0 &&
          message.source == proc;
@@ -109,14 +109,14 @@ void Events::TellInterest(Actions* actions) {
   routed_.Tell(NextNumber(0), actions);
 }
 
-// Numbers start above those of the agent's predecessor, so that no event looks
-// like an old one.
+// Numbers start above those of the agent's predecessor, so that no event is
+// taken for an old one.
 uint64_t Events::NextNumber(TimeNs now) {
   return last_number_ = std::max(last_number_ + 1, static_cast<uint64_t>(now));
 }
 
-// A client cannot choose the source of its event, and its number cannot pass
-// for one that an agent made.
+// A client cannot choose the source of its event, and its number is never taken
+// for a number that an agent has made.
 EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
   EventMessage message;
   message.origin = self_;
@@ -315,7 +315,7 @@ void Events::OnClientGone(TimeNs, ClientId client, Actions* actions) {
   TellInterest(actions);
 }
 
-// Clients that register after this get no events of the job's processes.
+// Clients that register afterwards get no events of the job's processes.
 void Events::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
   const std::string& nspace = job.nspace;
   cache_.OnJobOver(nspace);
@@ -349,7 +349,8 @@ void Events::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
   TellInterest(actions);
 }
 
-// `has_own`: the neighbour still has the events that it raised itself.
+// Sends the cached events to a neighbour. `has_own` is true if the neighbour
+// still has the events that it raised itself.
 void Events::SendCached(NodeId to, bool has_own, Actions* actions) const {
   for (const CachedEvent& event : cache_.events()) {
     if (event.stays_here || StaysHere(event.message.range) ||

@@ -30,21 +30,22 @@
 
 namespace canopy::core {
 
-// Maximum bytes of infos in a client's event; more is refused with
-// kErrOutOfResource, because every agent keeps them.
+// Maximum number of bytes of infos in a client's event. A larger event is
+// refused with kErrOutOfResource, because every agent keeps the infos.
 inline constexpr size_t kMaxEventInfo = size_t{64} << 10;
 // Maximum number of targets; a whole job counts as one.
 inline constexpr size_t kMaxEventTargets = 4096;
 
-// Codes that one client may subscribe to; more are refused (kErrOutOfResource).
+// Maximum number of codes to which one client may subscribe; more are refused
+// (kErrOutOfResource).
 inline constexpr size_t kMaxEventCodes = 65536;
 
 // An event visits every agent once, along the edges of the tree. Each agent
 // delivers it to its own clients and keeps it for clients that register later.
 // Events of clients are persisted, and a restarted agent gets the events that
-// its neighbours keep; its clients may then receive an event twice and
-// recognise it by its identity. Lifecycle events (IsForItsCodeAlone) go only to
-// agents that have registered clients.
+// its neighbours keep. Its clients may then receive an event twice, and
+// recognise it by its identity. Lifecycle events (IsForItsCodeAlone) are sent
+// only to agents with clients that have registered for them.
 //
 // Not synchronised. The references passed to the constructor outlive this
 // object. Times are in nanoseconds.
@@ -56,28 +57,30 @@ class Events final : public Engine {
   void set_observer(std::function<void(const EventMessage&)> observer) {
     observer_ = std::move(observer);
   }
-  // True if this agent has a journal.
+  // Sets whether this agent has a journal.
   void set_persists(bool persists) override { journal_.set_enabled(persists); }
 
   void OnWanted(const EventsWanted& in, Actions* actions);
   void OnUnwanted(const EventsUnwanted& in, Actions* actions);
   // Raises the event of a client, which gets a reply, or of this agent (client
-  // 0). A duplicate has no effect besides the reply.
+  // 0). A duplicate causes only the reply.
   void OnRaised(TimeNs now, const EventRaised& in, Actions* actions);
-  // Raises an event of this agent for all clients that its range includes. It
-  // is persisted if its source is a process of this node. A duplicate has no
-  // effect. The client and request of `in` are not used.
+  // Raises an event of this agent for all clients that its range includes. The
+  // event is persisted if its source is a process of this node. A duplicate has
+  // no effect. The client and request of `in` are not used.
   void RaiseForAll(TimeNs now, const EventRaised& in, Actions* actions);
-  // Raises an event that every agent raises for itself, because each learns of
-  // it: only local clients get it. If it has an id, a duplicate has no effect,
-  // and the event is forwarded to a neighbour that was restarted. The client
-  // and request of `in` are not used.
+  // Raises an event that every agent raises for itself, because every agent
+  // learns of its cause: only local clients get the event. If the event has an
+  // id, a duplicate has no effect, and the event is forwarded to a neighbour
+  // that was restarted. The client and request of `in` are not used.
   void OnKnownEverywhere(TimeNs now, const EventRaised& in, Actions* actions);
-  // Returns true if a new event was delivered; false for duplicates and for
-  // routed events, which are handled, too.
+  // Handles an event from a neighbour. Returns true if a new event was
+  // delivered; false for duplicates, and for routed events although they are
+  // delivered as well.
   bool OnMessage(NodeId src, const EventMessage& message, Actions* actions);
-  // The process was connected to this agent or its predecessor before, so it
-  // also gets events of jobs that ended meanwhile. Called before OnWanted.
+  // Records that the client's process was connected to this agent or its
+  // predecessor before, so that it also gets events of jobs that have ended
+  // since. Must be called before OnWanted.
   void OnReattached(ClientId client) { returned_.insert(client); }
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
@@ -88,7 +91,8 @@ class Events final : public Engine {
     counts->listeners = num_listeners();
   }
   size_t num_listeners() const { return wanted_.size(); }
-  // The node's new agent knows nothing of what its predecessor knew.
+  // Called when the node has a new agent, which has no state of its
+  // predecessor.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   void OnJobRecovered(TimeNs now, const JobRecovered& in,
                       Actions* actions) override;
@@ -133,7 +137,7 @@ class Events final : public Engine {
   std::set<ClientId> returned_;
   EventCache cache_;
   RoutedEvents routed_;
-  // Events that every agent gets, and all others.
+  // Events that every agent gets, and other events.
   RecentEvents recent_{kRecentEvents};
   RecentEvents recent_others_{kRecentEvents};
   EventJournal journal_;

@@ -39,7 +39,7 @@ class EventsTest : public testing::Test {
   Actions actions_;
 };
 
-TEST_F(EventsTest, ForwardedOnceAndNotBack) {
+TEST_F(EventsTest, AnEventIsForwardedOnceAndNotBack) {
   WantAll(10);
   events_.OnMessage(3, Message(3, 5), &actions_);
   const auto sent = Sent<EventMessage>(actions_);
@@ -54,7 +54,7 @@ TEST_F(EventsTest, ForwardedOnceAndNotBack) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-TEST_F(EventsTest, RaisedAgainByASuccessorItIsTheSame) {
+TEST_F(EventsTest, AnEventRaisedAgainByASuccessorIsADuplicate) {
   WantAll(10);
   EventMessage message = Message(3, 5);
   message.request = 77;
@@ -67,7 +67,7 @@ TEST_F(EventsTest, RaisedAgainByASuccessorItIsTheSame) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(EventsTest, WhatIsRaisedTwiceIsAnsweredTwice) {
+TEST_F(EventsTest, AnEventRaisedTwiceIsAnsweredTwice) {
   EventRaised in;
   in.client = 10;
   in.request = in.id = 8;
@@ -80,7 +80,7 @@ TEST_F(EventsTest, WhatIsRaisedTwiceIsAnsweredTwice) {
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kSuccess);
 }
 
-TEST_F(EventsTest, AProcessDoesNotGetItsOwnFromANeighbour) {
+TEST_F(EventsTest, AProcessDoesNotGetItsOwnEventFromANeighbour) {
   WantAll(10);
   EventMessage message = Message(1, 5);
   message.source = {"job", 0};
@@ -92,7 +92,7 @@ TEST_F(EventsTest, AProcessDoesNotGetItsOwnFromANeighbour) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-TEST_F(EventsTest, AClientMakesNoNumbersOfAgents) {
+TEST_F(EventsTest, AClientsNumberIsNeverThatOfAnAgent) {
   EventRaised in;
   in.client = 10;
   in.id = kAgentsEvent | 5;
@@ -101,7 +101,7 @@ TEST_F(EventsTest, AClientMakesNoNumbersOfAgents) {
   EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.request, 5u);
 }
 
-TEST_F(EventsTest, TooMuchToKeepIsRefused) {
+TEST_F(EventsTest, AnEventWithTooManyInfoBytesIsRefused) {
   EventRaised in;
   in.client = 10;
   in.range = static_cast<uint8_t>(DataRange::kGlobal);
@@ -125,7 +125,7 @@ Bytes DoNotCache(bool value) {
   return Bytes(encoder.Take());
 }
 
-TEST_F(EventsTest, WhatIsKeptIsKnownHoweverManyCameSince) {
+TEST_F(EventsTest, AKeptEventIsRecognisedAfterManyOthers) {
   events_.OnMessage(3, Message(3, 5), &actions_);
   EventMessage passing = Message(4, 0);
   passing.info = DoNotCache(true);
@@ -147,7 +147,7 @@ TEST_F(EventsTest, ManyReceiversAreRefused) {
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrOutOfResource);
 }
 
-TEST_F(EventsTest, ARestartedNeighbourGetsWhatIsKept) {
+TEST_F(EventsTest, ARestartedNeighbourGetsTheKeptEvents) {
   EventMessage own = Message(3, 5);
   events_.OnMessage(3, own, &actions_);
   events_.OnMessage(0, Message(6, 5), &actions_);
@@ -159,7 +159,7 @@ TEST_F(EventsTest, ARestartedNeighbourGetsWhatIsKept) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(EventsTest, WhatAClientRaisesIsInTheJournal) {
+TEST_F(EventsTest, AClientsEventIsPersisted) {
   events_.set_persists(true);
   EventRaised in;
   in.client = 10;
@@ -175,14 +175,14 @@ TEST_F(EventsTest, WhatAClientRaisesIsInTheJournal) {
   Events successor(1, tree_, jobs_);
   actions_.clear();
   successor.Recover("job", {records[0].key, records[0].value}, &actions_);
-  // Nothing is sent, because the event stays on its node.
+  // No message is sent, because the event stays on its node.
   EXPECT_TRUE(actions_.empty());
   in.client = 11;
   successor.OnRaised(2, in, &actions_);
   EXPECT_EQ(actions_.size(), 1u);
 }
 
-TEST_F(EventsTest, NumbersGrowWithTime) {
+TEST_F(EventsTest, EventNumbersGrowWithTime) {
   EventRaised in;
   in.range = static_cast<uint8_t>(DataRange::kGlobal);
   events_.OnRaised(1000, in, &actions_);
@@ -192,7 +192,7 @@ TEST_F(EventsTest, NumbersGrowWithTime) {
   EXPECT_GT(sent.back().second.number, sent.front().second.number);
 }
 
-TEST_F(EventsTest, StrangersAreRefused) {
+TEST_F(EventsTest, UnknownClientsAreRefused) {
   events_.OnWanted({99, 7, true, {}}, &actions_);
   EventRaised in;
   in.client = 99;
@@ -205,7 +205,7 @@ TEST_F(EventsTest, StrangersAreRefused) {
   EXPECT_EQ(actions_.size(), 2u);
 }
 
-TEST_F(EventsTest, NobodySpeaksForAnother) {
+TEST_F(EventsTest, TheSourceIsAlwaysTheClientsProcess) {
   EventRaised in;
   in.client = 10;
   in.source = {"job", 1};
@@ -234,7 +234,7 @@ TEST_F(EventsTest, CacheIsBounded) {
   EXPECT_TRUE(std::holds_alternative<ReplyClient>(actions_.front()));
 }
 
-TEST_F(EventsTest, DoNotCache) {
+TEST_F(EventsTest, EventsWithDoNotCacheAreNotKept) {
   EventMessage message = Message(3, 1);
   message.info = DoNotCache(true);
   events_.OnMessage(3, message, &actions_);
@@ -246,7 +246,7 @@ TEST_F(EventsTest, DoNotCache) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-TEST_F(EventsTest, AReleaseOfAllIsNotKept) {
+TEST_F(EventsTest, AReleaseWithoutTargetsIsNotKept) {
   EventMessage release = Message(3, 5);
   release.status = -3;
   release.range = static_cast<uint8_t>(DataRange::kSession);
@@ -267,7 +267,7 @@ TEST_F(EventsTest, AReleaseOfAllIsNotKept) {
 }
 
 // The debugger was a job and has ended: processes that stop later are not held.
-TEST_F(EventsTest, AReleaseOfOthersStaysWhenItsJobIsOver) {
+TEST_F(EventsTest, AReleaseWithTargetsOutlivesItsJob) {
   EventMessage release = Message(3, 1);
   release.source = {"debugger", 0};
   release.status = -3;
@@ -281,7 +281,7 @@ TEST_F(EventsTest, AReleaseOfOthersStaysWhenItsJobIsOver) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-TEST_F(EventsTest, GoesWithTheJob) {
+TEST_F(EventsTest, KeptEventsEndWithTheirJob) {
   events_.OnMessage(3, Message(3, 1), &actions_);
   events_.OnJobRemoved(0, {"job"}, &actions_);
   actions_.clear();
@@ -291,7 +291,7 @@ TEST_F(EventsTest, GoesWithTheJob) {
 
 // The agent was restarted, and the job ended before the process reattached. The
 // process had registered in time.
-TEST_F(EventsTest, WhoReattachesIsToldAllTheSame) {
+TEST_F(EventsTest, AReattachedClientGetsEventsOfAnEndedJob) {
   jobs_.Connect(11, {"job", 0});
   events_.OnMessage(3, Message(3, 1), &actions_);
   events_.OnJobRemoved(0, {"job"}, &actions_);
@@ -308,7 +308,7 @@ TEST_F(EventsTest, WhoReattachesIsToldAllTheSame) {
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 1u);
 }
 
-TEST_F(EventsTest, OtherSessionsHearNothing) {
+TEST_F(EventsTest, OtherSessionsGetNoEvents) {
   auto other = std::make_shared<JobSpec>(*JobOn("other", {1}));
   other->session_id = 9;
   jobs_.Add(other);
@@ -332,7 +332,7 @@ EventRaised EndOf(Rank rank) {
 
 class LifecycleTest : public EventsTest {
  protected:
-  // The neighbour wants events of processes, or none.
+  // Sets whether the neighbour has an interest in events of processes.
   void Interested(NodeId node, bool interested) {
     const uint32_t codes = interested ? LifecycleBit(kEventProcTerminated) : 0;
     events_.OnMessage(node, Interest::Encode(node, ++number_, codes),
@@ -351,13 +351,13 @@ class LifecycleTest : public EventsTest {
   uint64_t number_ = 0;
 };
 
-TEST_F(LifecycleTest, WhatNobodyWantsCostsNoMessage) {
+TEST_F(LifecycleTest, AnEventWithoutInterestCostsNoMessage) {
   WantAll(10);
   events_.OnRaised(1, EndOf(1), &actions_);
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
+TEST_F(LifecycleTest, OnlyClientsThatNameTheCodeGetTheEvent) {
   events_.OnRaised(1, EndOf(1), &actions_);
   events_.OnWanted({10, 1, true, {}}, &actions_);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
@@ -365,8 +365,8 @@ TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
   events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_EQ(All<NotifyClient>(actions_)[0].event->source, (ProcId{"job", 1}));
-  // The neighbours are notified once that the code is wanted here, and once
-  // that it is not any more.
+  // The neighbours are notified once when the code is registered here, and once
+  // when it is no longer.
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
   actions_.clear();
   events_.OnWanted({10, 2, false, {kEventProcTerminated}}, &actions_);
@@ -375,15 +375,15 @@ TEST_F(LifecycleTest, OnlyWhoNamesTheCodeGetsIt) {
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
 }
 
-TEST_F(LifecycleTest, ItGoesWhereItIsWantedAndOnce) {
+TEST_F(LifecycleTest, AnEventIsSentOnceToEachInterestedNeighbour) {
   Interested(3, true);
   actions_.clear();
   events_.OnRaised(1, EndOf(0), &actions_);
   EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
   events_.OnRaised(2, EndOf(0), &actions_);
   EXPECT_TRUE(SentTo().empty());
-  // A neighbour that begins to want the code gets the kept events that it has
-  // not had.
+  // A neighbour with a new interest gets the kept events that it has not
+  // received.
   Interested(0, true);
   EXPECT_EQ(SentTo(), std::vector<NodeId>{0});
   Interested(3, false);
@@ -391,7 +391,7 @@ TEST_F(LifecycleTest, ItGoesWhereItIsWantedAndOnce) {
   EXPECT_TRUE(SentTo().empty());
 }
 
-TEST_F(LifecycleTest, ANeighbourThatBeganAnewGetsItAgain) {
+TEST_F(LifecycleTest, ARestartedNeighbourGetsTheEventAgain) {
   Interested(3, true);
   events_.OnRaised(1, EndOf(0), &actions_);
   SentTo();
@@ -401,7 +401,7 @@ TEST_F(LifecycleTest, ANeighbourThatBeganAnewGetsItAgain) {
   EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
 }
 
-TEST_F(LifecycleTest, WhatALostNeighbourHadAnotherGets) {
+TEST_F(LifecycleTest, AnotherNeighbourGetsTheEventAfterALoss) {
   Interested(3, true);
   events_.OnRaised(1, EndOf(0), &actions_);
   actions_.clear();
@@ -411,7 +411,7 @@ TEST_F(LifecycleTest, WhatALostNeighbourHadAnotherGets) {
   EXPECT_EQ(SentTo(), std::vector<NodeId>{4});
 }
 
-TEST_F(LifecycleTest, WhoIsToldOtherwiseGetsItOnlyThen) {
+TEST_F(LifecycleTest, ClientsNotifiedOtherwiseAreExcepted) {
   events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
   actions_.clear();
   EventRaised end = EndOf(1);
@@ -420,7 +420,7 @@ TEST_F(LifecycleTest, WhoIsToldOtherwiseGetsItOnlyThen) {
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
-TEST_F(LifecycleTest, OfAJobItOutlivesTheJob) {
+TEST_F(LifecycleTest, LifecycleEventsOfAJobOutliveIt) {
   events_.OnRaised(1, EndOf(1), &actions_);
   events_.OnRaised(
       1,
@@ -434,7 +434,7 @@ TEST_F(LifecycleTest, OfAJobItOutlivesTheJob) {
 }
 
 // The definition of a process set is also raised in the name of the job.
-TEST_F(LifecycleTest, OtherEventsOfAJobGoWithIt) {
+TEST_F(LifecycleTest, OtherEventsOfAJobEndWithIt) {
   constexpr int kSetDefined = -55;
   EventMessage message = Message(3, 1);
   message.source = {"job", kRankWildcard};
@@ -447,7 +447,7 @@ TEST_F(LifecycleTest, OtherEventsOfAJobGoWithIt) {
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
-TEST_F(LifecycleTest, ManyDoNotEvictTheEventsOfProcesses) {
+TEST_F(LifecycleTest, LifecycleEventsDoNotEvictEventsOfProcesses) {
   events_.OnMessage(3, Message(3, 1), &actions_);
   for (uint32_t n = 0; n < kMaxCachedEvents + 1; ++n) {
     events_.OnRaised(
@@ -462,7 +462,7 @@ TEST_F(LifecycleTest, ManyDoNotEvictTheEventsOfProcesses) {
 
 // ---------------------------------------------------------------- losses ---
 
-TEST_F(EventsTest, ALossThatEveryAgentKnowsIsToldOnce) {
+TEST_F(EventsTest, ALossThatEveryAgentKnowsIsDeliveredOnce) {
   WantAll(10);
   EventRaised lost;
   lost.id = IdOfLoss(0);
@@ -487,7 +487,7 @@ TEST_F(EventsTest, ALossThatEveryAgentKnowsIsToldOnce) {
   EXPECT_TRUE(theirs.empty());
 }
 
-TEST_F(EventsTest, ALossOfANodeIsForWhoNamesItsCode) {
+TEST_F(EventsTest, ALossOfANodeIsForClientsThatNameItsCode) {
   WantAll(10);
   const EventRaised down = NodeLifecycleEvent({"agents", 5}, "n5", 7, false);
   events_.OnKnownEverywhere(1, down, &actions_);
@@ -497,7 +497,7 @@ TEST_F(EventsTest, ALossOfANodeIsForWhoNamesItsCode) {
   EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
 }
 
-TEST_F(EventsTest, WhoCanNotBeToldOverTheNetwork) {
+TEST_F(EventsTest, EventsOfLocalRangesFromTheNetworkAreIgnored) {
   WantAll(10);
   for (const DataRange range :
        {DataRange::kLocal, DataRange::kProcLocal, DataRange::kRm}) {
@@ -508,7 +508,7 @@ TEST_F(EventsTest, WhoCanNotBeToldOverTheNetwork) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST(AffectedProc, CanBeDecoded) {
+TEST(AffectedProc, TheInfosCanBeDecoded) {
   const int code = 11;
   const Bytes info = AffectedProcInfo({"job", 4}, &code);
   Decoder decoder(info.view());
@@ -529,7 +529,7 @@ TEST(AffectedProc, CanBeDecoded) {
   free(first.value.data.proc);
 }
 
-TEST_F(EventsTest, ToolsHearWhatIsForEverybody) {
+TEST_F(EventsTest, ToolsGetEventsOfTheSessionAndGlobalRanges) {
   ASSERT_TRUE(jobs_.ConnectTool(20, {"tool", 0}, {}));
   WantAll(20);
   events_.OnMessage(3, Message(3, 5), &actions_);

@@ -29,7 +29,7 @@ constexpr char kAffectedProc[] = "pmix.evproc";
 
 constexpr TimeNs kNsPerMs = 1'000'000;
 
-// Returns "" if the event names no group.
+// Returns the group's name; "" if the event names no group.
 std::string GroupOf(const EventMessage& event) {
   Decoder in(event.info.view());
   uint16_t type = 0;

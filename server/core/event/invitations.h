@@ -1,8 +1,8 @@
 // Records pending group invitations. Invitations, answers and outcomes are
-// events between the processes' libraries. The agent observes those that pass
-// it, and notifies the other participants if a process of this node, or a whole
-// node, is gone before the group is formed. Nothing is persisted: a successor
-// gets the events again.
+// events between the processes' libraries. The agent observes the events that
+// pass it, and notifies the other participants if a process of this node, or a
+// whole node, is gone before the group is formed. Nothing is persisted: a
+// successor gets the events again.
 #ifndef CANOPY_SERVER_CORE_EVENT_INVITATIONS_H_
 #define CANOPY_SERVER_CORE_EVENT_INVITATIONS_H_
 
@@ -24,11 +24,12 @@
 
 namespace canopy::core {
 
-// Invited processes in all invitations that an agent remembers. Beyond this,
-// the oldest invitations are forgotten, and ends of their processes are not
-// reported.
+// Maximum number of invited processes in all invitations that an agent records.
+// Beyond this, the oldest invitations are erased, and ends of their processes
+// are not reported.
 inline constexpr size_t kMaxInvited = size_t{64} << 10;
-// Timeouts that one client may have; more are refused (kErrOutOfResource).
+// Maximum number of timeouts that one client may have; more are refused
+// (kErrOutOfResource).
 inline constexpr size_t kMaxWaitsOfClient = 64;
 
 // Not synchronised. `jobs` outlives this object. Times are in nanoseconds.
@@ -36,20 +37,20 @@ class Invitations final : public Engine {
  public:
   explicit Invitations(const JobTable& jobs) : jobs_(jobs) {}
 
-  // Called once for each event that comes to this agent. Posts an EventDue for
+  // Called once for each event that reaches this agent. Posts an EventDue for
   // each process of this node that had ended before it was invited.
   void OnEvent(const EventMessage& event);
-  // A process of this node has ended. Returns the events to raise
+  // Called when a process of this node has ended. Returns the events to raise
   // (PMIX_GROUP_LEADER_FAILED or PMIX_GROUP_INVITE_FAILED).
   std::vector<EventRaised> OnExit(const ProcId& proc);
-  // The same for all processes of a lost node. Every agent learns of the loss,
-  // so these events are for local clients only.
+  // Does the same for all processes of a lost node. Every agent learns of the
+  // loss, so these events are for local clients only.
   std::vector<EventRaised> OnLoss(NodeId node);
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
 
-  // PMIx_Group_invite or PMIx_Group_join with a timeout: replies kErrTimeout
-  // when it has expired.
+  // Handles a PMIx_Group_invite or PMIx_Group_join with a timeout: replies
+  // kErrTimeout when the timeout has expired.
   void OnWait(TimeNs now, const GroupCallArrived& in, Actions* actions);
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
   void OnTick(TimeNs now, Actions* actions) override;

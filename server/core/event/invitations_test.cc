@@ -50,7 +50,7 @@ class InvitationsTest : public testing::Test {
   Invitations invitations_;
 };
 
-TEST_F(InvitationsTest, TheEndOfTheLeaderIsToldToAll) {
+TEST_F(InvitationsTest, AllInvitedLearnOfTheLeadersEnd) {
   Event(kInvited, 0, {{"a", 1}, {"a", 2}});
   const auto events = invitations_.OnExit({"a", 0});
   ASSERT_EQ(events.size(), 1u);
@@ -60,7 +60,7 @@ TEST_F(InvitationsTest, TheEndOfTheLeaderIsToldToAll) {
   EXPECT_EQ(invitations_.size(), 0u);
 }
 
-TEST_F(InvitationsTest, TheEndOfAnInvitedIsToldToTheLeader) {
+TEST_F(InvitationsTest, TheLeaderLearnsOfAnInvitedProcessesEnd) {
   Event(kInvited, 2, {{"a", 0}, {"a", 1}});
   const auto events = invitations_.OnExit({"a", 1});
   ASSERT_EQ(events.size(), 1u);
@@ -69,7 +69,7 @@ TEST_F(InvitationsTest, TheEndOfAnInvitedIsToldToTheLeader) {
   EXPECT_TRUE(invitations_.OnExit({"a", 1}).empty());
 }
 
-TEST_F(InvitationsTest, WhoHasEndedBeforeIsNotAwaited) {
+TEST_F(InvitationsTest, AProcessThatEndedBeforeTheInvitationIsReported) {
   jobs_.MarkEnded("a", 1);
   jobs_.MarkEnded("a", 3);
   Event(kInvited, 2, {{"a", 0}, {"a", 1}, {"a", 3}});
@@ -80,14 +80,14 @@ TEST_F(InvitationsTest, WhoHasEndedBeforeIsNotAwaited) {
   EXPECT_FALSE(due[0].for_all);
 }
 
-TEST_F(InvitationsTest, NotOfWhoHasDeclined) {
+TEST_F(InvitationsTest, TheEndOfAProcessThatDeclinedIsNotReported) {
   Event(kInvited, 2, {{"a", 0}, {"a", 1}});
   Event(kDeclined, 1, {{"a", 2}});
   EXPECT_TRUE(invitations_.OnExit({"a", 1}).empty());
   EXPECT_EQ(invitations_.OnExit({"a", 0}).size(), 1u);
 }
 
-TEST_F(InvitationsTest, NotWhenTheGroupIsFormedOrGivenUp) {
+TEST_F(InvitationsTest, InvitationsEndWhenTheGroupIsFormedOrAborted) {
   for (const int outcome : {kComplete, kAbort, kLeaderFailed}) {
     Event(kInvited, 2, {{"a", 0}});
     Event(outcome, 2, {{"a", 0}}, "another");
@@ -97,17 +97,17 @@ TEST_F(InvitationsTest, NotWhenTheGroupIsFormedOrGivenUp) {
   }
 }
 
-TEST_F(InvitationsTest, OfOtherNodesItIsNotOurs) {
+TEST_F(InvitationsTest, InvitationsOfOtherNodesAreNotRecorded) {
   Event(kInvited, 2, {{"a", 3}});
   EXPECT_EQ(invitations_.size(), 0u);
 }
 
-TEST_F(InvitationsTest, ANewLeaderHasInvitedTheOthers) {
+TEST_F(InvitationsTest, ANewLeaderTakesOverTheInvitation) {
   Event(kSelected, 0, {{"a", 3}});
   EXPECT_EQ(invitations_.OnExit({"a", 0}).size(), 1u);
 }
 
-TEST_F(InvitationsTest, OfALostNode) {
+TEST_F(InvitationsTest, TheLossOfANodeIsReportedLikeEnds) {
   Event(kInvited, 2, {{"a", 0}});
   Event(kInvited, 0, {{"a", 2}, {"a", 3}}, "h");
   const auto events = invitations_.OnLoss(1);
@@ -117,7 +117,7 @@ TEST_F(InvitationsTest, OfALostNode) {
   EXPECT_EQ(invitations_.size(), 1u);
 }
 
-TEST_F(InvitationsTest, TheOldestAreForgotten) {
+TEST_F(InvitationsTest, TheOldestInvitationsAreErased) {
   const Procs many(kMaxInvited, {"a", 1});
   Event(kInvited, 0, {{"a", 1}});
   Event(kInvited, 0, many, "h");
@@ -126,7 +126,7 @@ TEST_F(InvitationsTest, TheOldestAreForgotten) {
   EXPECT_EQ(invitations_.size(), 1u);
 }
 
-TEST_F(InvitationsTest, GoWithTheirJob) {
+TEST_F(InvitationsTest, InvitationsEndWithTheirJob) {
   Event(kInvited, 0, {{"a", 1}});
   Actions none;
   invitations_.OnJobRemoved(0, {"a"}, &none);
@@ -150,7 +150,7 @@ TEST_F(InvitationsTest, TimeThatADebuggerHoldsTheInvitedDoesNotCount) {
   EXPECT_EQ(All<ReplyClient>(actions).size(), 1u);
 }
 
-TEST_F(InvitationsTest, TimeLimits) {
+TEST_F(InvitationsTest, WaitsEndAtTheirTimeLimits) {
   Actions actions;
   GroupCallArrived in;
   in.client = 1;

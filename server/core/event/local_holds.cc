@@ -17,12 +17,13 @@
 namespace canopy::core {
 namespace {
 
-// Time for which processes have been held, in nanoseconds; negative: none is
-// held.
+// Key of the time for which processes have been held, in nanoseconds; negative:
+// none is held.
 constexpr char kHeldKey[] = "canopy.held";
 
-// Every agent sees this event on its way, but no process does. An agent that
-// does not know the key takes it for a release without targets.
+// Returns a notification of other agents. Every agent receives this event, but
+// no process does. An agent that does not know the key takes the event for a
+// release without targets.
 EventRaised Word(const std::string& nspace, int64_t age) {
   Encoder info;
   info.PutSize(2);
@@ -38,7 +39,7 @@ EventRaised Word(const std::string& nspace, int64_t age) {
   return event;
 }
 
-// The record of the processes that are held.
+// The persisted record of the processes that are held.
 struct HeldRecord {
   TimeNs since = kNever;
   std::vector<Rank> at_exec;

@@ -24,12 +24,12 @@
 
 namespace canopy::core {
 
-// How `why` reports held ranks: as operations with these texts.
+// The texts of the operations as which `why` reports held ranks.
 inline constexpr char kHeldAtExec[] = "hold before the first instruction";
 inline constexpr char kHeldInProgram[] = "hold in PMIx_Init or at a breakpoint";
 
 // Decodes such a notification. Returns the job and its state at the sending
-// agent; nothing for any other event.
+// agent; no value for any other event.
 std::optional<std::pair<std::string, HoldWord>> HoldWordIn(
     TimeNs now, const EventMessage& event);
 
@@ -43,23 +43,27 @@ class LocalHolds {
   // records (HoldsRecorded). It outlives this object.
   void set_events(CoreEvents* events) { events_ = events; }
 
-  // The job's local processes were started; some may be stopped at their exec.
+  // Called when the job's local processes were started; some may be stopped at
+  // their exec.
   void OnStarted(TimeNs now, const std::string& nspace);
-  // The process has reported that it waits.
+  // Called when the process has reported that it waits.
   void OnWaits(TimeNs now, const ProcId& proc);
-  // The process was released. With `kept`, a process that has not stopped yet
-  // will be released when it stops.
+  // Called when the process was released. With `kept`, a process that has not
+  // stopped yet will be released when it stops.
   void OnReleased(TimeNs now, const ProcId& proc, bool kept);
-  // The process has ended, or made a call that a held process cannot make.
+  // Called when the process has ended, or made a call that a held process
+  // cannot make.
   void OnFree(TimeNs now, const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
   void Recover(TimeNs now, const std::string& nspace,
                const PersistedRecord& record);
-  // A peer has joined or returned: notifies it of what is held here.
+  // Called when a peer has joined or returned: notifies it of the processes
+  // that are held here.
   void OnPeerIsNew(TimeNs now) const;
 
-  // Adds an operation for the processes held here, of all jobs or of one: at
-  // their exec, and in PMIx_Init or the program. `missing` are these processes.
+  // Appends operations for the processes held here, of all jobs or of one: one
+  // for those at their exec, and one for those in PMIx_Init or the program.
+  // `missing` of an operation has its processes.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 

@@ -67,7 +67,7 @@ class LocalHoldsTest : public testing::Test {
   LocalHolds local_;
 };
 
-TEST_F(LocalHoldsTest, IsToldOfTheFirstAndTheLast) {
+TEST_F(LocalHoldsTest, NotifiesOfTheFirstAndTheLastHold) {
   local_.OnStarted(5, "a");
   EXPECT_EQ(Said(5), 0);
   local_.OnReleased(6, {"a", 0}, false);
@@ -103,7 +103,7 @@ TEST_F(LocalHoldsTest, DescribesTheHeldProcesses) {
   EXPECT_EQ(waiting[1].missing[0].proc.rank, 1u);
 }
 
-TEST_F(LocalHoldsTest, WhoWasReleasedBeforeItStopsDoesNotWait) {
+TEST_F(LocalHoldsTest, AProcessReleasedBeforeItsStopDoesNotWait) {
   local_.OnStarted(5, "a");
   EXPECT_EQ(Said(5), 0);
   for (const Rank rank : {0u, 1u}) local_.OnReleased(6, {"a", rank}, true);
@@ -118,7 +118,7 @@ TEST_F(LocalHoldsTest, WhoWasReleasedBeforeItStopsDoesNotWait) {
   EXPECT_EQ(Said(10), 0) << "that release was for the last time";
 }
 
-TEST_F(LocalHoldsTest, ASuccessorHoldsTheSame) {
+TEST_F(LocalHoldsTest, ASuccessorHoldsTheSameProcesses) {
   local_.OnStarted(5, "a");
   local_.OnReleased(6, {"a", 0}, false);
   const PersistedRecord record = Record();
@@ -133,7 +133,7 @@ TEST_F(LocalHoldsTest, ASuccessorHoldsTheSame) {
   EXPECT_EQ(Said(22), -2);
 }
 
-TEST_F(LocalHoldsTest, RecordsOfOthersAreLeftOut) {
+TEST_F(LocalHoldsTest, OtherRecordsAreIgnored) {
   local_.OnStarted(5, "a");
   PersistedRecord record = Record();
   local_.OnFree(5, {"a", 0});
@@ -145,7 +145,7 @@ TEST_F(LocalHoldsTest, RecordsOfOthersAreLeftOut) {
   EXPECT_EQ(Said(6), -2);
 }
 
-TEST_F(LocalHoldsTest, WhoeverIsNewIsTold) {
+TEST_F(LocalHoldsTest, ANewPeerIsNotifiedOfTheHolds) {
   local_.OnPeerIsNew(4);
   EXPECT_EQ(Said(4), -2);
   local_.OnStarted(5, "a");
@@ -156,7 +156,7 @@ TEST_F(LocalHoldsTest, WhoeverIsNewIsTold) {
   EXPECT_EQ(Said(10), -1);
 }
 
-TEST_F(LocalHoldsTest, OtherEventsSayNothing) {
+TEST_F(LocalHoldsTest, OtherEventsAreNotNotifications) {
   EventMessage event;
   event.status = -3;
   event.source = {"a", kRankWildcard};

@@ -133,7 +133,7 @@ void HostCalls::LogRefused(const JobControl& control, Actions* actions) {
 int HostCalls::ResolveTargets(const ProcId& caller,
                               std::vector<ProcId>* targets) const {
   const Owner from = *jobs_.OwnerOf(caller);
-  // A tool is in no job that could be its default target.
+  // A tool has no job, so it has no default target.
   const bool is_tool = jobs_.Find(caller.nspace) == nullptr;
   if (is_tool && targets->empty()) return kErrBadParam;
   for (ProcId& target : *targets) {
@@ -205,7 +205,7 @@ void HostCalls::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
   if (it == controls_.end()) return;
   Control& control = it->second;
   if (control.open.erase(reply.nspace) == 0) return;
-  // A job ends together with the agent that controlled it.
+  // The job has ended together with the agent that controlled it.
   const bool gone =
       reply.status == kErrNotFound && control.repeated && control.ends;
   if (control.status == kSuccess && !gone) control.status = reply.status;

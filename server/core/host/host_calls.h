@@ -1,6 +1,6 @@
-// Calls of local processes to the host (HostOp) while the host decides, and job
-// control on its way to the agents that control the targets' jobs
-// (docs/design/host_calls.md).
+// Calls of local processes to the host (HostOp) while the host decides, and
+// requests of job control on their way to the agents that control the targets'
+// jobs (docs/design/host_calls.md).
 #ifndef CANOPY_SERVER_CORE_HOST_HOST_CALLS_H_
 #define CANOPY_SERVER_CORE_HOST_HOST_CALLS_H_
 
@@ -42,33 +42,35 @@ inline constexpr size_t kMaxHostCalls = 64;
 inline constexpr size_t kMaxControlCall = size_t{64} << 10;
 
 // Job control that signals or ends processes is sent as one HostRequest for
-// each job of the targets, to the agent that controls that job. It is sent
-// again whenever the agents or their tree have changed, until it is answered.
-// All other calls are decided by the host of this node. Not synchronised.
+// each job of the targets, to the agent that controls that job. The request is
+// sent again whenever the agents or their tree have changed, until it is
+// answered. The host of this node decides all other calls. Not synchronised.
 class HostCalls final : public Engine {
  public:
   // All references outlive this object.
   HostCalls(NodeId self, const Tree& tree, const JobTable& jobs,
             JobEngine& engine, const ProcessSets& sets);
-  // Request numbers start at this time, so that late answers to a predecessor
-  // match none of them.
+  // Makes request numbers start at this time, so that a late answer to a
+  // predecessor matches no request of this agent.
   void set_began(TimeNs when) override { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
   void OnAnswered(const HostAnswered& in, Actions* actions);
   void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                  Actions* actions);
-  // Ignored unless it comes from the agent to which the request was sent.
+  // Ignores the reply unless it comes from the agent to which the request was
+  // sent.
   void OnReply(NodeId src, const HostReply& reply, Actions* actions);
 
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  // Processes of the job were started, perhaps all of them.
+  // Called when processes of the job, and perhaps all of them, were started.
   void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
-  // The rank may have ended.
+  // Called when the rank may have ended.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
-  // Messages may have been lost, and jobs may have another controller.
+  // Called when messages may have been lost and jobs may have another
+  // controller.
   void OnTreeChanged(TimeNs now, Actions* actions) override;
   void OnNodeRestarted(TimeNs now, NodeId, Actions* actions) override {
     OnTreeChanged(now, actions);
@@ -104,8 +106,8 @@ class HostCalls final : public Engine {
     ClientId client = 0;
     RequestId request = 0;
     TimeNs since = 0;
-    bool ends = false;      // whether it ends the targets
-    bool repeated = false;  // whether it was sent more than once
+    bool ends = false;      // the request ends the targets
+    bool repeated = false;  // sent more than once
     int status = 0;         // the first error
     Bytes results;
     std::map<std::string, HostRequest> open;  // by job; not answered yet

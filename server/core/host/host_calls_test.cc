@@ -38,7 +38,7 @@ class HostCallsTest : public testing::Test {
   HostCalls calls_{0, tree_, jobs_, engine_, sets_};
 };
 
-TEST_F(HostCallsTest, TheHostIsToldWhoAsksAndItsAnswerReachesTheCaller) {
+TEST_F(HostCallsTest, TheCallReachesTheHostAndTheAnswerItsCaller) {
   const Actions asked = Arrive(5, 9);
   ASSERT_EQ(All<AskHost>(asked).size(), 1u);
   const AskHost ask = All<AskHost>(asked)[0];
@@ -59,7 +59,7 @@ TEST_F(HostCallsTest, TheHostIsToldWhoAsksAndItsAnswerReachesTheCaller) {
   EXPECT_EQ(calls_.size(), 0u);
 }
 
-TEST_F(HostCallsTest, WhoComesAgainAsksUnderTheSameNumber) {
+TEST_F(HostCallsTest, ARepeatedCallHasTheSameRequestNumber) {
   const AskHost first = All<AskHost>(Arrive(5, 9)).at(0);
   Actions none;
   calls_.OnClientGone(0, 5, &none);
@@ -77,7 +77,7 @@ TEST_F(HostCallsTest, WhoComesAgainAsksUnderTheSameNumber) {
   EXPECT_EQ(All<ReplyClient>(actions)[0].client, 6u);
 }
 
-TEST_F(HostCallsTest, ItIsKnownWhoWaitsForTheHost) {
+TEST_F(HostCallsTest, WaitingCallsAreReportedWithAgeAndCallers) {
   Arrive(5, 9);
   std::vector<Waiting> waiting;
   calls_.Describe(7'000'000, "other", &waiting);
@@ -89,13 +89,13 @@ TEST_F(HostCallsTest, ItIsKnownWhoWaitsForTheHost) {
   EXPECT_EQ(waiting[0].callers, 1u);
 }
 
-TEST_F(HostCallsTest, OfNobodyKnownAreRefused) {
+TEST_F(HostCallsTest, CallsOfUnknownClientsAreRefused) {
   const Actions actions = Arrive(6, 1);
   EXPECT_TRUE(All<AskHost>(actions).empty());
   EXPECT_EQ(All<ReplyClient>(actions).at(0).status, kErrInit);
 }
 
-TEST_F(HostCallsTest, AToolAsksWithTheRightsOfItsOwner) {
+TEST_F(HostCallsTest, AToolCallsWithTheRightsOfItsOwner) {
   ASSERT_TRUE(jobs_.ConnectTool(6, {"tool", 0}, {27, 28}));
   const Actions asked = Arrive(6, 9);
   ASSERT_EQ(All<AskHost>(asked).size(), 1u);
@@ -107,7 +107,7 @@ TEST_F(HostCallsTest, AToolAsksWithTheRightsOfItsOwner) {
   EXPECT_EQ(All<AskHost>(monitored).size(), 1u);
 }
 
-TEST_F(HostCallsTest, OneProcessHasSoManyAtATime) {
+TEST_F(HostCallsTest, PendingCallsOfAProcessAreLimited) {
   for (size_t i = 0; i < kMaxHostCalls; ++i) {
     EXPECT_EQ(All<AskHost>(Arrive(5, i + 1)).size(), 1u);
   }
@@ -193,7 +193,7 @@ struct Agent {
   Actions out;
 };
 
-TEST(JobControlCalls, OneRequestForEachJobAndOneAnswer) {
+TEST(JobControlCalls, SendsOneRequestForEachJobAndRepliesOnce) {
   Agent agent(1);
   agent.Connect({1, 2});
   agent.Call({{"", 1}, {"other", 2}, {"other", 4}});
@@ -219,7 +219,7 @@ TEST(JobControlCalls, OneRequestForEachJobAndOneAnswer) {
   EXPECT_EQ(agent.calls.size(), 0u);
 }
 
-TEST(JobControlCalls, WhatIsKnownHereIsRefusedHere) {
+TEST(JobControlCalls, InvalidCallsAreRefusedLocally) {
   Agent agent(1);
   agent.Connect({1, 2});
   agent.table.Add(agent.Spec("yours", {1}, 8));
@@ -235,7 +235,7 @@ TEST(JobControlCalls, WhatIsKnownHereIsRefusedHere) {
   EXPECT_EQ(agent.calls.size(), 0u);
 }
 
-TEST(JobControlCalls, NobodyWaitsForEver) {
+TEST(JobControlCalls, ACallEndsAtItsTimeout) {
   Agent agent(1);
   agent.Connect({1, 2});
   agent.Call({});
@@ -290,7 +290,7 @@ TEST(JobControlCalls, AProcessSetIsDefinedOnce) {
             (std::vector<int>{kSuccess, kErrExists, kErrBadParam}));
 }
 
-TEST(JobControlTargets, TheControllerAsksWhereTheTargetsAre) {
+TEST(JobControlTargets, TheControllerSendsTheRequestToTheTargetsNodes) {
   Agent agent(0);
   agent.Control({1, 2, 1});
   agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}, {"job", 2}}),
@@ -311,7 +311,7 @@ TEST(JobControlTargets, TheControllerAsksWhereTheTargetsAre) {
   EXPECT_EQ(agent.calls.size(), 0u);
 }
 
-TEST(JobControlTargets, TheControllerRefuses) {
+TEST(JobControlTargets, TheControllerRefusesInvalidRequests) {
   Agent agent(0);
   agent.Control({1, 2});
   HostRequest request = agent.Request({{"job", 2}});
@@ -334,7 +334,7 @@ TEST(JobControlTargets, TheControllerRefuses) {
 }
 
 // The process has received the refusal.
-TEST(JobControlTargets, WhatWasRefusedStaysRefusedWhenItComesAgain) {
+TEST(JobControlTargets, ARepetitionOfARefusedRequestIsRefused) {
   Agent agent(0);
   agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
@@ -367,7 +367,7 @@ TEST(JobControlTargets, ASignalIsDeliveredOnceAlsoByASuccessor) {
   EXPECT_EQ(Sent<HostReply>(successor.out).at(0).second.status, kSuccess);
 }
 
-TEST(JobControlTargets, OnlyTheControllerHasThemSignalled) {
+TEST(JobControlTargets, OnlyTheControllerMayRequestASignal) {
   Agent agent(1);
   agent.table.Add(agent.Spec("job", {1, 2}));
   agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
@@ -375,7 +375,7 @@ TEST(JobControlTargets, OnlyTheControllerHasThemSignalled) {
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
 }
 
-TEST(JobControlTargets, OfAJobThatCannotBeStartedNobodyIsSignalled) {
+TEST(JobControlTargets, AFailedLaunchEndsAPendingSignal) {
   Agent agent(0);
   agent.engine.OnLaunchRequested(agent.now, {agent.Spec("job", {1})},
                                  &agent.out);
@@ -389,7 +389,7 @@ TEST(JobControlTargets, OfAJobThatCannotBeStartedNobodyIsSignalled) {
   EXPECT_NE(Sent<HostReply>(agent.out)[0].second.status, kSuccess);
 }
 
-TEST(JobControlTargets, ALostNodeIsNotWaitedFor) {
+TEST(JobControlTargets, ALostNodeIsNotAwaited) {
   Agent agent(0);
   agent.Control({1, 2});
   agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);

@@ -93,7 +93,7 @@ void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr || !job->part.has_local()) return;
   // No process runs that could report an exit, but the job is over only when
-  // each rank has one.
+  // each rank has an exit.
   if (in.status != kSuccess && in.procs == 0) {
     for (const Rank rank :
          job->part.layout()->ranks_on(job->part.local_node())) {

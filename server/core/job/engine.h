@@ -28,7 +28,7 @@ namespace canopy::core {
 
 // The agent that receives the launch request is the root of the tree. It
 // controls the job: it collects every exit, applies the policy and receives the
-// output. The engine hands each input to the classes that it is made of:
+// output. The engine passes each input to the classes of which it consists:
 //
 //   JobSet       the jobs at this agent, each with
 //     JobPart      the agent's part: launch, ends of ranks, messages up and
@@ -39,8 +39,8 @@ namespace canopy::core {
 //   JobResync    divergent views, and jobs that are unknown here
 //
 // AgentCore calls the engine from one thread. `actions` is appended to and is
-// never null. AgentCore updates the tree before it calls OnNodeLost. The job
-// table tells whether a process has initialized and finalized. Inputs that name
+// never null. AgentCore updates the tree before it calls OnNodeLost. Whether a
+// process has initialized and finalized is in the job table. Inputs that name
 // an unknown job are ignored unless stated otherwise.
 class JobEngine final : public Engine {
  public:
@@ -60,9 +60,10 @@ class JobEngine final : public Engine {
   // other agents may know of jobs.
   void set_began(TimeNs when) override { resync_.Begin(when); }
 
-  // Requires that the job's namespace is new and that the tree has every agent
-  // index. The engine answers with JobChanged actions; the last one has kEnded,
-  // whatever happens.
+  // Launches a job. The engine answers with JobChanged actions; the last one
+  // has kEnded, whatever happens. A job that cannot be launched gets only that
+  // one: this agent is not the root, the namespace exists, or a node's agent is
+  // not up.
   void OnLaunchRequested(TimeNs now, const LaunchRequested& in,
                          Actions* actions);
   // Handles the messages about the life of jobs, their streams and
@@ -82,16 +83,16 @@ class JobEngine final : public Engine {
   // those that were not started.
   void OnLocalStarted(TimeNs now, const LocalStarted& in, Actions* actions);
   void OnLocalExits(TimeNs now, const LocalExits& in, Actions* actions);
-  // Returns whether the local rank of `exit` gets another process.
+  // Returns whether the local rank of `exit` gets a new process.
   bool WillRestart(const LocalExits& in, const ProcExit& exit) const;
   // Returns whether the local rank was ordered to end, alone or with its job.
   bool ToldToEnd(const std::string& nspace, Rank rank) const;
   void OnLocalOutput(TimeNs now, const LocalOutput& in, Actions* actions);
   void OnLocalInputDone(TimeNs now, const LocalInputDone& in, Actions* actions);
 
-  // The next functions act only at the job's controller. A signal that comes
-  // before the processes run is dropped. A second kill request sends SIGKILL at
-  // once.
+  // The next functions do something only at the job's controller. A signal that
+  // arrives before the processes run is dropped. A second kill request sends
+  // SIGKILL at once.
   void OnSignalRequested(TimeNs now, const SignalRequested& in,
                          Actions* actions);
   void OnKillRequested(TimeNs now, const KillRequested& in, Actions* actions);
@@ -112,7 +113,7 @@ class JobEngine final : public Engine {
 
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
-  // The caller has already updated the tree.
+  // The caller must have updated the tree.
   void OnNodeReturned(TimeNs now, Actions* actions) override;
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   // Adds the job to the table, so the caller calls this function before it
@@ -120,7 +121,7 @@ class JobEngine final : public Engine {
   // controlled it and left no record of it.
   void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
   // Ends the resynchronisation of a node that has rejoined or whose agent was
-  // restarted, once this agent has sent it all jobs that concern it.
+  // restarted, Called after this agent has sent it all jobs that concern it.
   void SendSyncComplete(NodeId node, Actions* actions) const {
     resync_.SendSyncComplete(node, actions);
   }
@@ -132,9 +133,9 @@ class JobEngine final : public Engine {
   void OnTick(TimeNs now, Actions* actions) override;
   // Returns when OnTick must be called next, or kNever.
   TimeNs NextDeadline() const override;
-  // Appends what the jobs controlled here wait for: agents that have yet to
-  // prepare or start, processes that have yet to end, and output. An empty
-  // namespace means all jobs.
+  // Appends the operations for which the jobs controlled here wait: agents that
+  // have yet to prepare or start, processes that have yet to end, and output.
+  // An empty namespace means all jobs.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
   void Count(ResourceCounts* counts) const override {
@@ -144,8 +145,8 @@ class JobEngine final : public Engine {
   // during the launch, the status of the first failure, or kSuccess. Elsewhere:
   // kSuccess.
   int StatusOf(const std::string& nspace) const;
-  // Returns when the time limit ends the job; kNever if it has none or is not
-  // controlled here.
+  // Returns when the time limit ends the job; kNever if the job has no limit or
+  // is not controlled here.
   TimeNs EndsAt(const std::string& nspace) const;
   // Returns the agents of the job that were lost with their ranks since its
   // launch, ascending; none if this agent has no part in the job.
@@ -169,7 +170,7 @@ class JobEngine final : public Engine {
   JobStep StepAt(TimeNs now, Actions* actions) const {
     return {now, self_, tree_, *actions, tap_, &table_.holds(), events()};
   }
-  // Handles the messages for parts that had to wait for the end of earlier
+  // Handles the messages for parts that were deferred until the end of earlier
   // parts.
   void TakeDeferred(const JobStep& step);
 

@@ -41,7 +41,7 @@ TEST(JobEngine, NodeLostInEveryPhaseEndsTheJob) {
 }
 
 // Agent 1 has no rank: the job must not be affected by its loss, at any step.
-TEST(JobEngine, LostAgentBetweenIsInvisible) {
+TEST(JobEngine, ALostAgentWithoutRanksDoesNotAffectTheJob) {
   for (int when = 0; when < 60; ++when) {
     Cluster c(5, 2);
     c.Launch(MakeJob({0, 3, 4}, 2));
@@ -75,9 +75,9 @@ TEST(JobEngine, LostAgentBetweenIsInvisible) {
 }
 
 // Node 3 was cut off and has returned. Its parent, agent 1, does not know that
-// when the job arrives, and takes 3 for lost only then. The controller, which
-// never lost 3, must learn of it.
-TEST(JobEngine, ALossThatOnlyAnAgentBetweenSeesEndsTheJob) {
+// when the job arrives, and declares node 3 lost only then. The controller,
+// which never lost 3, must learn of it.
+TEST(JobEngine, ALossThatOnlyAForwardingAgentSeesEndsTheJob) {
   Cluster c(7, 2);
   c.node(1).auto_prepare = false;
   c.node(3).auto_prepare = false;
@@ -93,7 +93,7 @@ TEST(JobEngine, ALossThatOnlyAnAgentBetweenSeesEndsTheJob) {
 
 // Agent 3 was cut off and has ended its ranks. Then an order arrives that its
 // parent sent in between.
-TEST(JobEngine, ALateOrderStartsNothingAgain) {
+TEST(JobEngine, ALateStartDoesNotStartRanksAgain) {
   Cluster c(7, 2);
   const auto job = MakeJob({3}, 1);
   const auto order = [&] {
@@ -123,7 +123,7 @@ TEST(JobEngine, ALateOrderStartsNothingAgain) {
 }
 
 // Agent 2 gets a part from agent 1, which is not its parent in its view.
-TEST(JobEngine, APartFromElsewhereIsKeptUntilItsSenderSaysThatTheJobIsOver) {
+TEST(JobEngine, ADeferredPartIsDroppedWhenTheJobIsOver) {
   Cluster c(7, 2);
   const auto job = MakeJob({5}, 1);
   const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 0, {}};
@@ -142,7 +142,7 @@ TEST(JobEngine, APartFromElsewhereIsKeptUntilItsSenderSaysThatTheJobIsOver) {
   EXPECT_EQ(c.engine(1).num_jobs(), 0u);
 }
 
-TEST(JobEngine, APartThatWasKeptIsLookedAtAgainWhenTheTreeChanges) {
+TEST(JobEngine, ADeferredPartIsTakenWhenTheTreeChanges) {
   Cluster c(7, 2);
   const auto job = MakeJob({5}, 1);
   const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 1, {}};
@@ -164,8 +164,8 @@ TEST(JobEngine, APartThatWasKeptIsLookedAtAgainWhenTheTreeChanges) {
 
 // Messages of different links overtake each other, nodes die and are detected
 // at different times, and ranks end in every way. The job must always end, and
-// leave nothing behind on any node.
-TEST(JobEngine, RandomHistoriesEnd) {
+// must leave no part or map on any node.
+TEST(JobEngine, JobsEndAfterRandomFaults) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](size_t n) {
@@ -229,7 +229,7 @@ TEST(JobEngine, RandomHistoriesEnd) {
   }
 }
 
-TEST(JobEngine, LostControllerLeavesNothingRunning) {
+TEST(JobEngine, TheRanksEndWhenTheControllerIsLost) {
   Cluster c(5, 2);
   c.Launch(MakeJob(Agents(0, 4), 2));
   c.Run();
@@ -238,7 +238,7 @@ TEST(JobEngine, LostControllerLeavesNothingRunning) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, RestartedAgentsGoOn) {
+TEST(JobEngine, JobsContinueWhenAgentsAreRestarted) {
   for (const uint32_t radix : {2u, 32u}) {
     for (const NodeId restarted : {1u, 2u, 6u}) {
       SCOPED_TRACE(restarted);
@@ -248,7 +248,7 @@ TEST(JobEngine, RestartedAgentsGoOn) {
       c.Restart(restarted);
       c.Run();
       EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
-      // These ranks end while the messages about it are lost.
+      // These ranks end while the messages about their ends are lost.
       c.Exit(0, 0, true, true);
       c.Exit(13, 0, true, true);
       c.Restart(restarted);
@@ -264,7 +264,7 @@ TEST(JobEngine, RestartedAgentsGoOn) {
   }
 }
 
-TEST(JobEngine, RestartedAgentBetweenLearnsOfTheJob) {
+TEST(JobEngine, ARestartedForwardingAgentLearnsOfTheJob) {
   Cluster c(7, 2);
   c.Launch(MakeJob({3, 4, 6}, 1));
   c.Run();
@@ -279,7 +279,7 @@ TEST(JobEngine, RestartedAgentBetweenLearnsOfTheJob) {
   EXPECT_EQ(c.Last().exit_code, 5);
 }
 
-TEST(JobEngine, OnlyTheControllerSaysThatAJobIsOver) {
+TEST(JobEngine, OnlyTheControllerReportsThatAJobIsOver) {
   Cluster c(7, 2);
   // Agent 1 does not know the job; agent 0 would.
   c.Do(1, [&](JobEngine& e, Actions* a) {
@@ -292,7 +292,7 @@ TEST(JobEngine, OnlyTheControllerSaysThatAJobIsOver) {
   EXPECT_EQ(told[0].first, 3u);
 }
 
-TEST(JobEngine, AJobIsOverWhenOneOnTheWayToItsControllerSaysSo) {
+TEST(JobEngine, AJobEndsOnAReportFromTheRouteToItsController) {
   Cluster c(7, 2);
   c.Launch(MakeJob({3, 5}, 1));
   c.Run();

@@ -112,14 +112,14 @@ class Cluster {
     }
   }
 
-  // Every node learns of the loss at once.
+  // Loses a node; every other node learns of the loss at once.
   void LoseNode(NodeId lost) {
     nodes_[lost].dead = true;
     for (NodeId n = 0; n < nodes_.size(); ++n) Hear(n, lost);
   }
 
-  // A new agent takes the node's place. If the node has ranks, the agent
-  // recovers their job.
+  // Replaces the node's agent by a new one. If the node has ranks, the new
+  // agent recovers their job.
   void Restart(NodeId n) {
     Node& node = nodes_[n];
     std::erase_if(network_, [n](const PeerMessage& m) {
@@ -165,7 +165,7 @@ class Cluster {
     }
   }
 
-  // One node learns that another is lost.
+  // Makes one node learn that another is lost.
   void Hear(NodeId n, NodeId lost) {
     nodes_[n].tree->SetAlive(lost, false);
     if (nodes_[n].dead) return;
@@ -190,7 +190,7 @@ class Cluster {
     return all.empty() ? JobChanged{} : all.back();
   }
 
-  // Expects that nothing of any job is left on a living node.
+  // Expects that no living node has a part or map of any job.
   void ExpectClean() {
     for (NodeId n = 0; n < nodes_.size(); ++n) {
       if (nodes_[n].dead) continue;
@@ -198,7 +198,8 @@ class Cluster {
       EXPECT_EQ(Seen<RegisterJob>(n).size(), Seen<DropJob>(n).size()) << n;
       EXPECT_EQ(Seen<PrepareLocal>(n).size(), Seen<ForgetLocal>(n).size());
       EXPECT_FALSE(nodes_[n].engine->TakesPart("job")) << "node " << n;
-      // A map that is only left stays until JobMaps knows that the job is over.
+      // If only the map of a job is left, the map stays until JobMaps knows
+      // that the job is over.
       for (const LeftJob& job : TakeAll<LeftJob>(nodes_[n].events.get())) {
         nodes_[n].table->Remove(job.nspace);
       }

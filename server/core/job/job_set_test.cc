@@ -53,7 +53,7 @@ TEST_F(JobSetTest, OnlyTheRootLaunches) {
   EXPECT_EQ(jobs_.MayLaunch(*JobOn("other", {3})).code(), kErrNodeDown);
 }
 
-TEST_F(JobSetTest, APartIsTaken) {
+TEST_F(JobSetTest, TakePartAddsTheJob) {
   resync_.OnUnknown(Step(), 6, "job");
   JobEntry& job = Take();
   EXPECT_EQ(jobs_.FindControlled("job"), nullptr);
@@ -63,7 +63,7 @@ TEST_F(JobSetTest, APartIsTaken) {
   EXPECT_EQ(job.part.place().Below(), (std::vector<NodeId>{3, 6}));
 }
 
-TEST_F(JobSetTest, AJobReleasedAtRestIsGoneAtOnce) {
+TEST_F(JobSetTest, AJobWithoutProcessesIsReleasedAtOnce) {
   JobEntry& job = Take();
   jobs_.Release(Step(), job);
   EXPECT_EQ(jobs_.size(), 0u);
@@ -72,7 +72,7 @@ TEST_F(JobSetTest, AJobReleasedAtRestIsGoneAtOnce) {
   EXPECT_EQ(All<DropJob>(out_).size(), 1u);
 }
 
-TEST_F(JobSetTest, ElseWhenItsProcessesHaveEnded) {
+TEST_F(JobSetTest, AJobWithProcessesIsReleasedWhenTheyHaveEnded) {
   JobEntry& job = Run();
   jobs_.Release(Step(), job);
   EXPECT_TRUE(job.releasing());
@@ -89,7 +89,7 @@ TEST_F(JobSetTest, ElseWhenItsProcessesHaveEnded) {
 
 // A query to the lost sender would have no answer, and no later loss would
 // repeat it.
-TEST_F(JobSetTest, UnlessItsSenderIsLostMeanwhile) {
+TEST_F(JobSetTest, DeferredMessagesOfALostSenderAreDropped) {
   JobEntry& job = Run();
   jobs_.Release(Step(), job);
   job.deferred.emplace_back(0, JobPrepare{});
@@ -110,7 +110,7 @@ TEST_F(JobSetTest, ProcessesThatAreGoneAreNotStartedAgain) {
 }
 
 // Another job refers to this one, so its map is borrowed.
-TEST_F(JobSetTest, NorDoTheyLiveInAMapThatComesAgain) {
+TEST_F(JobSetTest, RanksOfAnEndedPartAreEndedInABorrowedMap) {
   jobs_.Release(Step(), Take());
   table_.Add(spec_);
   jobs_.OnMap("job");
@@ -122,8 +122,8 @@ TEST_F(JobSetTest, NorDoTheyLiveInAMapThatComesAgain) {
   EXPECT_FALSE(table_.Find("later")->ranks[0].ended);
 }
 
-// The job is not over, and must not look so to the other engines.
-TEST_F(JobSetTest, APartWithoutPurposeLeavesTheMap) {
+// The job is not over, and the other engines must not take it for ended.
+TEST_F(JobSetTest, AnIdlePartIsDroppedAndTheMapStays) {
   spec_ = JobOn("job", {3});
   JobEntry& job = Take();
   tree_.SetAlive(3, false);
@@ -138,7 +138,7 @@ TEST_F(JobSetTest, APartWithoutPurposeLeavesTheMap) {
   EXPECT_EQ(left[0].controller, 0u);
 }
 
-TEST_F(JobSetTest, WithoutItsControllerAJobIsReleased) {
+TEST_F(JobSetTest, AJobIsReleasedWhenItsControllerIsLost) {
   jobs_.OnControllerLost(Step(), Run(), "gone");
   EXPECT_EQ(All<KillLocal>(out_).size(), 1u);
   EXPECT_NE(All<LogLine>(out_)[0].text.find("agent that controls it, a"),
@@ -167,7 +167,7 @@ TEST_F(JobSetTest, RecoversPartsAndHeads) {
   EXPECT_NE(jobs_.FindControlled("other"), nullptr);
 }
 
-TEST_F(JobSetTest, WhatCannotBeRecoveredIsForgotten) {
+TEST_F(JobSetTest, AJobWithAnUnreadableRecordIsDropped) {
   JobRecovered in;
   in.job = spec_;
   in.control = Bytes("garbage");
@@ -180,7 +180,7 @@ TEST_F(JobSetTest, WhatCannotBeRecoveredIsForgotten) {
   EXPECT_EQ(jobs_.size(), 0u);
 }
 
-TEST_F(JobSetTest, VisitsTheJobsThatAreThereAtTheirTurn) {
+TEST_F(JobSetTest, ForEachSkipsJobsDroppedDuringTheVisit) {
   Take();
   spec_ = JobOn("next", {1, 3});
   jobs_.TakePart(Step(), spec_,

@@ -9,7 +9,7 @@
 namespace canopy::core {
 namespace {
 
-// A job counts as unknown after this long without an answer.
+// A job counts as unknown if no answer has arrived after this time.
 constexpr TimeNs kPatience = 10'000'000'000;
 
 }  // namespace
@@ -68,7 +68,7 @@ void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
   MarkLost(nspace, reply.lost);
 }
 
-// The present agents of these nodes have none of the job's ranks. This agent
+// Records nodes whose present agents have none of the job's ranks. This agent
 // may be one of them.
 void JobMaps::MarkLost(const std::string& nspace,
                        const std::vector<NodeId>& lost) {

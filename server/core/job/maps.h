@@ -1,7 +1,7 @@
-// Maps of jobs in which this agent takes no part: maps that local clients refer
-// to, which are requested from the root, and maps of jobs in which this agent
-// took part while it connected other agents. They are released when the job is
-// over.
+// Maps of jobs in which this agent takes no part. Some are maps to which local
+// clients refer, which are requested from the root; the others are maps of jobs
+// in which this agent took part while it connected other agents. They are
+// released when the job is over.
 #ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
 #define CANOPY_SERVER_CORE_JOB_MAPS_H_
 
@@ -36,21 +36,25 @@ class JobMaps final : public Engine {
   void OnRequest(NodeId src, const JobMapRequest& request,
                  std::vector<NodeId> lost, Actions* actions);
   void OnReply(NodeId src, const JobMapReply& reply);
-  // `src` has sent the map unrequested, and will report the job's end.
+  // Handles a map that `src` has sent unrequested. `src` will report the job's
+  // end.
   void OnLent(NodeId src, const std::string& nspace, const Bytes& spec);
-  // The map, which is in the table, is borrowed from now on. The lender either
-  // reports the end of the job later, or replies that the job is over already.
+  // Records that the map, which is in the table, is borrowed from now on. The
+  // lender either reports the end of the job later, or replies that the job is
+  // over already.
   void Keep(const std::string& nspace, NodeId lender, Actions* actions);
-  // `src` reports that the job is over. Accepted only from the agent that
+  // Handles the report of `src` that the job is over. Ignores it unless `src`
   // supplied the map or was sent the request for it.
   void OnForget(NodeId src, const std::string& nspace);
-  // This agent is about to take part in the job, which is then not borrowed.
+  // Called before this agent takes part in the job, whose map is then not
+  // borrowed.
   void OnPrepare(const Bytes& spec);
-  // Notifies the agents that borrowed the map.
+  // Notifies the agents that have borrowed the map that the job is over.
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
   void OnTreeChanged(TimeNs now, Actions* actions) override;
-  // `node` has a successor agent, which has none of its predecessor's messages.
+  // Called when `node` has a successor agent, which has none of its
+  // predecessor's messages.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   // Messages in flight through the lost node are lost.
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,

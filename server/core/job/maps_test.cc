@@ -41,7 +41,7 @@ class JobMapsTest : public testing::Test {
   Actions actions_;
 };
 
-TEST_F(JobMapsTest, AsksTheRootOnce) {
+TEST_F(JobMapsTest, RequestsAMapFromTheRootOnce) {
   const uint64_t request = Ask("x");
   ASSERT_NE(request, 0u);
   EXPECT_EQ(Sent<JobMapRequest>(actions_)[0].first, 0u);
@@ -64,7 +64,7 @@ TEST_F(JobMapsTest, RanksOfLostNodesHaveEnded) {
   EXPECT_TRUE(jobs_.Find("x")->ranks[1].ended);
 }
 
-TEST_F(JobMapsTest, AMapThatIsLentIsReleasedWithTheJob) {
+TEST_F(JobMapsTest, ALentMapIsReleasedWithTheJob) {
   maps_.OnLent(3, "x", Reply(1, "y").spec);
   EXPECT_EQ(jobs_.Find("x"), nullptr) << "the map of another job";
   maps_.OnLent(3, "x", Reply(1, "x").spec);
@@ -75,20 +75,20 @@ TEST_F(JobMapsTest, AMapThatIsLentIsReleasedWithTheJob) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, AMapThatComesUnaskedEndsTheQuestion) {
+TEST_F(JobMapsTest, AnUnrequestedMapEndsTheRequest) {
   Ask("x");
   maps_.OnLent(0, "x", Reply(1, "x").spec);
   EXPECT_EQ(maps_.num_requests(), 0u);
   EXPECT_EQ(maps_.NextDeadline(), kNever);
 }
 
-TEST_F(JobMapsTest, UnknownAtTheRoot) {
+TEST_F(JobMapsTest, AJobUnknownToTheRootIsReported) {
   const uint64_t request = Ask("x");
   maps_.OnReply(0, {request, kErrNotFound, "x", {}});
   EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
 }
 
-TEST_F(JobMapsTest, AMapOfSomethingElseIsNoAnswer) {
+TEST_F(JobMapsTest, AMapOfAnotherJobIsRejected) {
   const uint64_t request = Ask("x");
   JobMapReply reply = Reply(request, "y");
   reply.nspace = "x";
@@ -97,7 +97,7 @@ TEST_F(JobMapsTest, AMapOfSomethingElseIsNoAnswer) {
   EXPECT_EQ(jobs_.Find("y"), nullptr);
 }
 
-TEST_F(JobMapsTest, PatienceEnds) {
+TEST_F(JobMapsTest, ARequestExpiresWithoutAnAnswer) {
   Ask("x");
   EXPECT_LT(maps_.NextDeadline(), kNever);
   maps_.OnTick(maps_.NextDeadline(), &actions_);
@@ -105,7 +105,7 @@ TEST_F(JobMapsTest, PatienceEnds) {
   EXPECT_EQ(maps_.NextDeadline(), kNever);
 }
 
-TEST_F(JobMapsTest, ANewRootIsAskedAgain) {
+TEST_F(JobMapsTest, TheRequestIsRepeatedToANewRoot) {
   Ask("x");
   actions_.clear();
   tree_.SetAlive(0, false);
@@ -117,7 +117,7 @@ TEST_F(JobMapsTest, ANewRootIsAskedAgain) {
   EXPECT_NE(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, AfterALossTheQuestionIsRepeated) {
+TEST_F(JobMapsTest, TheRequestIsRepeatedAfterALoss) {
   const uint64_t request = Ask("x");
   actions_.clear();
   tree_.SetAlive(2, false);
@@ -135,7 +135,7 @@ TEST_F(JobMapsTest, AfterALossTheQuestionIsRepeated) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, BorrowedMapsAreGivenBack) {
+TEST_F(JobMapsTest, ABorrowedMapIsReleasedWithTheJob) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   maps_.OnForget(0, "other");
   EXPECT_NE(jobs_.Find("x"), nullptr);
@@ -159,7 +159,7 @@ TEST_F(JobMapsTest, TheEndOfAJobMayOvertakeItsMap) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
+TEST_F(JobMapsTest, AfterALossTheLenderIsQueriedAboutTheJob) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   for (const int status : {kSuccess, kErrNotFound}) {
     actions_.clear();
@@ -181,7 +181,7 @@ TEST_F(JobMapsTest, AfterALossTheLenderIsAskedWhetherTheJobIsOver) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(JobMapsTest, AMapGoesWithTheAgentThatLentIt) {
+TEST_F(JobMapsTest, AMapIsDroppedWhenItsLenderIsLost) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   tree_.SetAlive(1, false);
   maps_.OnTreeChanged(0, &actions_);
@@ -191,7 +191,7 @@ TEST_F(JobMapsTest, AMapGoesWithTheAgentThatLentIt) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, AMapThatIsKeptIsReleasedWithTheJob) {
+TEST_F(JobMapsTest, AKeptMapIsReleasedWithTheJob) {
   maps_.Keep("x", 3, &actions_);
   EXPECT_TRUE(actions_.empty()) << "of a job that is not in the table";
   for (const int status : {kSuccess, kErrNotFound}) {
@@ -209,7 +209,7 @@ TEST_F(JobMapsTest, AMapThatIsKeptIsReleasedWithTheJob) {
   }
 }
 
-TEST_F(JobMapsTest, OfALostLenderNothingIsKept) {
+TEST_F(JobMapsTest, AMapOfALostLenderIsNotKept) {
   jobs_.Add(JobOn("x", {2, 3}));
   tree_.SetAlive(3, false);
   maps_.Keep("x", 3, &actions_);
@@ -224,7 +224,7 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   maps_.OnForget(0, "x");
   EXPECT_NE(jobs_.Find("x"), nullptr);
   jobs_.Remove("x");
-  // The data given to local processes is given again.
+  // The job's data is made available to local processes again.
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   jobs_.MarkRegistered("x");
   events_ = {};
@@ -236,7 +236,7 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   EXPECT_EQ(released[0].nspace, "x");
 }
 
-TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
+TEST_F(JobMapsTest, LendsMapsAndReportsTheEndToReaders) {
   jobs_.Add(JobOn("mine", {5, 6}));
   const JobMapRequest request{7, "mine"};
   maps_.OnRequest(2, request, {6}, &actions_);
@@ -247,7 +247,7 @@ TEST_F(JobMapsTest, LendsAndTellsTheReaders) {
   EXPECT_EQ(DecodeJobSpec(replies[0].second.spec.view())->nspace, "mine");
   EXPECT_EQ(replies[0].second.lost, std::vector<NodeId>{6});
   actions_.clear();
-  // An agent that has the map only asks whether the job is known.
+  // An agent that has the map only queries whether the job is known.
   const JobMapRequest check{7, "mine", true};
   maps_.OnRequest(2, check, {6}, &actions_);
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.spec.empty());

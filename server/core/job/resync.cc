@@ -59,7 +59,7 @@ bool JobResync::IsAuthoritative() const {
   return unconfirmed_members_.empty() || *unconfirmed_members_.begin() > self_;
 }
 
-// Returns true if this agent was waiting for the node, and for no other.
+// Returns true if this agent was waiting for this node only.
 bool JobResync::MarkSynced(NodeId node) {
   if (unsynced_members_.erase(node) == 0 || !unsynced_members_.empty()) {
     return false;

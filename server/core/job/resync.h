@@ -1,6 +1,6 @@
-// Divergent views and resynchronisation: decides whether a job unknown to this
-// agent is over, and defers messages that arrive before this agent sees their
-// sender as its parent.
+// Divergent views and resynchronisation: decides whether a job that this agent
+// does not know is over, and defers messages that arrive before their sender is
+// this agent's parent in its view of the tree.
 #ifndef CANOPY_SERVER_CORE_JOB_RESYNC_H_
 #define CANOPY_SERVER_CORE_JOB_RESYNC_H_
 
@@ -41,14 +41,14 @@ class RecentJobs {
 // addresses is not here yet; null for all other messages.
 const std::string* DeferrableNspace(const MessageBody& body);
 
-// Idea: only the controller knows that a job has ended. An agent that gets a
-// message about an unknown job therefore cannot tell whether the job is over or
-// still to come. It sends the root a JobQuery and keeps the sender as an
-// inquirer. The root answers "no record" only while it is authoritative: all
-// members have completed their resynchronisation with it, and none with a lower
-// id may have been alive unseen. A JobPrepare from an agent that is not (yet)
-// the parent is deferred together with the messages that follow it, until the
-// views of the tree converge.
+// Only the controller knows that a job has ended. An agent that gets a message
+// about an unknown job therefore cannot decide whether the job is over or has
+// not begun. It sends the root a JobQuery and keeps the sender as an inquirer.
+// The root answers "no record" only while it is authoritative: all members have
+// completed their resynchronisation with it, and no member with a lower id may
+// have been alive without being seen. A JobPrepare from an agent that is not
+// (yet) the parent is deferred together with the messages that follow it, until
+// the views of the tree converge.
 //
 // Not synchronised. The caller updates the tree before it reports a change.
 class JobResync {
@@ -87,8 +87,8 @@ class JobResync {
   bool HasEnded(const std::string& nspace) const {
     return ended_.Contains(nspace);
   }
-  // `src` has sent a message about a job that is unknown here. It gets an
-  // answer now, or when the root has answered this agent.
+  // Called if `src` has sent a message about a job that is unknown here. `src`
+  // gets an answer now, or when the root has answered this agent.
   void OnUnknown(const JobStep& step, NodeId src, const std::string& nspace);
   // Forwards the reply about a job to its inquirers.
   void AnswerInquirers(const JobStep& step, const JobQueryReply& reply);
@@ -107,13 +107,15 @@ class JobResync {
   // Returns whether the message was deferred, because it follows a deferred
   // JobPrepare.
   bool Defer(const PeerMessage& message);
-  // Drops what is deferred for the job, because the part is here.
+  // Drops the messages that are deferred for the job. Called when the part is
+  // here.
   void Undefer(const std::string& nspace) { deferred_.erase(nspace); }
   // The views may have converged: repeats the queries and releases the deferred
   // messages (MessagesReleased).
   void Release(const JobStep& step);
 
-  // Number of jobs for which something is held.
+  // Returns the number of jobs with inquirers or deferred messages, and of
+  // released messages.
   size_t size() const { return deferred_.size() + inquirers_.size(); }
 
  private:
@@ -124,12 +126,12 @@ class JobResync {
   // By job, the agents that sent messages about a job unknown here.
   std::map<std::string, std::set<NodeId>> inquirers_;
   std::set<NodeId> unconfirmed_members_;
-  // When the remaining unconfirmed members count as lost.
+  // The time at which the remaining unconfirmed members count as lost.
   TimeNs confirm_deadline_ = kNever;
   // Members that have not completed their resynchronisation with this new
   // agent. Jobs may run for which this agent only forwards messages.
   std::set<NodeId> unsynced_members_;
-  // When the remaining members count as resynchronised.
+  // The time at which the remaining members count as resynchronised.
   TimeNs resync_deadline_ = kNever;
   RecentJobs ended_;
   // By job: a JobPrepare first, then the messages that followed it from the

@@ -47,7 +47,7 @@ TEST_F(ResyncTest, TheRootIsAuthoritativeWhenAllHaveCompleted) {
   EXPECT_EQ(root_.size(), 0u);
 }
 
-TEST_F(ResyncTest, OrWhenTheTimeoutIsOver) {
+TEST_F(ResyncTest, TheRootIsAuthoritativeAfterTheTimeout) {
   root_.Begin(now_);
   EXPECT_EQ(root_.NextDeadline(), now_ + kResyncTimeout);
   root_.OnUnknown(Step(0), 3, "job");
@@ -67,7 +67,7 @@ TEST_F(ResyncTest, ALostMemberIsNotAwaited) {
   EXPECT_TRUE(root_.IsAuthoritative());
 }
 
-TEST_F(ResyncTest, AfterAPartitionTheMembersBeforeItAreConfirmed) {
+TEST_F(ResyncTest, AfterAPartitionLowerMembersMustBeConfirmed) {
   inner_.MarkEnded("job");
   for (NodeId n = 0; n < 7; ++n) {
     if (n == 1) continue;
@@ -87,7 +87,7 @@ TEST_F(ResyncTest, AfterAPartitionTheMembersBeforeItAreConfirmed) {
   EXPECT_FALSE(inner_.IsUnconfirmed(2));
 }
 
-TEST_F(ResyncTest, OthersInquireAtTheRoot) {
+TEST_F(ResyncTest, OtherAgentsQueryTheRoot) {
   inner_.OnUnknown(Step(1), 3, "job");
   inner_.OnUnknown(Step(1), 4, "job");
   inner_.OnUnknown(Step(1), 4, "job");
@@ -107,7 +107,7 @@ TEST_F(ResyncTest, EndedJobsAreAnsweredAtOnce) {
   EXPECT_EQ(Sent<JobQueryReply>(out_)[0].second.verdict, JobVerdict::kEnded);
 }
 
-TEST_F(ResyncTest, InquirersBelongToTheJobOnceItIsKnown) {
+TEST_F(ResyncTest, InquirersAreRemovedWhenTheJobIsKnown) {
   inner_.OnUnknown(Step(1), 3, "job");
   EXPECT_EQ(inner_.TakeInquirers("job"), std::set<NodeId>{3});
   EXPECT_TRUE(inner_.TakeInquirers("job").empty());
@@ -142,14 +142,14 @@ TEST_F(ResyncTest, APrepareOfAnotherThanTheParentIsDeferred) {
   EXPECT_EQ(leaf.size(), 0u);
 }
 
-TEST_F(ResyncTest, NothingIsReleasedOfAnAgentThatIsLost) {
+TEST_F(ResyncTest, DeferredMessagesOfALostAgentAreDropped) {
   inner_.DeferPrepare(Step(1), 2, "job", Prepare());
   tree_.SetAlive(2, false);
   inner_.Release(Step(1));
   EXPECT_TRUE(events_.empty());
 }
 
-TEST_F(ResyncTest, TheEndOfTheJobDropsWhatWasDeferred) {
+TEST_F(ResyncTest, TheEndOfTheJobDropsItsDeferredMessages) {
   for (const MessageBody& end :
        {MessageBody(JobForget{"job"}), MessageBody(JobQueryReply{"job"})}) {
     inner_.DeferPrepare(Step(1), 2, "job", Prepare());

@@ -1,4 +1,4 @@
-// The step in progress, as the classes of the job engine pass it on.
+// The step in progress, which the classes of the job engine pass to each other.
 #ifndef CANOPY_SERVER_CORE_JOB_STEP_H_
 #define CANOPY_SERVER_CORE_JOB_STEP_H_
 

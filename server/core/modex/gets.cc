@@ -41,8 +41,8 @@ void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
   held.client = in.client;
   held.request = in.request;
   held.immediate = in.immediate;
-  // Process facts are never stored, so each get of one goes to the process's
-  // agent anyway.
+  // Process facts are never stored, so each get of such a key is sent to the
+  // process's agent anyway.
   held.refresh = in.refresh && !IsProcessFact(in.key);
   held.started = now;
   held.since = now;
@@ -211,7 +211,8 @@ std::vector<uint64_t> Gets::IdsOf(const Fetch& fetch) const {
   return ids;
 }
 
-// Milliseconds until the last waiting get expires; 0 if one never does.
+// Returns the milliseconds until the last waiting get expires; 0 if one of the
+// gets has no deadline.
 uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
   TimeNs last = now;
   for (const uint64_t id : IdsOf(fetch)) {
@@ -233,8 +234,8 @@ void Gets::StoreReply(StepContext& step, const Fetch& fetch,
       reply.status == kErrExistsOutsideScope && !fetch.key.empty();
   if (!changed && !hidden) return;
   if (hidden) modex_.NoteOutside(fetch.target, fetch.key);
-  // Data of a job without ranks here may not have been published yet, so all of
-  // it is published.
+  // Data of a job without ranks here may not have been published yet, so all
+  // data is published.
   const bool all = hidden || job->local_ranks().empty();
   jobs_.Register(fetch.target.nspace, &step.out);
   step.out.push_back(all ? modex_.Publication(fetch.target)
@@ -374,8 +375,8 @@ void Gets::OnNodeLost(TimeNs now, const NodeStateChanged& in,
   }
   for (const uint64_t id : dropped) held_.Drop(id);
   Retry(step, ids);
-  // Requests and answers on their way through the lost node are lost. A second
-  // answer with the same number is harmless.
+  // Requests and answers that were in flight through the lost node are lost. A
+  // second answer with the same number is harmless.
   for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 

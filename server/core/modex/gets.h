@@ -29,10 +29,11 @@
 
 namespace canopy::core {
 
-// Gets held by one agent, of which a job has its share (HasShare); more fail
-// with kErrResourceBusy.
+// Maximum number of gets held by one agent, of which a job has its share
+// (HasShare); more fail with kErrResourceBusy.
 inline constexpr size_t kMaxHeldGets = size_t{1} << 20;
-// Gets held for one local client; more fail with kErrOutOfResource.
+// Maximum number of gets held for one local client; more fail with
+// kErrOutOfResource.
 inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 
 // Results of a get:
@@ -55,8 +56,8 @@ inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 class Gets final : public Engine {
  public:
   Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
-  // Starts the request numbers at the time of this agent's start, so that late
-  // answers to a predecessor's requests match none of its own.
+  // Starts the request numbers at the time of this agent's start, so that a
+  // late answer to a predecessor's request matches no request of this agent.
   void set_began(TimeNs when) override {
     next_fetch_ += static_cast<uint64_t>(when);
   }
@@ -68,7 +69,8 @@ class Gets final : public Engine {
                  Actions* actions);
   void OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
                Actions* actions);
-  // Data of a rank was committed here or has arrived from elsewhere.
+  // Called when data of a rank was committed here or has arrived from another
+  // node.
   void OnData(TimeNs now, const DataChange& change, Actions* actions);
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
   void OnJobAdded(TimeNs now, const std::string& nspace,
@@ -77,12 +79,13 @@ class Gets final : public Engine {
                     Actions* actions) override;
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
-  // A local process was started, so its PID is known.
+  // Called when a local process was started, so that its PID is known.
   void OnProcess(TimeNs now, const ProcId& proc, Actions* actions);
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
-  // Requests and answers on their way to the node or through it are lost.
+  // Called when requests and answers on their way to the node or through it are
+  // lost.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   void OnTick(TimeNs now, Actions* actions) override;
   TimeNs NextDeadline() const override;
@@ -101,9 +104,9 @@ class Gets final : public Engine {
     ProcId target;
     std::string key;
     NodeId node = kNoNode;
-    uint64_t held = 0;  // the only get it is for; 0: all gets of the key
+    uint64_t held = 0;  // the only get that it serves; 0: all of the key
   };
-  // The status to answer with now, or nothing while the get must wait.
+  // Returns the status of the answer, or no value while the get must wait.
   std::optional<int> Decide(const Held& held) const;
   std::optional<int> DecideForPeer(const Held& held) const;
   std::optional<int> DecideForClient(const Held& held, const Job& job) const;
@@ -118,9 +121,10 @@ class Gets final : public Engine {
 
   void Take(StepContext& step, Held held);
   void Answer(StepContext& step, const Held& held, int status);
-  // The data for a local client: SeenHere, or FactOf for a process fact.
+  // Returns the data for a local client: SeenHere, or FactOf for a process
+  // fact.
   Bytes PayloadFor(const Held& held) const;
-  // Answers those of these gets that can be answered now.
+  // Answers the gets in `ids` that can be answered now.
   void Retry(StepContext& step, const std::vector<uint64_t>& ids);
   // Retries the gets of `target` that a change may answer.
   void RetryKeys(StepContext& step, const ProcId& target,
@@ -128,12 +132,12 @@ class Gets final : public Engine {
   void RetryQualified(StepContext& step, const ProcId& target,
                       std::string_view stored);
   void Finish(StepContext& step, uint64_t id, int status);
-  // Postpones the deadline if a debugger holds a job; returns false if it has
-  // really expired.
+  // Postpones the deadline if a debugger holds a job. Returns false if the
+  // deadline has really expired.
   bool PutOff(TimeNs now, uint64_t id);
-  // The gets that depend on a fetch.
+  // Returns the gets that depend on a fetch.
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
-  // Requests the data: from the target's local ranks, or from its agent unless
+  // Requests the data from the target's local ranks, or from its agent unless
   // such a request is pending.
   void StartFetch(StepContext& step, uint64_t id);
   void AwaitCommit(StepContext& step, const Job& job, Rank rank) const;

@@ -21,7 +21,7 @@ std::string Kval(const std::string& key) {
 }
 
 // Agent 0 with rank 0; rank 1 is on agent 1. tests/sim covers the network; this
-// is about malformed or unexpected messages of peers.
+// file tests malformed and unexpected messages of peers.
 class GetsTest : public testing::Test {
  protected:
   GetsTest()
@@ -63,7 +63,8 @@ class GetsTest : public testing::Test {
   TimeNs now_ = 0;
 };
 
-// Gets of another user's job data, and of what its ranks have put, are refused.
+// Gets of another user's job data, and of data that its ranks have put, are
+// refused.
 TEST_F(GetsTest, JobsOfOtherUsersAreNotRead) {
   auto theirs = std::make_shared<JobSpec>(*JobOn("theirs", {0}));
   theirs->uid = jobs_.Find("job")->spec->uid + 1;
@@ -85,7 +86,7 @@ TEST_F(GetsTest, JobsOfOtherUsersAreNotRead) {
 }
 
 // The job's user is known only when its map arrives.
-TEST_F(GetsTest, AnotherUsersJobThatIsNotKnownYet) {
+TEST_F(GetsTest, AGetOfAnotherUsersJobFailsWhenItsMapArrives) {
   GetArrived in;
   in.client = 10;
   in.target = {"theirs", 0};
@@ -101,7 +102,7 @@ TEST_F(GetsTest, AnotherUsersJobThatIsNotKnownYet) {
   EXPECT_TRUE(Sent<DmodexRequest>(actions_).empty());
 }
 
-TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
+TEST_F(GetsTest, OnlyTheTargetsAgentMayAnswer) {
   const uint64_t number = Get("k");
   gets_.OnReply(now_, 2, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
                 &actions_);
@@ -117,7 +118,7 @@ TEST_F(GetsTest, OnlyTheAgentThatWasAskedMayAnswer) {
 }
 
 // Rank 0 is on this node.
-TEST_F(GetsTest, WhoWaitsForALocalRankHasItsCommitsHandedIn) {
+TEST_F(GetsTest, AGetOfALocalRankRequestsItsCommits) {
   GetArrived in;
   in.client = 10;
   in.target = {"job", 0};
@@ -129,7 +130,7 @@ TEST_F(GetsTest, WhoWaitsForALocalRankHasItsCommitsHandedIn) {
   ASSERT_EQ(awaited.size(), 2u);
   EXPECT_EQ(awaited[0].proc, (ProcId{"job", 0}));
   EXPECT_EQ(awaited[1].proc, (ProcId{"job", kRankUndef}));
-  // Requested again after each commit, as long as a get waits.
+  // The commits are requested again after each commit, as long as a get waits.
   actions_.clear();
   modex_.Commit(now_, {"job", 0}, {{Scope::kGlobal, Bytes(Kval("other"))}});
   Propagate();
@@ -143,7 +144,7 @@ TEST_F(GetsTest, WhoWaitsForALocalRankHasItsCommitsHandedIn) {
   EXPECT_TRUE(All<AwaitCommit>(actions_).empty());
 }
 
-TEST_F(GetsTest, SoHasWhoAsksFromAnotherNode) {
+TEST_F(GetsTest, ARemoteGetRequestsTheRanksCommits) {
   gets_.OnRequest(now_, 1, {4, {"job", 0}, "k", 0, 0}, &actions_);
   ASSERT_EQ(All<AwaitCommit>(actions_).size(), 1u);
   EXPECT_EQ(All<AwaitCommit>(actions_)[0].proc, (ProcId{"job", 0}));
@@ -162,7 +163,7 @@ std::string PidKval(int pid) {
   return encoder.Take();
 }
 
-TEST_F(GetsTest, APidOfAnotherNodeIsPassedOnAndNotKept) {
+TEST_F(GetsTest, ARemotePidIsForwardedAndNotStored) {
   for (int round = 0; round < 2; ++round) {
     actions_.clear();
     const uint64_t number = Get("pmix.ppid");
@@ -177,7 +178,7 @@ TEST_F(GetsTest, APidOfAnotherNodeIsPassedOnAndNotKept) {
   EXPECT_EQ(gets_.num_held(), 0u);
 }
 
-TEST_F(GetsTest, AnAnswerWithAnotherKeyIsNoPid) {
+TEST_F(GetsTest, AnAnswerWithoutThePidIsNotFound) {
   const uint64_t number = Get("pmix.ppid");
   gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
                 &actions_);
@@ -185,7 +186,7 @@ TEST_F(GetsTest, AnAnswerWithAnotherKeyIsNoPid) {
   EXPECT_EQ(Replies()[0].status, kErrNotFound);
 }
 
-TEST_F(GetsTest, APeerIsToldThePidOnceThereIsOne) {
+TEST_F(GetsTest, APeerGetsThePidWhenTheProcessHasStarted) {
   gets_.OnRequest(now_, 1, {4, {"job", 0}, "pmix.ppid", 0, 0}, &actions_);
   EXPECT_TRUE(Sent<DmodexReply>(actions_).empty());
   jobs_.NoteStarted({"job", 0}, 7);
@@ -194,7 +195,7 @@ TEST_F(GetsTest, APeerIsToldThePidOnceThereIsOne) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.status, kSuccess);
   EXPECT_EQ(sent[0].second.data.view(), PidKval(7));
-  // A rank that is not on this node, and one that does not exist.
+  // One rank is not on this node, and one does not exist.
   gets_.OnRequest(now_, 1, {5, {"job", 1}, "pmix.ppid", 0, 0}, &actions_);
   gets_.OnRequest(now_, 1, {6, {"job", 77}, "pmix.exit.code", 0, 0}, &actions_);
   EXPECT_EQ(Sent<DmodexReply>(actions_).size(), 3u);
@@ -218,7 +219,7 @@ TEST_F(GetsTest, MalformedDataIsNotFound) {
   EXPECT_TRUE(All<PublishRank>(actions_).empty());
 }
 
-TEST_F(GetsTest, ErrorsArePassedOn) {
+TEST_F(GetsTest, ErrorsAreForwarded) {
   const uint64_t number = Get("k");
   gets_.OnReply(now_, 1, {number, kErrNoPermissions, {"job", 1}, {}},
                 &actions_);
@@ -226,7 +227,7 @@ TEST_F(GetsTest, ErrorsArePassedOn) {
   EXPECT_EQ(Replies()[0].status, kErrNoPermissions);
 }
 
-TEST_F(GetsTest, AReplyToNobodyIsKeptAllTheSame) {
+TEST_F(GetsTest, DataThatArrivesAfterTheTimeoutIsStored) {
   const uint64_t number = Get("k", 5);
   gets_.OnTick(5 * kMs, &actions_);
   ASSERT_EQ(Replies().size(), 1u);
@@ -256,14 +257,14 @@ TEST_F(GetsTest, TimeThatADebuggerHoldsTheTargetDoesNotCount) {
   EXPECT_EQ(Replies()[0].status, kErrTimeout);
 }
 
-TEST_F(GetsTest, TheOwnersAgentIsToldHowLong) {
+TEST_F(GetsTest, TheRequestIncludesTheTimeout) {
   Get("k", 5);
   EXPECT_GE(Sent<DmodexRequest>(actions_)[0].second.timeout_ms, 5u);
   Get("forever");
   EXPECT_EQ(Sent<DmodexRequest>(actions_)[1].second.timeout_ms, 0u);
 }
 
-TEST_F(GetsTest, RequestsForWhatIsNotHere) {
+TEST_F(GetsTest, RequestsForOtherProcessesAreNotFound) {
   gets_.OnRequest(now_, 1, {1, {"job", 1}, "k", 0}, &actions_);
   gets_.OnRequest(now_, 1, {2, {"none", 0}, "k", 0}, &actions_);
   gets_.OnRequest(now_, 1, {3, {"job", 77}, "k", 0}, &actions_);
@@ -275,7 +276,7 @@ TEST_F(GetsTest, RequestsForWhatIsNotHere) {
   }
 }
 
-TEST_F(GetsTest, ARequestIsHeldUntilItsTimeIsUp) {
+TEST_F(GetsTest, ARequestIsHeldUntilItsTimeout) {
   gets_.OnRequest(now_, 1, {1, {"job", 0}, "k", 20}, &actions_);
   EXPECT_TRUE(Sent<DmodexReply>(actions_).empty());
   EXPECT_EQ(gets_.NextDeadline(), 20 * kMs);
@@ -285,7 +286,7 @@ TEST_F(GetsTest, ARequestIsHeldUntilItsTimeIsUp) {
   EXPECT_EQ(gets_.NextDeadline(), kNever);
 }
 
-TEST_F(GetsTest, OnlyWhatChangedIsFetched) {
+TEST_F(GetsTest, OnlyChangesAreFetched) {
   const uint64_t first = Get("k");
   EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 0u);
   actions_.clear();
@@ -308,7 +309,7 @@ TEST_F(GetsTest, OnlyWhatChangedIsFetched) {
   EXPECT_NE(Replies()[0].payload.view().find(Kval("k")), std::string::npos);
 }
 
-TEST_F(GetsTest, WhatTheAskerHasIsLeftOutOfTheAnswer) {
+TEST_F(GetsTest, AnAnswerOmitsDataThatTheRequesterHas) {
   const ProcId me = {"job", 0};
   modex_.Commit(5, me, {{Scope::kGlobal, Bytes(Kval("k"))}});
   const uint64_t version = modex_.UpdateSince(me, 0).version;
@@ -340,7 +341,7 @@ TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
   EXPECT_EQ(Replies().size(), 1u);
 }
 
-TEST_F(GetsTest, AClientThatLeftGetsNothing) {
+TEST_F(GetsTest, AClientThatIsGoneGetsNoAnswer) {
   const uint64_t number = Get("k");
   gets_.OnClientGone(now_, 10, &actions_);
   gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
@@ -351,7 +352,7 @@ TEST_F(GetsTest, AClientThatLeftGetsNothing) {
   EXPECT_TRUE(waiting.empty());
 }
 
-TEST_F(GetsTest, StrangersAreRefused) {
+TEST_F(GetsTest, UnknownClientsAreRefused) {
   GetArrived in;
   in.client = 99;
   gets_.OnGet(now_, in, &actions_);
@@ -359,7 +360,7 @@ TEST_F(GetsTest, StrangersAreRefused) {
   EXPECT_EQ(Replies()[0].status, kErrInit);
 }
 
-TEST_F(GetsTest, WhoeverWantsAnotherKeyOfWhatHasComeIsAnsweredToo) {
+TEST_F(GetsTest, AFetchAnswersGetsOfOtherKeysToo) {
   const uint64_t first = Get("k");
   Get("l");
   gets_.OnReply(now_, 1,
@@ -369,7 +370,7 @@ TEST_F(GetsTest, WhoeverWantsAnotherKeyOfWhatHasComeIsAnsweredToo) {
   EXPECT_EQ(Replies().size(), 2u);
 }
 
-TEST_F(GetsTest, WhatOthersMayNotSeeEndsTheirWait) {
+TEST_F(GetsTest, AHiddenKeyEndsTheWaitOfAnotherNode) {
   gets_.OnRequest(now_, 1, {4, {"job", 0}, "l", 0, 0}, &actions_);
   gets_.OnRequest(now_, 1, {5, {"job", 0}, "r", 0, 0}, &actions_);
   modex_.Commit(
@@ -383,7 +384,7 @@ TEST_F(GetsTest, WhatOthersMayNotSeeEndsTheirWait) {
 }
 
 // The limit holds whatever numbers the requests have.
-TEST_F(GetsTest, OneClientHoldsSoManyAtMost) {
+TEST_F(GetsTest, HeldGetsOfAClientAreLimited) {
   GetArrived in;
   in.client = 10;
   in.request = 5;
@@ -437,7 +438,7 @@ class GetsGrowth : public testing::Test {
 };
 
 // One rank after the other commits a key for which no get waits.
-TEST_F(GetsGrowth, AWaitingGetOfAnyRankCostsNothingForEachRank) {
+TEST_F(GetsGrowth, TheCostOfAGetOfAnyRankIsLinear) {
   const double growth = GrowthOf(500, [](size_t ranks) {
     Agent agent(ranks);
     agent.Get(kRankUndef, "none");
@@ -451,7 +452,7 @@ TEST_F(GetsGrowth, AWaitingGetOfAnyRankCostsNothingForEachRank) {
 }
 
 // Many gets wait for one rank, and many changes of it arrive.
-TEST_F(GetsGrowth, OnlyThoseWhoWantWhatCameAreLookedAt) {
+TEST_F(GetsGrowth, AChangeChecksOnlyGetsOfItsKeys) {
   const double growth = GrowthOf(200, [](size_t n) {
     Agent agent(2);
     for (size_t i = 0; i < n; ++i) agent.Get(0, "none." + std::to_string(i));

@@ -13,8 +13,8 @@
 namespace canopy::core {
 namespace {
 
-// Stands for the unknown version of data that a predecessor had. Any known
-// version is higher.
+// Stands for the unknown version of a predecessor's data. Any known version is
+// higher.
 constexpr uint64_t kRestored = 1;
 
 // Limit of the unmerged updates of a remote rank in bytes, in addition to the
@@ -25,19 +25,20 @@ constexpr size_t kMaxNews = 64 << 10;
 // making an index.
 constexpr size_t kMaxScanned = 4 << 10;
 
-// Returns bytes that do not keep much more memory than they show: most of
-// `whole` may be known already and must not stay in memory for the rest.
+// Returns `piece` as a slice of `whole`, or as a copy if the slice would keep
+// much more memory than it needs: most of `whole` may be known already.
 Bytes PieceOf(const Bytes& whole, std::string_view piece) {
   if (2 * piece.size() > whole.size()) return SliceOf(whole, piece);
   return Bytes(std::string(piece));
 }
 
-// True if a local rank's key has no KVAL for ranks of this node.
+// Returns true if a local rank's key has no KVAL for ranks of this node.
 bool IsOutside(std::string_view key, const Bytes& here) {
   return here.empty() && !IsStoredName(key);
 }
 
-// Returns `kvals` with the values of `changes` in place of those they replace.
+// Returns `kvals` with the values of `changes` in place of the values that they
+// replace.
 Bytes Changed(std::string_view kvals, std::string_view changes) {
   std::unordered_set<std::string_view> replaced;
   std::string_view rest = changes;
@@ -219,7 +220,7 @@ bool ModexStore::RemoteHas(const RankData& data, std::string_view key) {
          });
 }
 
-// Also finds values that have more qualifiers than `key`.
+// Returns true also for a value that has more qualifiers than `key`.
 bool ModexStore::RemoteAnswers(const RankData& data, std::string_view key) {
   if (!IsQualifiedName(key)) return false;
   return Answers(data.here.view(), key) ||

@@ -25,8 +25,8 @@ namespace canopy::core {
 // it.
 struct RankUpdate {
   ProcId proc;
-  uint64_t base = 0;  // version that the change applies to; 0: complete state
-  uint64_t version = 0;  // version after applying it, see ModexStore
+  uint64_t base = 0;  // version before the change; 0: complete state
+  uint64_t version = 0;  // version after the change, see ModexStore
   Bytes kvals;
 };
 
@@ -47,7 +47,7 @@ class ModexReader {
   explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}
   // Returns false at the end and at the first malformed record.
   bool Next(RankUpdate* update);
-  // True if nothing malformed was read so far.
+  // Returns true if no malformed record was read so far.
   bool ok() const { return ok_; }
 
  private:
@@ -58,11 +58,11 @@ class ModexReader {
 
 // A key put with scope LOCAL is seen by ranks of this node, REMOTE by those of
 // other nodes, GLOBAL by both. A later value of a key replaces the earlier one
-// in the views that see it. An empty value is what remains of a key that the
-// rank has deleted: it is kept and sent as a value, so that a deletion reaches
-// all copies, but never makes a rank the owner of the key. Names of
+// in the views that see it. A key that the rank has deleted keeps an empty
+// value. This value is stored and sent as any other, so that the deletion
+// reaches all copies, but it never makes a rank the owner of the key. Names of
 // common/codec/stored_key.h are treated as keys, but never reported as outside
-// of a view. One thread.
+// of a view. Used by one thread.
 //
 // Data for other nodes travels as deltas, with a collective's release and in
 // answers to direct modex, so an older state may arrive after a newer one. Each
@@ -81,37 +81,37 @@ class ModexStore {
   // changes are not announced.
   explicit ModexStore(CoreEvents* events = nullptr) : events_(events) {}
 
-  // Stores a local rank's commit. Returns false, with nothing changed, if it is
-  // malformed.
+  // Stores a local rank's commit. Returns false and changes nothing if the
+  // commit is malformed.
   bool Commit(TimeNs now, const ProcId& proc,
               const std::vector<ScopedData>& data);
-  // Applies an update from another node. Returns false if nothing changes: the
-  // update is malformed, not newer, or a delta to a version that never arrived
-  // here (gets of the rank's data then go to its node). After recovery the base
-  // is the predecessor's state, whose version is unknown: any delta applies to
-  // it, and of two complete states the one with fewer keys is the older (see
-  // IsOlder).
+  // Applies an update from another node. Returns false and changes nothing if
+  // the update is malformed, not newer, or a delta to a version that never
+  // arrived here; in the last case, gets of the rank's data are sent to its
+  // node. After recovery the base is the predecessor's state, whose version is
+  // unknown: any delta applies to it, and of two complete states the one with
+  // fewer keys is the older (see IsOlder).
   bool StoreRemote(const RankUpdate& update);
-  // Adds KVALs of a remote rank that did not come from the rank's agent, as
-  // those that the rank shares with a group. That agent stores them as well, so
-  // the version does not change. Returns false, with nothing changed, if they
-  // are empty or malformed.
+  // Adds KVALs of a remote rank that did not come from the rank's agent, such
+  // as those that the rank shares with a group. The rank's agent stores them as
+  // well, so the version does not change. Returns false and changes nothing if
+  // the KVALs are empty or malformed.
   bool AddRemote(const ProcId& proc, const Bytes& kvals);
-  // Restores a predecessor's knowledge of a remote rank, with an unknown
-  // version: the result of all collectives so far, to which the next delta
-  // applies. Returns false if it is malformed.
+  // Restores a predecessor's data of a remote rank, with an unknown version:
+  // the result of all collectives so far, to which the next delta applies.
+  // Returns false if the data is malformed.
   bool RecoverRemote(const PublishRank& data);
   // Records that a remote rank's key exists but is hidden from this node.
   void NoteOutside(const ProcId& proc, const std::string& key);
 
-  // Return a key's data as ranks of this node (FindHere) or of other nodes
+  // Search a key's data as ranks of this node (FindHere) or of other nodes
   // (FindForOthers) see it. An empty key stands for any key, and the name of a
   // qualified value for each value that satisfies it
   // (common/codec/stored_key.h).
   Found FindHere(const ProcId& proc, std::string_view key) const;
   Found FindForOthers(const ProcId& proc, std::string_view key) const;
   // The KVALs that a local rank has put for a key, for this node and for
-  // others; empty if there is none. `split` is true once the key was put for
+  // others; empty if there is none. `split` is true after the key was put for
   // one side only, so that the sides may differ.
   struct Sides {
     Bytes here;
@@ -121,13 +121,14 @@ class ModexStore {
   // Returns null for a key that the rank has not put. The pointer is valid
   // until the job is dropped.
   const Sides* SidesOf(const ProcId& proc, std::string_view key) const;
-  // The KVALs seen on this node, each key once; empty if there are none.
+  // Returns the KVALs seen on this node, each key once; empty if there are
+  // none.
   Bytes SeenHere(const ProcId& proc) const;
   // Returns the data that other nodes see now and did not see at version
   // `base`; all data for base 0.
   RankUpdate UpdateSince(const ProcId& proc, uint64_t base) const;
-  // The version of a remote rank's data known here; 0 if there is no data or
-  // its version is unknown.
+  // Returns the version of a remote rank's data that this agent has; 0 if there
+  // is no data or its version is unknown.
   uint64_t KnownVersion(const ProcId& proc) const;
   // Return data to publish in shared memory: Publication returns everything,
   // TakeChange the change by the last successful Commit or StoreRemote, once.
@@ -139,8 +140,8 @@ class ModexStore {
                               std::string_view key) const;
 
   size_t num_jobs() const { return jobs_.size(); }
-  // Keys in the indices of all jobs, a measure of the memory that OwnerOf
-  // needs.
+  // Returns the number of keys in the indices of all jobs, a measure of the
+  // memory that OwnerOf needs.
   size_t num_indexed() const;
   void DropJob(const std::string& nspace);
 

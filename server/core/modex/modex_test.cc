@@ -27,7 +27,7 @@ ScopedData Data(Scope scope, const std::string& kvals) {
 
 const ProcId kProc = {"job", 3};
 
-TEST(Modex, ScopesAreTwoSides) {
+TEST(Modex, EachScopeIsVisibleOnItsSides) {
   ModexStore store;
   EXPECT_EQ(store.FindHere(kProc, "g"), Found::kNothing);
   ASSERT_TRUE(store.Commit(0, kProc,
@@ -48,7 +48,7 @@ TEST(Modex, ScopesAreTwoSides) {
   EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"r"});
 }
 
-TEST(Modex, ScopesOfOneKeyStandSideBySide) {
+TEST(Modex, AKeyMayHaveAValueForEachSide) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kRemote, Kval("k", "r")),
@@ -60,7 +60,7 @@ TEST(Modex, ScopesOfOneKeyStandSideBySide) {
   EXPECT_TRUE(store.TakeChange(kProc).outside.empty());
 }
 
-TEST(Modex, NamesOfScopesAreNotOutside) {
+TEST(Modex, StoredNamesAreNotReportedAsOutside) {
   ModexStore store;
   const std::string name = ScopeNameOf("r");
   ASSERT_TRUE(store.Commit(
@@ -69,7 +69,7 @@ TEST(Modex, NamesOfScopesAreNotOutside) {
   EXPECT_EQ(store.Publication(kProc).outside, std::vector<std::string>{"r"});
 }
 
-// The names of values of "k" with one and with two qualifiers.
+// Return the names of values of "k" with one and with two qualifiers.
 std::string Name(const std::string& qualifier) {
   return QualifiedNameOf("k", qualifier, "value");
 }
@@ -77,7 +77,7 @@ std::string NameOfTwo() {
   return Name("a") + Name("b").substr(QualifiedPrefixOf(Name("b")).size());
 }
 
-TEST(Modex, SomeQualifiersFindAValue) {
+TEST(Modex, AValueIsFoundBySomeOfItsQualifiers) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kLocal, Kval(NameOfTwo(), "1")),
@@ -95,7 +95,7 @@ TEST(Modex, SomeQualifiersFindAValue) {
 
 // Data from the construct of a group may be newer than a state that the owner's
 // agent has sent before.
-TEST(Modex, WhatIsAddedToARemoteRankStays) {
+TEST(Modex, AddedDataOfARemoteRankIsKept) {
   ModexStore store;
   EXPECT_FALSE(store.AddRemote(kProc, Bytes("\x05")));
   ASSERT_TRUE(store.AddRemote(kProc, Bytes(Kval(Name("a"), "1"))));
@@ -114,7 +114,7 @@ TEST(Modex, WhatIsAddedToARemoteRankStays) {
   EXPECT_EQ(store.KnownVersion(kProc), 5u);
 }
 
-TEST(Modex, LaterReplacesEarlierWhereItIsSeen) {
+TEST(Modex, ALaterValueReplacesTheEarlierWhereItIsVisible) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(
       0, kProc, {Data(Scope::kGlobal, Kval("k", "1") + Kval("k", "2"))}));
@@ -124,7 +124,7 @@ TEST(Modex, LaterReplacesEarlierWhereItIsSeen) {
   EXPECT_EQ(store.UpdateSince(kProc, 0).kvals.view(), Kval("k", "2"));
 }
 
-TEST(Modex, WhatAChangePublishes) {
+TEST(Modex, TakeChangeReturnsTheChangedKeys) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kGlobal, Kval("a", "1")),
@@ -144,7 +144,7 @@ TEST(Modex, WhatAChangePublishes) {
             Kval("a", "1") + Kval("b", "2") + Kval("r", "2"));
 }
 
-TEST(Modex, ManyChangesOfARemoteRank) {
+TEST(Modex, ManyChangesOfARemoteRankAreMerged) {
   ModexStore store;
   const std::string text(1000, 'x');
   ASSERT_TRUE(store.StoreRemote({kProc, 0, 1, Bytes(Kval("a", "1"))}));
@@ -164,7 +164,7 @@ TEST(Modex, ManyChangesOfARemoteRank) {
                 90 * Kval("k11", text).size() + 50 * Kval("k111", text).size());
 }
 
-TEST(Modex, MalformedDataChangesNothing) {
+TEST(Modex, MalformedDataIsRejectedAsAWhole) {
   CoreEvents events;
   ModexStore store(&events);
   EXPECT_FALSE(store.Commit(
@@ -176,7 +176,7 @@ TEST(Modex, MalformedDataChangesNothing) {
   EXPECT_EQ(store.FindHere(kProc, ""), Found::kNothing);
 }
 
-TEST(Modex, CommitOfNothingIsACommit) {
+TEST(Modex, AnEmptyCommitCounts) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(0, kProc, {}));
   EXPECT_EQ(store.FindForOthers(kProc, ""), Found::kYes);
@@ -219,7 +219,7 @@ TEST(Modex, VersionsGrowWithCommitsAndTime) {
   EXPECT_EQ(VersionOf(store), 9u);
 }
 
-TEST(Modex, UpdatesHoldWhatChangedForOthers) {
+TEST(Modex, AnUpdateHasTheChangesVisibleToOthers) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(5, kProc, {Data(Scope::kGlobal, Kval("a", "1"))}));
   ASSERT_TRUE(store.Commit(6, kProc,
@@ -235,7 +235,7 @@ TEST(Modex, UpdatesHoldWhatChangedForOthers) {
   EXPECT_TRUE(store.UpdateSince({"job", 4}, 0).kvals.empty());
 }
 
-TEST(Modex, WhatIsCommittedAgainUnchangedIsNoChange) {
+TEST(Modex, AnUnchangedValueIsNotAChange) {
   ModexStore store;
   const std::string a = Kval("a", std::string(1000, 'a'));
   const std::string b = Kval("b", "1");
@@ -253,7 +253,7 @@ TEST(Modex, WhatIsCommittedAgainUnchangedIsNoChange) {
   EXPECT_EQ(store.UpdateSince(kProc, 7).kvals.view(), b);
 }
 
-TEST(Modex, UpdatesChangeWhatIsHere) {
+TEST(Modex, AnUpdateIsAppliedToTheStoredState) {
   ModexStore store;
   ASSERT_TRUE(store.StoreRemote(
       {kProc, 0, 5, Bytes(Kval("a", "1") + Kval("b", "2") + Kval("c", "3"))}));
@@ -269,7 +269,7 @@ TEST(Modex, UpdatesChangeWhatIsHere) {
 
 // The agent that must resend the result of a collective was replaced, and its
 // predecessor's data has no versions.
-TEST(Modex, WhatAReplacedAgentPassesOnIsAdded) {
+TEST(Modex, AStateWithoutVersionsIsMerged) {
   ModexStore replaced;
   PublishRank published;
   published.proc = kProc;
@@ -320,7 +320,7 @@ TEST(Modex, APredecessorsStateDoesNotReplaceANewerOne) {
   EXPECT_EQ(store.KnownVersion(kProc), 1000u);
 }
 
-TEST(Modex, UpdatesOfAnUnknownStateAreLeftOut) {
+TEST(Modex, UpdatesOfAnUnknownStateAreRejected) {
   ModexStore store;
   EXPECT_FALSE(store.StoreRemote({kProc, 4, 5, Bytes(Kval("a", "1"))}));
   EXPECT_EQ(store.FindHere(kProc, "a"), Found::kNothing);
@@ -329,7 +329,7 @@ TEST(Modex, UpdatesOfAnUnknownStateAreLeftOut) {
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("a", "1"));
 }
 
-TEST(Modex, HiddenKeysOfRemoteRanks) {
+TEST(Modex, HiddenKeysOfRemoteRanksAreRecorded) {
   ModexStore store;
   store.NoteOutside(kProc, "h");
   store.NoteOutside(kProc, "h");
@@ -364,7 +364,7 @@ TEST(Modex, ADeletionReplacesTheValue) {
   EXPECT_EQ(store.SeenHere(kProc).view(), kept + Kval("k", "3"));
 }
 
-TEST(Modex, ADeletionOfOneSide) {
+TEST(Modex, ADeletionMayConcernOneSide) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kGlobal, Kval("g", "1")),
@@ -392,7 +392,7 @@ TEST(Modex, ADeletedKeyHasNoOwner) {
   EXPECT_FALSE(store.OwnerOf("job", "k"));
 }
 
-TEST(Modex, OwnerOfAKey) {
+TEST(Modex, TheLowestVisibleRankOwnsAKey) {
   ModexStore store;
   ASSERT_TRUE(
       store.Commit(0, {"job", 5}, {Data(Scope::kRemote, Kval("k", "1"))}));
@@ -407,7 +407,7 @@ TEST(Modex, OwnerOfAKey) {
   EXPECT_FALSE(store.OwnerOf("job", "k"));
 }
 
-TEST(Modex, ContributionsComeBackAsSlices) {
+TEST(Modex, ReadContributionsShareTheBytes) {
   ModexWriter writer;
   writer.Add({{"job", 1}, 3, 7, Bytes("abc")});
   writer.Add({{"job", 2}, 3, 7, Bytes("")});
@@ -429,7 +429,7 @@ TEST(Modex, ContributionsComeBackAsSlices) {
   EXPECT_TRUE(reader.ok());
 }
 
-TEST(Modex, ContributionsThatAreCutShort) {
+TEST(Modex, TruncatedContributionsAreRejected) {
   ModexWriter writer;
   writer.Add({{"job", 1}, 3, 7, Bytes("abc")});
   const Bytes whole = writer.Take();
@@ -446,7 +446,7 @@ RankUpdate Remote(Rank rank, const std::string& kvals, uint64_t version,
   return {{"job", rank}, base, version, Bytes(kvals)};
 }
 
-TEST(Modex, OwnersFollowTheData) {
+TEST(Modex, TheIndexOfOwnersFollowsTheData) {
   ModexStore store;
   EXPECT_EQ(store.OwnerOf("job", "a"), std::nullopt);
   ASSERT_TRUE(store.StoreRemote(Remote(5, Kval("a", "1"), 3)));
@@ -467,8 +467,8 @@ TEST(Modex, OwnersFollowTheData) {
   EXPECT_EQ(store.OwnerOf("job", "a"), std::nullopt);
 }
 
-// This requires an agent that contradicts itself.
-TEST(Modex, AKeyThatIsGoneHasNoOwner) {
+// Only an agent that contradicts itself causes this.
+TEST(Modex, AKeyThatDisappearsLosesItsOwner) {
   ModexStore store;
   ASSERT_TRUE(store.StoreRemote(Remote(5, Kval("a", "1"), 3)));
   ASSERT_TRUE(store.StoreRemote(Remote(6, Kval("a", "1"), 3)));
@@ -506,7 +506,7 @@ TEST(Modex, AKeyIsFoundWithoutReadingAllOfItsRank) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
-TEST(Modex, KeysOfARankWithMuchData) {
+TEST(Modex, KeysOfALargeRankAreFoundByItsIndex) {
   ModexStore store;
   const ProcId proc = {"job", 1};
   const std::string large(100 << 10, 'x');

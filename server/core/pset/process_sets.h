@@ -21,15 +21,15 @@ namespace canopy::core {
 
 // Maximum number of sets that an agent knows, of which a job defines at most
 // its share (HasShare), of members of a set, and of bytes of a name.
-// Definitions beyond that are refused (kErrOutOfResource); such definitions by
-// other agents are ignored.
+// Definitions of local processes that exceed them are refused
+// (kErrOutOfResource); those of other agents are ignored.
 inline constexpr size_t kMaxProcessSets = 4096;
 inline constexpr size_t kMaxSetMembers = 65536;
 inline constexpr size_t kMaxSetName = 255;
 
 // A set is announced by an agent's event PMIX_PROCESS_SET_DEFINE, and ends with
-// PMIX_PROCESS_SET_DELETE. Successors learn of it from the agents' caches of
-// events and from the journal of the owning job. Not synchronised.
+// PMIX_PROCESS_SET_DELETE. Successors learn of the set from the agents' caches
+// of events and from the journal of the owning job. Not synchronised.
 class ProcessSets final : public Engine {
  public:
   struct Set {
@@ -40,7 +40,7 @@ class ProcessSets final : public Engine {
     std::vector<ProcId> members;
   };
 
-  // The table outlives this object.
+  // The table must outlive this object.
   explicit ProcessSets(const JobTable& jobs) : jobs_(jobs) {}
 
   // Checks a set that the job `owner` defines. Returns kErrBadParam for a name
@@ -71,17 +71,18 @@ class ProcessSets final : public Engine {
   }
   // Drops the sets of a job that is over.
   void Drop(const std::string& nspace);
-  // The job was over when its sets became known here. Posts LateSetEnded.
+  // Called if the job was over when its sets became known here. Posts
+  // LateSetEnded.
   void EndLate(const std::string& nspace);
 
-  // Handles an event that is new to this agent, its own or another agent's.
-  // Returns true if it announces a new set.
+  // Handles an event of any agent that is new to this agent. Returns true if it
+  // announces a new set.
   bool OnEvent(const EventMessage& event);
 
   void Count(ResourceCounts* counts) const override {
     counts->process_sets = sets_.size();
   }
-  // Sets by name, ascending.
+  // Returns the sets by name, ascending.
   const std::map<std::string, Set>& sets() const { return sets_; }
 
  private:

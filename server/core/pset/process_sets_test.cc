@@ -39,7 +39,7 @@ class ProcessSetsTest : public testing::Test {
   ProcessSets sets_{jobs_};
 };
 
-TEST_F(ProcessSetsTest, ADefinitionIsKnownByItsEvent) {
+TEST_F(ProcessSetsTest, AnEventDefinesTheSet) {
   Define("ocean", {{"job", 2}, {"job", 0}, {"job", 2}});
   ASSERT_EQ(sets_.sets().size(), 1u);
   EXPECT_EQ(sets_.sets().at("ocean").members,
@@ -50,7 +50,7 @@ TEST_F(ProcessSetsTest, ADefinitionIsKnownByItsEvent) {
   EXPECT_EQ(sets_.sets().at("all").members.size(), 3u);
 }
 
-TEST_F(ProcessSetsTest, OneJobTakesNoOtherJobsPlace) {
+TEST_F(ProcessSetsTest, TheSetsOfAJobAreLimited) {
   jobs_.Add(JobOn("other", {0}));
   size_t defined = 0;
   for (; defined < kMaxProcessSets; ++defined) {
@@ -64,7 +64,7 @@ TEST_F(ProcessSetsTest, OneJobTakesNoOtherJobsPlace) {
   EXPECT_EQ(sets_.Check("other", "more", {{"other", 0}}), kSuccess);
 }
 
-TEST_F(ProcessSetsTest, ItEndsWithItsJob) {
+TEST_F(ProcessSetsTest, ASetEndsWithItsJob) {
   Define("ocean", {{"job", 0}});
   const std::vector<EventRaised> ends = sets_.DeletionsOf("job");
   ASSERT_EQ(ends.size(), 1u);
@@ -77,8 +77,8 @@ TEST_F(ProcessSetsTest, ItEndsWithItsJob) {
   EXPECT_TRUE(sets_.sets().empty());
 }
 
-// Other agents may learn of the end first.
-TEST_F(ProcessSetsTest, WhatIsDefinedByAJobThatIsOverIsNone) {
+// An agent may learn of the end before the definition.
+TEST_F(ProcessSetsTest, DefinitionsOfAJobThatIsOverAreIgnored) {
   CoreEvents events;
   sets_.set_events(&events);
   Define("ocean", {{"job", 0}});
@@ -86,13 +86,13 @@ TEST_F(ProcessSetsTest, WhatIsDefinedByAJobThatIsOverIsNone) {
   EXPECT_FALSE(
       sets_.OnEvent(Message(sets_.Define({"job", 1}, 8, "sea", {{"job", 1}}))));
   EXPECT_TRUE(sets_.sets().empty());
-  // The end is raised again for agents where the set came before the end.
+  // The end is raised again for agents that received the set before the end.
   const auto late = TakeAll<LateSetEnded>(&events);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_EQ(late[0].event.source, (ProcId{"job", kRankWildcard}));
 }
 
-TEST_F(ProcessSetsTest, ThoseOfApplications) {
+TEST_F(ProcessSetsTest, SetsOfApplicationsAreDefined) {
   const std::vector<EventRaised> defined =
       sets_.OfApplications(*jobs_.Find("job"));
   ASSERT_EQ(defined.size(), 1u);
@@ -101,7 +101,7 @@ TEST_F(ProcessSetsTest, ThoseOfApplications) {
             (std::vector<ProcId>{{"job", 1}, {"job", 2}}));
 }
 
-TEST_F(ProcessSetsTest, WhatIsRefused) {
+TEST_F(ProcessSetsTest, InvalidDefinitionsAreRefused) {
   Define("ocean", {{"job", 0}});
   EXPECT_EQ(sets_.Check("job", "sea", {{"job", 0}}), kSuccess);
   EXPECT_EQ(sets_.Check("job", "ocean", {{"job", 0}}), kErrExists);
@@ -115,7 +115,7 @@ TEST_F(ProcessSetsTest, WhatIsRefused) {
   EXPECT_EQ(sets_.Check("job", "sea", {{"other", 0}}), kErrNotFound);
 }
 
-TEST_F(ProcessSetsTest, ProcessesDefineNoneByNotifying) {
+TEST_F(ProcessSetsTest, AProcessCannotDefineASetByAnEvent) {
   EventMessage event = Message(sets_.Define({"job", 0}, 7, "ocean", {}));
   event.request &= ~(uint64_t{1} << 63);
   sets_.OnEvent(event);

@@ -19,11 +19,11 @@
 
 namespace canopy::core {
 
-// An agent without the job learns of the end of its sets from an event. That
-// event may be lost, or sets may arrive from a neighbour's cache after it. In
-// that case the agent sends a JobQuery, to the agent that has announced the set
-// if it lives, else to the root. The answer comes when the job is over. Not
-// synchronised.
+// An agent that does not know a job learns of the end of the job's sets from an
+// event. That event may be lost, or sets may arrive from a neighbour's cache
+// after it. In that case the agent sends a JobQuery, to the agent that has
+// announced the set if that agent lives, otherwise to the root. The answer
+// comes when the job is over. Not synchronised.
 class SetOwners final : public Engine {
  public:
   using HasEnded = std::function<bool(const std::string& nspace)>;
@@ -33,22 +33,24 @@ class SetOwners final : public Engine {
   SetOwners(NodeId self, const Tree& tree, const JobTable& jobs,
             HasEnded has_ended, ProcessSets& sets);
 
-  // This agent was started at `when`, while other agents may have sets.
+  // Records that this agent was started at `when`, while other agents may have
+  // sets.
   void set_began(TimeNs when) override;
-  // The caller has updated the tree. Messages in flight may be lost.
+  // Called after the caller has updated the tree: messages in flight may be
+  // lost.
   void OnTreeChanged(TimeNs now, Actions* actions) override;
-  // Messages in flight to or through that agent may be lost.
+  // Called when messages in flight to or through that agent may be lost.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  // A set of the job has become known.
+  // Called when a set of the job has become known.
   void OnDefined(TimeNs now, const std::string& nspace, Actions* actions);
-  // An agent reports that the job is over; ignored unless the query was sent to
-  // it.
+  // Handles an agent's report that the job is over; ignores it unless the query
+  // was sent to that agent.
   void OnOver(NodeId src, const std::string& nspace);
   void OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) override {
     asked_.erase(job.nspace);
   }
-  // This agent is the root and resynchronised: jobs that it does not know do
-  // not exist.
+  // Called when this agent is the root and resynchronised: jobs that it does
+  // not know do not exist.
   void OnAuthoritative();
 
   // Returns whether OnAuthoritative has nothing to do.

@@ -66,7 +66,7 @@ class SetOwnersTest : public testing::Test {
   std::string ended_;
 };
 
-TEST_F(SetOwnersTest, NobodyIsAskedWhereNothingCanBeLost) {
+TEST_F(SetOwnersTest, NoQueryIsSentWhenNoMessageCanBeLost) {
   Define("ocean", "job");
   EXPECT_EQ(Asked(), Texts{});
   // No message to or from this agent passes agent 4.
@@ -74,7 +74,7 @@ TEST_F(SetOwnersTest, NobodyIsAskedWhereNothingCanBeLost) {
   EXPECT_EQ(Asked(), Texts{});
 }
 
-TEST_F(SetOwnersTest, WhoHasMadeItKnownIsAskedAndHeeded) {
+TEST_F(SetOwnersTest, TheAnnouncingAgentIsQueriedAndItsAnswerCounts) {
   Define("ocean", "job");
   tree_.SetAlive(6, false);
   owners_.OnTreeChanged(now_, &actions_);
@@ -86,7 +86,7 @@ TEST_F(SetOwnersTest, WhoHasMadeItKnownIsAskedAndHeeded) {
   EXPECT_EQ(Dropped(), Texts{"job"});
 }
 
-TEST_F(SetOwnersTest, TheAnswerMayBeLostOnItsWay) {
+TEST_F(SetOwnersTest, ALostAnswerIsRequestedAgain) {
   Define("ocean", "job");
   owners_.OnNodeRestarted(now_, 2, &actions_);
   EXPECT_EQ(Asked(), Texts{"job 3"});
@@ -96,7 +96,7 @@ TEST_F(SetOwnersTest, TheAnswerMayBeLostOnItsWay) {
   EXPECT_EQ(Asked(), Texts{"job 3"});
 }
 
-TEST_F(SetOwnersTest, WhenThatIsLostTheRootIs) {
+TEST_F(SetOwnersTest, TheRootIsQueriedIfTheAnnouncingAgentIsLost) {
   Define("ocean", "job");
   tree_.SetAlive(3, false);
   owners_.OnTreeChanged(now_, &actions_);
@@ -107,7 +107,7 @@ TEST_F(SetOwnersTest, WhenThatIsLostTheRootIs) {
 
 // The sets may come from the cache of a neighbour that does not know of the end
 // either.
-TEST_F(SetOwnersTest, ThoseThatComeAfterAChangeAreAskedAboutOnce) {
+TEST_F(SetOwnersTest, SetsThatArriveAfterAChangeCauseOneQuery) {
   owners_.set_began(now_);
   Define("ocean", "job");
   Define("sea", "job");
@@ -117,7 +117,7 @@ TEST_F(SetOwnersTest, ThoseThatComeAfterAChangeAreAskedAboutOnce) {
   EXPECT_EQ(Asked(), Texts{});
 }
 
-TEST_F(SetOwnersTest, WhatIsKnownIsNotAsked) {
+TEST_F(SetOwnersTest, KnownJobsAreNotQueried) {
   jobs_.Add(JobOn("job", {5}));
   owners_.set_began(now_);
   Define("ocean", "job");
@@ -134,7 +134,7 @@ class SetOwnersOfRootTest : public SetOwnersTest {
 };
 
 // Other agents may have the set without knowing the job.
-TEST_F(SetOwnersOfRootTest, WhatIsDefinedAfterTheEndEndsForAll) {
+TEST_F(SetOwnersOfRootTest, TheRootEndsASetDefinedAfterItsJob) {
   ended_ = "over";
   CoreEvents late;
   sets_.set_events(&late);
@@ -144,8 +144,8 @@ TEST_F(SetOwnersOfRootTest, WhatIsDefinedAfterTheEndEndsForAll) {
   EXPECT_EQ(Dropped(), Texts{"over"});
 }
 
-// Not even this agent knew the job before it was restarted.
-TEST_F(SetOwnersOfRootTest, WhatNobodyKnowsIsOver) {
+// This agent did not know the job before its restart either.
+TEST_F(SetOwnersOfRootTest, TheAuthoritativeRootDropsUnknownSets) {
   owners_.set_began(now_);
   Define("ocean", "job", 0);
   Define("sea", "other");

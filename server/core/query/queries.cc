@@ -21,7 +21,8 @@ namespace canopy::core {
 namespace {
 
 constexpr TimeNs kNsPerMs = 1'000'000;
-// Programs choose the qualifiers, so no more than these are remembered.
+// Maximum number of logged qualifiers that are recorded. It is bounded because
+// programs choose the qualifiers.
 constexpr size_t kMaxIgnored = 64;
 // Marks the number of an AskHost made by a query; HostCalls makes the others.
 constexpr uint64_t kOfQuery = uint64_t{1} << 63;
@@ -110,7 +111,7 @@ void Queries::OnUsageWanted(TimeNs now, const UsageWanted& in,
   const auto refuse = [&](int status) {
     actions->push_back(UsageTaken{in.number, status, {}});
   };
-  // Without an owner, the process has ended since it made the request.
+  // A process without an owner has ended since it made the request.
   if (!jobs_.OwnerOf(in.caller)) return refuse(kErrNotFound);
   if (!HasRoomFor(in.caller.nspace)) return refuse(kErrResourceBusy);
   Call call;
@@ -332,8 +333,8 @@ void Queries::OnReply(NodeId src, const FactsReply& reply, Actions* actions) {
   Advance(id, actions);
 }
 
-// One request is for the local jobs, another for the root's; if this agent is
-// the root, an answer serves both.
+// One request is for the local jobs, another for those of the root; if this
+// agent is the root, one answer serves both.
 void Queries::TakeJobs(NodeId src, const FactsReply& reply,
                        const FactsRequest& request, Call* call) const {
   std::map<std::string, JobFacts> jobs;

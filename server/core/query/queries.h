@@ -1,5 +1,5 @@
-// PMIx_Query_info (PMIx Standard, chapter "Query"): answers clients from what
-// this agent, other agents and the host know.
+// PMIx_Query_info (PMIx Standard, chapter "Query"): answers clients with the
+// facts of this agent, of other agents and of the host.
 #ifndef CANOPY_SERVER_CORE_QUERY_QUERIES_H_
 #define CANOPY_SERVER_CORE_QUERY_QUERIES_H_
 
@@ -37,24 +37,26 @@ namespace canopy::core {
 // Time limit for the answers of other agents, in nanoseconds. Keys that need
 // later answers are reported as not found.
 inline constexpr TimeNs kQueryTime = 3'000'000'000;
-// The same for a call that involves the host. The host's own limit is a second
-// shorter, so that its error reaches the caller.
+// Time limit for a call that involves the host. The host's own limit is a
+// second shorter, so that its error reaches the caller.
 inline constexpr TimeNs kHostQueryTime = 11'000'000'000;
-// Calls in progress of one process; more fail with kErrOutOfResource.
+// Maximum number of calls in progress of one process; more fail with
+// kErrOutOfResource.
 inline constexpr size_t kMaxCallsOfProcess = 64;
-// Calls in progress of all clients, of which a job has its share (HasShare);
-// more fail with kErrResourceBusy.
+// Maximum number of calls in progress of all clients, of which a job has its
+// share (HasShare); more fail with kErrResourceBusy.
 inline constexpr size_t kMaxCalls = 4096;
 
 // A call passes three stages, each of which may be immediate:
-// - wait for the maps of the jobs that it names, or for the answer that there
-//   is no such job;
+// - wait for the maps of the jobs that the call names, or for the answer that
+//   there is no such job;
 // - send requests to the agents that know the answers (possibly this one) and
 //   to the host;
-// - wait until each has answered or is lost.
+// - wait until each of these has answered or is lost.
 //
-// Queries change nothing, so they are simply repeated: by a client that has
-// reattached, and to an agent that was restarted.
+// Queries do not change any state, so they may be repeated: a client that has
+// reattached repeats them, and requests are sent again to an agent that was
+// restarted.
 //
 // Not synchronised. The references passed to the constructor outlive this
 // object. Times are in nanoseconds.
@@ -63,35 +65,37 @@ class Queries final : public Engine {
   Queries(NodeId self, const std::vector<std::string>& node_names,
           const Tree& tree, JobTable& jobs, const JobEngine& engine,
           const ProcessSets& sets);
-  // Starts the numbering at the time of this agent's start, so that late
-  // answers to a predecessor's requests match none of its own.
+  // Starts the numbering at the time of this agent's start, so that a late
+  // answer to a predecessor's request matches no request of this agent.
   void set_began(TimeNs when) override { next_ += static_cast<uint64_t>(when); }
 
   void OnArrived(TimeNs now, const QueryArrived& in, Actions* actions);
-  // One sample of resource usage, which is gathered as the facts for a query
-  // are. The caller sees the same jobs as with a query.
+  // Begins one sample of resource usage, which is gathered as the facts for a
+  // query are. The caller sees the same jobs as with a query.
   void OnUsageWanted(TimeNs now, const UsageWanted& in, Actions* actions);
   void OnRequest(TimeNs now, NodeId src, const FactsRequest& request,
                  Actions* actions);
   void OnReply(NodeId src, const FactsReply& reply, Actions* actions);
   void OnRead(const FactsRead& read, Actions* actions);
-  // Returns false if the answer belongs to no query.
+  // Returns false if no query expects the answer.
   bool OnHostAnswered(const HostAnswered& in, Actions* actions);
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
   void OnJobAdded(TimeNs now, const std::string& nspace,
                   Actions* actions) override;
   void OnJobUnknown(TimeNs now, const std::string& nspace,
                     Actions* actions) override;
-  // Local processes of the job were started or have ended.
+  // Called when local processes of the job were started or have ended.
   void OnProcesses(TimeNs now, const std::string& nspace, Actions* actions);
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
-  // Requests and answers on their way to the node or through it are lost.
+  // Called when requests and answers on their way to the node or through it are
+  // lost.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   void OnTick(TimeNs now, Actions* actions) override;
   TimeNs NextDeadline() const override;
 
-  // Adds the calls in progress of one namespace, or of all if it is empty.
+  // Appends the calls in progress of one namespace, or of all if `nspace` is
+  // empty.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
   void Count(ResourceCounts* counts) const override {
@@ -108,8 +112,8 @@ class Queries final : public Engine {
     ClientId client = 0;
     RequestId request = 0;
     ProcId caller;
-    // The user whose jobs the caller may see. Nothing: all jobs, as for a tool
-    // of the agent's own user.
+    // The user whose jobs the caller may see. No value: it may see all jobs, as
+    // a tool of the agent's own user does.
     std::optional<uint32_t> uid;
     uint32_t gid = kAgentsUser;  // the group of that user
     std::string host_job;  // host's name of the caller's job; empty for a tool
@@ -168,7 +172,7 @@ class Queries final : public Engine {
   void FinishUsage(uint64_t id, Actions* actions);
   static void Reply(const Call& call, int status, Bytes payload,
                     Actions* actions);
-  // Removes the call and replies with `status`; no reply for kSuccess.
+  // Removes the call and replies with `status`; does not reply for kSuccess.
   void End(uint64_t id, int status, Actions* actions);
 
   const NodeId self_;

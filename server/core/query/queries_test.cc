@@ -121,7 +121,7 @@ TEST_F(QueriesTest, LocalProcessesAreKnownAtOnce) {
 }
 
 // The process has connected before the shim reported its PID to the agent.
-TEST_F(QueriesTest, AProcessThatIsBeingStartedIsWaitedFor) {
+TEST_F(QueriesTest, AQueryWaitsForAStartingProcess) {
   const std::vector<TestQuery> pid = {
       {{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}}};
   jobs_.NoteStarted({"job", 0}, 0);
@@ -140,7 +140,7 @@ TEST_F(QueriesTest, AProcessThatIsBeingStartedIsWaitedFor) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
-TEST_F(QueriesTest, TablesWaitForProcessesThatAreBeingStarted) {
+TEST_F(QueriesTest, TablesWaitForStartingProcesses) {
   jobs_.NoteStarted({"job", 1}, 0);
   Actions out;
   EXPECT_TRUE(Ask({{{PMIX_QUERY_LOCAL_PROC_TABLE}}}).empty());
@@ -159,7 +159,7 @@ TEST_F(QueriesTest, TablesWaitForProcessesThatAreBeingStarted) {
   EXPECT_EQ(Rows()[1].pid, 4711);
 }
 
-TEST_F(QueriesTest, AProcessThatIsNeverStartedIsNotWaitedForLong) {
+TEST_F(QueriesTest, AQueryWaitsForAStartingProcessAtMostKStartTime) {
   const std::vector<TestQuery> both = {
       {{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}}};
   jobs_.NoteStarted({"job", 0}, 0);
@@ -176,7 +176,7 @@ TEST_F(QueriesTest, AProcessThatIsNeverStartedIsNotWaitedForLong) {
   EXPECT_EQ(Answered(out), kErrPartialSuccess) << "it has ended";
 }
 
-TEST_F(QueriesTest, WhoIsLostIsNotAnsweredWhenProcessesHaveStarted) {
+TEST_F(QueriesTest, ALostAgentGetsNoAnswer) {
   jobs_.NoteStarted({"job", 1}, 0);
   Actions out;
   queries_.OnRequest(0, 2, {9, "job", 1}, &out);
@@ -185,7 +185,7 @@ TEST_F(QueriesTest, WhoIsLostIsNotAnsweredWhenProcessesHaveStarted) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
-TEST_F(QueriesTest, AnAgentSpeaksForItsOwnProcessesAlone) {
+TEST_F(QueriesTest, AnAgentMayOnlyReportItsOwnProcesses) {
   const auto sent = Sent<FactsRequest>(Ask({{{PMIX_QUERY_PROC_TABLE}}}));
   ASSERT_EQ(sent.size(), 1u);
   const FactsReply lie = ReplyTo(
@@ -195,7 +195,7 @@ TEST_F(QueriesTest, AnAgentSpeaksForItsOwnProcessesAlone) {
   EXPECT_EQ(Rows()[0].pid, 100);
 }
 
-TEST_F(QueriesTest, ALostNodeIsNotWaitedFor) {
+TEST_F(QueriesTest, ALostNodeIsNotAwaited) {
   Ask({{{PMIX_QUERY_PROC_TABLE}}});
   Actions out;
   tree_.SetAlive(1, false);
@@ -207,7 +207,7 @@ TEST_F(QueriesTest, ALostNodeIsNotWaitedFor) {
       << "nor asked";
 }
 
-TEST_F(QueriesTest, ARestartedAgentIsAskedAgain) {
+TEST_F(QueriesTest, ARestartedAgentGetsTheRequestAgain) {
   const auto first = Sent<FactsRequest>(Ask({{{PMIX_QUERY_PROC_TABLE}}}));
   Actions out;
   queries_.OnNodeRestarted(0, 1, &out);
@@ -216,7 +216,7 @@ TEST_F(QueriesTest, ARestartedAgentIsAskedAgain) {
   EXPECT_EQ(again[0].second.request, first[0].second.request);
 }
 
-TEST_F(QueriesTest, TheTimeIsBounded) {
+TEST_F(QueriesTest, AQueryEndsAtItsTimeLimit) {
   Ask({{{PMIX_PROC_PID}, {{PMIX_PROCID, Value::Proc({"job", 2})}}}}, 1);
   Ask({{{PMIX_PROC_PID},
         {{PMIX_PROCID, Value::Proc({"job", 2})},
@@ -232,7 +232,7 @@ TEST_F(QueriesTest, TheTimeIsBounded) {
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }
 
-TEST_F(QueriesTest, OneProcess) {
+TEST_F(QueriesTest, FactsOfOneProcessAreAnswered) {
   EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS},
                            {{PMIX_RANK, Value::Rank(1)}}}})),
             kSuccess);
@@ -265,7 +265,7 @@ TEST_F(QueriesTest, MemoryIsMeasured) {
   EXPECT_EQ(FindInfo(*last, PMIX_PROC_RSS)->value.data.fval, 7.0F);
 }
 
-TEST_F(QueriesTest, MemoryOfANode) {
+TEST_F(QueriesTest, MemoryOfANodeIsReported) {
   const Actions asked = Ask({{{PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY}}});
   const auto reads = All<ReadFacts>(asked);
   ASSERT_EQ(reads.size(), 1u);
@@ -302,7 +302,7 @@ TEST_F(QueriesTest, JobDataIsRead) {
 }
 
 // QRY-13
-TEST_F(QueriesTest, JobsOfAnotherUserAreNotThere) {
+TEST_F(QueriesTest, JobsOfAnotherUserAreHidden) {
   const InfoList theirs{{PMIX_NSPACE, Value::String("theirs")}};
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE}, theirs}})), kErrNotFound);
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_JOB_STATUS}, theirs}})), kErrNotFound);
@@ -313,7 +313,7 @@ TEST_F(QueriesTest, JobsOfAnotherUserAreNotThere) {
   EXPECT_EQ(reads[0].keys[0].proc.nspace, "");
 }
 
-TEST_F(QueriesTest, AToolOfAnotherUserIsToldOfThatUsersJobs) {
+TEST_F(QueriesTest, AToolOfAnotherUserSeesThatUsersJobs) {
   ASSERT_TRUE(jobs_.ConnectTool(5, {"tool", 0}, {kUser + 1, 3}, true));
   ASSERT_TRUE(jobs_.ConnectTool(6, {"ours", 0}, {kUser + 2, 3}));
   const auto namespaces = [&](ClientId client) {
@@ -327,7 +327,7 @@ TEST_F(QueriesTest, AToolOfAnotherUserIsToldOfThatUsersJobs) {
   EXPECT_EQ(namespaces(6), "job,theirs");
 }
 
-TEST_F(QueriesTest, NamespacesAndTheirCommands) {
+TEST_F(QueriesTest, NamespacesAreReportedWithTheirCommands) {
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_NAMESPACE_INFO}}})), kSuccess);
   const auto jobs = InfosOf(answer_[0].value);
   ASSERT_EQ(jobs->size(), 1u);
@@ -337,7 +337,7 @@ TEST_F(QueriesTest, NamespacesAndTheirCommands) {
   EXPECT_EQ(answer_[0].value.type, PMIX_STATUS);
 }
 
-// An agent that is not the root: the facts for one query of a call must not be
+// This agent is not the root: the facts for one query of a call must not be
 // used for another.
 TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
   JobTable jobs{1};
@@ -366,7 +366,7 @@ TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
   EXPECT_EQ(StringOf(answer_[1].value), "elsewhere,job");
 }
 
-TEST_F(QueriesTest, TheUserIsWhoCalled) {
+TEST_F(QueriesTest, TheUserIsThatOfTheCallerAtTheCall) {
   const InfoList theirs{{PMIX_NSPACE, Value::String("theirs")}};
   const auto asked = Ask({{{PMIX_QUERY_PROC_TABLE, PMIX_QUERY_NAMESPACES}}});
   jobs_.Remove("job");
@@ -377,7 +377,7 @@ TEST_F(QueriesTest, TheUserIsWhoCalled) {
   EXPECT_EQ(answer_.FindString(PMIX_QUERY_NAMESPACES), "job");
 }
 
-TEST_F(QueriesTest, JobsThatOneAnswerCanNotHoldAreNotCut) {
+TEST_F(QueriesTest, TooManyJobsForOneAnswerAreRefused) {
   for (size_t i = 0; i <= kMaxJobFacts; ++i) {
     jobs_.Add(JobOf("job" + std::to_string(i), kUser, {0}));
   }
@@ -385,7 +385,7 @@ TEST_F(QueriesTest, JobsThatOneAnswerCanNotHoldAreNotCut) {
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_JOB_STATUS}}})), kSuccess);
 }
 
-TEST_F(QueriesTest, NamesAreToldWithoutCommands) {
+TEST_F(QueriesTest, NamesAreReportedWithoutCommands) {
   Actions out;
   FactsRequest request;
   request.request = 5;
@@ -443,7 +443,7 @@ class HostQueriesTest : public QueriesTest {
 };
 
 // QRY-11
-TEST_F(HostQueriesTest, AttributeSupport) {
+TEST_F(HostQueriesTest, AttributeSupportIsAnswered) {
   EXPECT_EQ(
       Answer(AskForHost({{{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get", "none"},
                           {{PMIX_HOST_ATTRIBUTES, Value::Bool(true)}}}}),
@@ -456,7 +456,7 @@ TEST_F(HostQueriesTest, AttributeSupport) {
   EXPECT_EQ(KeyOf((*levels)[0]), PMIX_HOST_ATTRIBUTES);
 }
 
-TEST_F(HostQueriesTest, WhatCanBeAskedFor) {
+TEST_F(HostQueriesTest, SupportedKeysAndQualifiersAreAnswered) {
   const AskHost ask = AskForHost({{{PMIX_QUERY_SUPPORTED_KEYS}}});
   host_call::Query query;
   ASSERT_TRUE(wire::Decode(ask.call, &query));
@@ -473,9 +473,9 @@ TEST_F(HostQueriesTest, WhatCanBeAskedFor) {
             kSuccess);
 }
 
-// Without a scheduler, or with an answer of another form, none of it is
+// Without a scheduler, or with an answer of another form, its services are not
 // supported.
-TEST_F(HostQueriesTest, WhatASchedulerServesIsSupported) {
+TEST_F(HostQueriesTest, ServicesOfASchedulerAreSupported) {
   const std::vector<TestQuery> queries = {
       {{PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT}},
       {{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Allocation_request"},
@@ -500,7 +500,7 @@ TEST_F(HostQueriesTest, WhatASchedulerServesIsSupported) {
   EXPECT_FALSE(answer_.Has("PMIx_Allocation_request"));
 }
 
-TEST_F(HostQueriesTest, WhatOnlyASchedulerKnowsIsAskedOfTheHost) {
+TEST_F(HostQueriesTest, KeysOfASchedulerAreRequestedFromTheHost) {
   const AskHost ask =
       AskForHost({{{PMIX_QUERY_QUEUE_STATUS, PMIX_QUERY_NUM_PSETS},
                    {{PMIX_ALLOC_QUEUE, Value::String("fast")},
@@ -529,21 +529,21 @@ TEST_F(HostQueriesTest, WhatOnlyASchedulerKnowsIsAskedOfTheHost) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
-TEST_F(HostQueriesTest, SomeAnswersAreAPartialSuccess) {
+TEST_F(HostQueriesTest, SomeAnswersGiveAPartialSuccess) {
   EXPECT_EQ(
       Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_ALLOC_STATUS}}}),
              kErrPartialSuccess,
              {{PMIX_QUERY_QUEUE_LIST, Value::String("a,b")}}),
       kErrPartialSuccess);
   EXPECT_EQ(answer_.FindString(PMIX_QUERY_QUEUE_LIST), "a,b");
-  // The agents' part is answered whatever the host's answer is.
+  // Keys of agents are answered whatever the host's answer is.
   EXPECT_EQ(
       Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_NUM_PSETS}}}),
              kErrNotSupported),
       kErrPartialSuccess);
 }
 
-TEST_F(HostQueriesTest, WithoutAnAnswerTheStatusSaysWhy) {
+TEST_F(HostQueriesTest, WithoutAnAnswerTheStatusIsTheHosts) {
   for (const int status : {kErrNotFound, kErrNotSupported, kErrUnreach}) {
     EXPECT_EQ(Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST}}}), status), status);
   }
@@ -551,7 +551,7 @@ TEST_F(HostQueriesTest, WithoutAnAnswerTheStatusSaysWhy) {
             kErrNotFound);
 }
 
-TEST_F(HostQueriesTest, AHostThatDoesNotAnswerIsNotWaitedForForEver) {
+TEST_F(HostQueriesTest, AQueryOfASilentHostEndsAtItsTimeLimit) {
   AskForHost({{{PMIX_QUERY_QUEUE_LIST}}});
   EXPECT_EQ(queries_.NextDeadline(), kHostQueryTime);
   Actions out;
@@ -574,7 +574,7 @@ TEST_F(QueriesTest, QualifiersWithoutAnEffectAreLoggedOnce) {
   EXPECT_TRUE(All<LogLine>(Ask({query}, 2)).empty());
 }
 
-TEST_F(HostQueriesTest, TheHostJudgesRequiredQualifiersOfItsOwnKeys) {
+TEST_F(HostQueriesTest, TheHostDecidesOnQualifiersOfItsOwnKeys) {
   InfoList required;
   required.Add("site.qualifier", Value::Uint32(1), PMIX_INFO_REQD);
   AskForHost({{{PMIX_QUERY_QUEUE_LIST}, required}});
@@ -583,7 +583,7 @@ TEST_F(HostQueriesTest, TheHostJudgesRequiredQualifiersOfItsOwnKeys) {
       kErrNotSupported);
 }
 
-TEST_F(HostQueriesTest, TheHostIsNotAskedOfKeysThemselvesNorForLocalAnswers) {
+TEST_F(HostQueriesTest, QueriesOfKeysAndLocalQueriesBypassTheHost) {
   EXPECT_EQ(
       Answered(Ask({{{PMIX_QUERY_QUEUE_STATUS},
                      {{PMIX_QUERY_SUPPORTED_QUALIFIERS, Value::Bool(true)}}}})),
@@ -596,7 +596,7 @@ TEST_F(HostQueriesTest, TheHostIsNotAskedOfKeysThemselvesNorForLocalAnswers) {
   EXPECT_EQ(Answered(Ask(many)), kErrOutOfResource);
 }
 
-TEST_F(HostQueriesTest, TheTimeLeftIsTheHostsWordFirst) {
+TEST_F(HostQueriesTest, TheHostsTimeRemainingComesFirst) {
   auto limited = std::make_shared<JobSpec>(*JobOf("limited", kUser, {0}));
   limited->timeout_seconds = 90;
   Actions launch;
@@ -619,7 +619,7 @@ TEST_F(HostQueriesTest, TheTimeLeftIsTheHostsWordFirst) {
             kErrNotFound);
 }
 
-TEST_F(QueriesTest, ProcessSets) {
+TEST_F(QueriesTest, ProcessSetsAreAnswered) {
   const EventRaised raised =
       sets_.Define({"job", 0}, 1, "ocean", {{"job", 1}, {"job", 0}});
   EventMessage event;
@@ -636,7 +636,7 @@ TEST_F(QueriesTest, ProcessSets) {
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PSET_MEMBERSHIP}}})), kErrNotFound);
 }
 
-TEST_F(QueriesTest, HowManyAProcessMayHaveUnderWay) {
+TEST_F(QueriesTest, PendingCallsOfAProcessAreLimited) {
   for (size_t i = 0; i < kMaxCallsOfProcess; ++i) {
     EXPECT_TRUE(
         All<ReplyClient>(Ask({{{PMIX_QUERY_PROC_TABLE}}}, i + 1)).empty());
@@ -648,12 +648,12 @@ TEST_F(QueriesTest, HowManyAProcessMayHaveUnderWay) {
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }
 
-TEST_F(QueriesTest, ManyKeysOfOneJobAreOneRequest) {
+TEST_F(QueriesTest, KeysOfOneJobShareARequest) {
   const std::vector<std::string> keys(kMaxQueryKeys / 2, PMIX_QUERY_PROC_TABLE);
   EXPECT_EQ(Sent<FactsRequest>(Ask({{keys}, {keys}})).size(), 1u);
 }
 
-TEST_F(QueriesTest, ThePidOfAllProcessesIsNotAskedFor) {
+TEST_F(QueriesTest, ThePidOfAllProcessesIsNotFound) {
   EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID},
                            {{PMIX_RANK, Value::Rank(PMIX_RANK_WILDCARD)}}}})),
             kErrNotFound);
@@ -679,7 +679,7 @@ TEST_F(QueriesTest, AnAnswerThatIsTooLargeIsRefused) {
   EXPECT_EQ(Answered(Ask({{keys}})), kErrOutOfResource);
 }
 
-TEST_F(QueriesTest, MalformedAndUnknownCallers) {
+TEST_F(QueriesTest, MalformedQueriesAndUnknownCallersAreRefused) {
   Actions out;
   queries_.OnArrived(0, {kClient, 1, Bytes(std::string("x"))}, &out);
   EXPECT_NE(Answered(out), kSuccess);
@@ -688,7 +688,7 @@ TEST_F(QueriesTest, MalformedAndUnknownCallers) {
   EXPECT_EQ(Answered(out), kErrInit);
 }
 
-TEST_F(QueriesTest, OtherAgentsAreAnswered) {
+TEST_F(QueriesTest, RequestsOfOtherAgentsAreAnswered) {
   Actions out;
   FactsRequest request;
   request.request = 5;

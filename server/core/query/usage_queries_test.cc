@@ -42,8 +42,8 @@ Bytes Rss(float megabytes) {
 }
 
 // One agent of three. Ranks 0 and 1 of "job" run on node 0, rank 2 on node 1.
-// "sibling" is of the same session, "stranger" of another one, and "theirs" of
-// another user.
+// "sibling" belongs to the same session, "stranger" to another session, and
+// "theirs" to another user.
 class UsageQueriesTest : public testing::Test {
  protected:
   UsageQueriesTest() {
@@ -152,14 +152,14 @@ TEST_F(UsageQueriesTest, ProcessesOfTheSessionAreMeasuredByTheirAgents) {
   FAIL() << "rank 2 is missing";
 }
 
-TEST_F(UsageQueriesTest, ANamedProcess) {
+TEST_F(UsageQueriesTest, ANamedProcessIsMeasured) {
   wanted_.fields.proc = kRss;
   wanted_.targets.procs = {{"job", 2}};
   Want();
   EXPECT_TRUE(reads_.empty());
   ASSERT_EQ(asked_.size(), 1u);
   EXPECT_EQ(asked_[0].second.rank, 2u);
-  // An agent that also reports other processes, or too old to measure.
+  // The agent also reports other processes, or is too old to measure.
   Reply(asked_[0], {{2, 300, PMIX_PROC_STATE_RUNNING, 0, Bytes()}});
   EXPECT_EQ(status_, kSuccess);
   EXPECT_TRUE(results_.empty());
@@ -177,7 +177,7 @@ TEST_F(UsageQueriesTest, OnlyNamedRanksAreReported) {
   EXPECT_EQ(Result(0).FindProc(PMIX_PROCID), (ProcId{"job", 1}));
 }
 
-TEST_F(UsageQueriesTest, ProcessesByTheirPids) {
+TEST_F(UsageQueriesTest, ProcessesAreSelectedByTheirPids) {
   wanted_.fields.proc = kRss;
   wanted_.targets.pids = {{"n0", 0, 101}, {"n0", 0, 102}};
   Want();
@@ -190,7 +190,7 @@ TEST_F(UsageQueriesTest, ProcessesByTheirPids) {
   EXPECT_EQ(Result(0).FindProc(PMIX_PROCID), (ProcId{"job", 1}));
 }
 
-TEST_F(UsageQueriesTest, AllProcessesOfNamedNodes) {
+TEST_F(UsageQueriesTest, ProcessesOfNamedNodesAreMeasured) {
   wanted_.fields.proc = kRss;
   wanted_.targets.nodeids = {0};
   Want();
@@ -203,7 +203,7 @@ TEST_F(UsageQueriesTest, AllProcessesOfNamedNodes) {
   EXPECT_EQ(reads_.size(), 1u);
 }
 
-TEST_F(UsageQueriesTest, WhatTheCallerMayNotSeeIsNotFound) {
+TEST_F(UsageQueriesTest, JobsHiddenFromTheCallerAreNotFound) {
   wanted_.fields.proc = kRss;
   const auto status_of = [&](UsageTargets targets) {
     is_taken_ = false;
@@ -257,7 +257,7 @@ Bytes NodeStatistics() {
   return Encoded(all);
 }
 
-TEST_F(UsageQueriesTest, NodesOfTheJob) {
+TEST_F(UsageQueriesTest, NodesOfTheJobAreMeasured) {
   wanted_.fields.node = AllUsage(kNodeUsage);
   wanted_.fields.net = AllUsage(kNetUsage);
   wanted_.targets.disks = {"sdb"};
@@ -281,7 +281,7 @@ TEST_F(UsageQueriesTest, NodesOfTheJob) {
   EXPECT_FALSE(node.Has(PMIX_DISK_RESOURCE_USAGE)) << "another disk";
 }
 
-TEST_F(UsageQueriesTest, DisksOfThisNode) {
+TEST_F(UsageQueriesTest, DisksOfThisNodeAreMeasured) {
   wanted_.fields.disk = AllUsage(kDiskUsage);
   Want();
   EXPECT_TRUE(asked_.empty());
@@ -319,7 +319,7 @@ TEST_F(UsageQueriesTest, ASampleIsLimited) {
   EXPECT_TRUE(results_.empty());
 }
 
-TEST_F(UsageQueriesTest, MalformedStatisticsOfAnAgentAreLeftOut) {
+TEST_F(UsageQueriesTest, MalformedStatisticsOfAnAgentAreIgnored) {
   wanted_.fields.proc = kRss;
   wanted_.targets.procs = {{"job", 2}};
   Want();

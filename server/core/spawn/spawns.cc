@@ -75,7 +75,7 @@ bool Spawns::Awaits(NodeId src, const SpawnReply& reply) const {
 void Spawns::OnReply(const SpawnReply& reply, Actions* actions) {
   const auto held = held_.extract({reply.proc, reply.request});
   if (held.empty()) return;
-  // The spawner will query the job, so what is known of it must be available.
+  // The spawner will query the job, so the job's data must be available.
   if (reply.status == kSuccess) jobs_.Register(reply.nspace, actions);
   actions->push_back(ReplyClient{held.mapped().client, held.mapped().request,
                                  reply.status, Bytes(reply.nspace)});

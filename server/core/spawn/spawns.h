@@ -36,12 +36,12 @@ namespace canopy::core {
 //
 // Spawns of tools are executed by the root, which ends them when the tool or
 // its node is gone. If the root is lost, they end with it; the next root
-// executes those again that were not answered.
+// executes those that were not answered again.
 //
 // Not synchronised. Table and engine outlive this object.
 class Spawns final : public Engine {
  public:
-  // requests of one process
+  // Maximum number of pending requests of one process.
   static constexpr size_t kMaxHeld = kMaxSpawnsOfProcess;
   static constexpr size_t kMaxCall = 4 << 20;  // bytes
 
@@ -50,9 +50,9 @@ class Spawns final : public Engine {
   // Called at the spawner's agent. The reply is kErrOutOfResource if the
   // process has too many pending requests or the call is too large.
   void OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions);
-  // Returns whether the answer belongs to a request held here and comes from
-  // the right agent. In that case the caller adds the job's map to the table
-  // before it calls OnReply.
+  // Returns whether the answer is that to a request held here and comes from
+  // the agent that executes the request. If so, the caller adds the job's map
+  // to the table before it calls OnReply.
   bool Awaits(NodeId src, const SpawnReply& reply) const;
   void OnReply(const SpawnReply& reply, Actions* actions);
   // Must be called while the process of the client is still known.
@@ -67,13 +67,13 @@ class Spawns final : public Engine {
   // job.
   void OnRequest(NodeId src, const SpawnRequest& request, Actions* actions);
   void OnDone(const SpawnDone& in, Actions* actions);
-  // The tools of the node are gone.
+  // Called when the node is lost: its tools are gone.
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
-  // A predecessor was executing this spawn.
+  // Called for a spawn that a predecessor was executing.
   void OnRecovered(const SpawnRecovered& in);
 
-  // The job is over, so its processes get no more answers.
+  // Called when the job is over, so that its processes get no more answers.
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
   // Appends the requests held here. An empty namespace means all.
@@ -82,9 +82,9 @@ class Spawns final : public Engine {
   void Count(ResourceCounts* counts) const override {
     counts->spawns = num_pending();
   }
-  // Number of requests that are held or executed here.
+  // Returns the number of requests that are held or executed here.
   size_t num_pending() const { return held_.size() + executing_.size(); }
-  // Number of processes whose requests were answered here.
+  // Returns the number of processes whose requests were answered here.
   size_t num_answered() const { return answers_.size(); }
 
  private:

@@ -65,7 +65,7 @@ SpawnRequest FarRequest(RequestId request) {
   return {kFar, request, Bytes(std::string("call"))};
 }
 
-TEST(SpawnsTest, ARequestGoesToTheControllerAndItsAnswerToTheClient) {
+TEST(SpawnsTest, TheControllerExecutesARequestAndTheClientGetsTheAnswer) {
   Agent agent(1);
   const auto sent = Sent<SpawnRequest>(agent.Arrive(5));
   ASSERT_EQ(sent.size(), 1u);
@@ -99,7 +99,7 @@ TEST(SpawnsTest, ASpawnerOnTheControllersNodeNeedsNoMessage) {
   EXPECT_EQ(replies[0].status, kErrJobExeNotFound);
 }
 
-TEST(SpawnsTest, TheJobsMapGoesWithTheAnswerAndItsEndWillBeReported) {
+TEST(SpawnsTest, TheAnswerHasTheMapAndTheEndIsReported) {
   Agent agent(0);
   agent.Request(1, FarRequest(5));
   agent.table.Add(JobOn("child", {0}));
@@ -112,7 +112,7 @@ TEST(SpawnsTest, TheJobsMapGoesWithTheAnswerAndItsEndWillBeReported) {
   EXPECT_TRUE(agent.table.Find("child")->readers.contains(1));
 }
 
-TEST(SpawnsTest, ARequestThatComesAgainIsExecutedOnce) {
+TEST(SpawnsTest, ARepeatedRequestIsExecutedOnce) {
   Agent agent(0);
   EXPECT_EQ(All<HostSpawn>(agent.Request(1, FarRequest(5))).size(), 1u);
   EXPECT_TRUE(agent.Request(1, FarRequest(5)).empty());
@@ -123,7 +123,7 @@ TEST(SpawnsTest, ARequestThatComesAgainIsExecutedOnce) {
   EXPECT_EQ(All<HostSpawn>(agent.Request(1, FarRequest(6))).size(), 1u);
 }
 
-TEST(SpawnsTest, AnswersAreKeptForAsManyAsCanBeAskedForAgain) {
+TEST(SpawnsTest, TheLastAnswersOfAProcessAreKept) {
   Agent agent(0);
   for (RequestId r = 1; r <= Spawns::kMaxHeld + 1; ++r) {
     agent.Request(1, FarRequest(r));
@@ -133,7 +133,7 @@ TEST(SpawnsTest, AnswersAreKeptForAsManyAsCanBeAskedForAgain) {
   EXPECT_FALSE(All<HostSpawn>(agent.Request(1, FarRequest(1))).empty());
 }
 
-TEST(SpawnsTest, WhatAPredecessorExecutedIsNotExecutedAgain) {
+TEST(SpawnsTest, ASpawnOfThePredecessorIsNotExecutedAgain) {
   Agent agent(0);
   agent.spawns.OnRecovered({kFar, 5});
   EXPECT_TRUE(agent.Request(1, FarRequest(5)).empty());
@@ -142,7 +142,7 @@ TEST(SpawnsTest, WhatAPredecessorExecutedIsNotExecutedAgain) {
 }
 
 // A successor receives the result before it knows the spawner's job.
-TEST(SpawnsTest, WhatAPredecessorHasAnsweredIsAnsweredAgain) {
+TEST(SpawnsTest, ASpawnAnsweredByThePredecessorIsAnsweredAgain) {
   Agent agent(0);
   const ProcId spawner{"later", 1};
   agent.spawns.OnRecovered({spawner, 5});
@@ -153,7 +153,7 @@ TEST(SpawnsTest, WhatAPredecessorHasAnsweredIsAnsweredAgain) {
   EXPECT_EQ(Sent<SpawnReply>(actions).size(), 1u);
 }
 
-TEST(SpawnsTest, AnAgentSpeaksForItsOwnProcessesAlone) {
+TEST(SpawnsTest, AnAgentMayOnlySpawnForItsOwnProcesses) {
   Agent agent(0);
   EXPECT_TRUE(agent.Request(1, {{"job", 0}, 5, {}}).empty());
   EXPECT_TRUE(agent.Request(1, {{"job", 2}, 5, {}}).empty());
@@ -183,7 +183,7 @@ TEST(SpawnsTest, AClientThatReattachesGetsTheAnswer) {
   EXPECT_EQ(replies[0].client, kClient + 1);
 }
 
-TEST(SpawnsTest, TooManyOrTooLargeAreRefused) {
+TEST(SpawnsTest, TooManyAndTooLargeRequestsAreRefused) {
   Agent agent(1);
   for (RequestId r = 1; r <= Spawns::kMaxHeld; ++r) agent.Arrive(r);
   const auto refused = All<ReplyClient>(agent.Arrive(Spawns::kMaxHeld + 1));
@@ -198,7 +198,7 @@ TEST(SpawnsTest, TooManyOrTooLargeAreRefused) {
   EXPECT_EQ(All<ReplyClient>(out)[0].status, kErrOutOfResource);
 }
 
-TEST(SpawnsTest, StrangersAreRefused) {
+TEST(SpawnsTest, UnknownClientsAreRefused) {
   Agent agent(1);
   EXPECT_EQ(All<ReplyClient>(agent.Arrive(1, 99))[0].status, kErrInit);
 }
@@ -212,7 +212,7 @@ SpawnRequest ToolRequest(RequestId request) {
   return {kTool, kSpawnsOfTools + request, Bytes(std::string("call"))};
 }
 
-TEST(SpawnsTest, WhatAToolSpawnsTheRootExecutesOnce) {
+TEST(SpawnsTest, TheRootExecutesASpawnOfAToolOnce) {
   Agent near(1);
   near.table.ConnectTool(kToolClient, kTool, {});
   const auto sent = Sent<SpawnRequest>(near.Arrive(5, kToolClient));
@@ -236,7 +236,7 @@ TEST(SpawnsTest, WhatAToolSpawnsTheRootExecutesOnce) {
   EXPECT_EQ(Sent<SpawnReply>(root.Request(1, sent[0].second)).size(), 1u);
 }
 
-TEST(SpawnsTest, TheEndOfAToolIsTheHosts) {
+TEST(SpawnsTest, TheEndOfAToolIsReportedToTheHost) {
   Agent near(1);
   near.table.ConnectTool(kToolClient, kTool, {});
   Actions gone;
@@ -255,7 +255,7 @@ TEST(SpawnsTest, TheEndOfAToolIsTheHosts) {
   EXPECT_EQ(root.spawns.num_pending(), 0u);
 }
 
-TEST(SpawnsTest, ToolsGoWithTheirNode) {
+TEST(SpawnsTest, TheLossOfANodeEndsItsTools) {
   Agent root(0);
   root.Request(1, ToolRequest(5));
   Actions actions;
@@ -267,7 +267,7 @@ TEST(SpawnsTest, ToolsGoWithTheirNode) {
   EXPECT_EQ(root.spawns.num_answered(), 0u);
 }
 
-TEST(SpawnsTest, NothingIsLeftOfAJobThatIsOver) {
+TEST(SpawnsTest, AJobThatIsOverLeavesNoRequests) {
   Agent agent(0);
   agent.Arrive(1);
   agent.Request(1, FarRequest(5));

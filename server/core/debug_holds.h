@@ -37,8 +37,8 @@ struct HoldWord {
 // nanoseconds.
 class DebugHolds {
  public:
-  // `events` gets a HoldChanged when the holding of a job begins or ends, and
-  // outlives this object. Null: changes are not announced.
+  // Posts a HoldChanged to `events` when a hold of a job begins or ends.
+  // `events` outlives this object; if it is null, nothing is posted.
   explicit DebugHolds(CoreEvents* events = nullptr) : events_(events) {}
 
   // Records a notification; ignores it if it is older than the last

@@ -1,5 +1,5 @@
-// The interface of the core's engines: what many of them have to answer. The
-// table of all engines, with the order in which they are notified, is in
+// The interface of the core's engines: the functions that several engines have.
+// The table of all engines, with the order in which they are notified, is in
 // dispatch/engines.h. The inputs and messages that concern one engine alone are
 // functions of that engine.
 #ifndef CANOPY_SERVER_CORE_ENGINE_H_
@@ -24,9 +24,9 @@ namespace canopy::core {
 // Each function does nothing unless an engine overrides it. `now` is the time
 // of the step in nanoseconds. An engine appends the actions that it causes to
 // `actions`, which is never null. The job table, the tree and the modex store
-// have been updated before a notification. An engine announces its
-// own changes by events, and does not call another engine that has to react to
-// the same change.
+// have been updated before a notification. An engine announces its own changes
+// by events, and does not call another engine that has to react to the same
+// change. Used by one thread.
 class Engine {
  public:
   Engine() = default;
@@ -36,74 +36,78 @@ class Engine {
 
   // ------------------------------------------------------------- start ---
 
-  // Sets the queue for what the engine announces to the others. It outlives the
-  // engine. Without a queue, the engine announces nothing.
+  // Sets the queue to which the engine posts its events. The queue outlives the
+  // engine. An engine without a queue posts nothing.
   virtual void set_events(CoreEvents* events) { events_ = events; }
   // Sets whether the engine emits PersistRecord for a successor.
   virtual void set_persists(bool /*persists*/) {}
-  // Sets the time at which this agent was started, while other agents have
-  // state. Request numbers start there, so that late answers to a predecessor's
-  // requests match none of its successor's.
+  // Called if this agent starts while other agents have state: sets the time of
+  // its start. Request numbers begin with that time, so that a late answer to a
+  // request of this agent's predecessor matches no request of this agent.
   virtual void set_began(TimeNs /*when*/) {}
-  // Restores what a predecessor persisted. The job is in the table, with the
-  // data that its ranks had committed.
+  // Restores the state of the job that this agent's predecessor persisted. The
+  // job is in the table, with the data that its ranks had committed.
   virtual void OnJobRecovered(TimeNs /*now*/, const JobRecovered& /*in*/,
                               Actions* /*actions*/) {}
 
   // ---------------------------------------------------- clients and ranks ---
 
-  // The connection of a client has ended. The client is still in the table.
+  // Called when the connection of a client has ended. The client is still in
+  // the table.
   virtual void OnClientGone(TimeNs /*now*/, ClientId /*client*/,
                             Actions* /*actions*/) {}
-  // A rank on any node has ended or lost its connection.
+  // Called when a rank on any node has ended or lost its connection.
   virtual void OnRankGone(TimeNs /*now*/, const ProcId& /*proc*/,
                           Actions* /*actions*/) {}
-  // The process of a rank has ended and was replaced by another one.
+  // Called when the process of a rank has ended and was replaced by another
+  // process.
   virtual void OnRankRestarted(TimeNs /*now*/, const ProcId& /*proc*/,
                                Actions* /*actions*/) {}
 
   // ---------------------------------------------------------------- jobs ---
 
-  // The map of a job was added to the table.
+  // Called when the map of a job was added to the table.
   virtual void OnJobAdded(TimeNs /*now*/, const std::string& /*nspace*/,
                           Actions* /*actions*/) {}
-  // No agent has the map of the job.
+  // Called when it is known that no agent has the map of the job.
   virtual void OnJobUnknown(TimeNs /*now*/, const std::string& /*nspace*/,
                             Actions* /*actions*/) {}
-  // The job was removed from the table. A job of the same name may be in the
-  // table again; its OnJobAdded follows.
+  // Called when the job was removed from the table. A new job of the same name
+  // may be in the table already; OnJobAdded follows for it.
   virtual void OnJobRemoved(TimeNs /*now*/, const RemovedJob& /*job*/,
                             Actions* /*actions*/) {}
 
   // --------------------------------------------------------------- nodes ---
 
-  // A node was lost. OnTreeChanged follows when all engines have had this call.
+  // Called when a node was lost. OnTreeChanged follows when all engines have
+  // had this call.
   virtual void OnNodeLost(TimeNs /*now*/, const NodeStateChanged& /*in*/,
                           Actions* /*actions*/) {}
-  // A node has returned. OnTreeChanged follows before the next engine is
-  // notified.
+  // Called when a node has returned. OnTreeChanged of this engine follows
+  // before the next engine is notified.
   virtual void OnNodeReturned(TimeNs /*now*/, Actions* /*actions*/) {}
-  // A node was lost or has returned: other agents may be the neighbours in the
-  // tree, and messages may have been lost.
+  // Called when a node was lost or has returned: the neighbours in the tree may
+  // have changed, and messages may have been lost.
   virtual void OnTreeChanged(TimeNs /*now*/, Actions* /*actions*/) {}
-  // The agent of the node was replaced by a successor, which has none of the
-  // messages that its predecessor received. Messages in flight to the node and
-  // through it may be lost.
+  // Called when the agent of the node was replaced by a successor, which has
+  // none of the messages that its predecessor received. Messages in flight to
+  // the node and through it may be lost.
   virtual void OnNodeRestarted(TimeNs /*now*/, NodeId /*node*/,
                                Actions* /*actions*/) {}
 
   // ---------------------------------------------------------------- time ---
 
-  // Returns when OnTick must be called next, or kNever.
+  // Returns the time at which OnTick must be called next; kNever: it need not
+  // be called.
   virtual TimeNs NextDeadline() const { return kNever; }
   virtual void OnTick(TimeNs /*now*/, Actions* /*actions*/) {}
 
   // ------------------------------------------------------------- reports ---
 
-  // Adds the number of objects that the engine holds.
+  // Adds the numbers of objects that the engine holds to `*counts`.
   virtual void Count(ResourceCounts* /*counts*/) const {}
-  // Appends the operations that wait in the engine, of one job or, if `nspace`
-  // is empty, of all jobs.
+  // Appends the operations that wait in the engine: those of the job `nspace`,
+  // or those of all jobs if `nspace` is empty.
   virtual void Describe(TimeNs /*now*/, const std::string& /*nspace*/,
                         std::vector<Waiting>* /*out*/) const {}
 

@@ -130,7 +130,7 @@ void JobTable::RecoverIncarnation(std::string_view nspace, Rank rank,
   if (state != nullptr) state->incarnation = incarnation;
 }
 
-// Ranks of one node often end together, and then share an event.
+// Ranks of one node often end together, and then share one event.
 void JobTable::NoteGone(const ProcId& proc) {
   ++jobs_.find(proc.nspace)->second.num_gone;
   if (events_ == nullptr) return;

@@ -89,8 +89,8 @@ struct Job {
 // Pointers to jobs are valid until the job is removed. Used by one thread.
 class JobTable {
  public:
-  // `events` gets the changes and outlives the table. Null: changes are not
-  // announced.
+  // Posts changes of the table to `events`, which outlives the table. If
+  // `events` is null, nothing is posted.
   explicit JobTable(NodeId self, CoreEvents* events = nullptr)
       : self_(self), events_(events), holds_(events) {}
 

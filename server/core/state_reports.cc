@@ -52,7 +52,7 @@ void StateReports::OnNodeLost(TimeNs now, const NodeStateChanged& in,
   OnNodeRestarted(now, in.node, actions);
 }
 
-// A successor does not know the question.
+// The node's new agent does not know the question.
 void StateReports::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
   for (auto it = questions_.begin(); it != questions_.end();) {
     Question& question = it->second;

@@ -64,8 +64,8 @@ class Collectives final : public Engine {
   // Called when the connection has ended: replies to it are dropped. The
   // arrivals of its process stay valid.
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  // A job's map became known or was reported unknown, whether or not this
-  // engine has requested it.
+  // Called when a job's map became known or was reported unknown, whether or
+  // not this engine has requested the map.
   void OnJobAdded(TimeNs now, const std::string& nspace,
                   Actions* actions) override;
   void OnJobUnknown(TimeNs now, const std::string& nspace,

@@ -22,9 +22,9 @@ class MemberLookup {
   MemberLookup(NodeId self, const Tree& tree, const JobTable& jobs)
       : self_(self), tree_(tree), jobs_(jobs) {}
 
-  // Returns true if the series has its members. Otherwise it posts MapWanted
-  // for the missing maps. The counts that processes have reported for the
-  // series are applied when the members become known.
+  // Returns true if the members of the series are known. Otherwise posts
+  // MapWanted for each missing map. The counts that processes have reported for
+  // the series are applied when the members become known.
   bool Resolve(StepContext& step, Series& series) const;
 
  private:

@@ -39,26 +39,27 @@
 
 namespace canopy::core {
 
-// The struct enforces no rule among its parts: code that has it may call any of
-// them, with `now` and `out`. An engine has references only to the parts that
-// are passed to its constructor. Not synchronised.
+// The struct enforces no rule among its parts: code that has an Engines may
+// call any of its parts, with `now` and `out`. An engine has references only to
+// the parts that are passed to its constructor. Not synchronised.
 //
 // `table` has every engine, in the order in which engines are notified of a
-// change and report. The order matters in these places; elsewhere it is that of
-// the subjects:
+// change and report. The order matters in these places; elsewhere the engines
+// are grouped by subject:
 //
 //   EndEvents    first: its events name the processes, connections and groups
-//                that the loss of a node ends, which the others then drop.
+//                that the loss of a node ends. The other engines drop these
+//                afterwards.
 //   Collectives  before JobEngine: when a node returns or was restarted, the
 //                collectives that have completed are reported to it before the
 //                processes that have left since. In the other order it would
 //                seem as if the processes had left before the completion.
 //   JobEngine    before all that keep requests about jobs: the loss of a node
-//                ends jobs, and these requests are answered by the end of their
-//                job, not by the loss.
+//                ends jobs, and these requests must be answered by the end of
+//                their job, not by the loss.
 //   ProcessSets, SetOwners, Events
-//                before JobMaps: agents that have borrowed a map are notified
-//                of its job's end last.
+//                before JobMaps: agents that have borrowed the map of a job are
+//                notified last of that job's end.
 //   Aborts, HostCalls, Forwarding, Spawns
 //                last: they send their requests again to the agents that now
 //                control the jobs, which JobEngine has notified of the jobs.
@@ -67,9 +68,10 @@ struct Engines {
   Engines(const Engines&) = delete;
   Engines& operator=(const Engines&) = delete;
 
-  // Calls `notify` for each engine, in the order of the table. A parameter
-  // `auto&` in place of `Engine&` makes the calls direct, which frequent ones
-  // are: the engines that do not react cost nothing.
+  // Calls `notify` for each engine, in the order of the table. If the parameter
+  // of `notify` is `auto&` in place of `Engine&`, the calls are direct, and
+  // engines that do not override a function cost nothing. Use `auto&` for
+  // frequent notifications.
   template <typename Notify>
   void ForEach(const Notify& notify) const {
     std::apply([&](auto&... engine) { (notify(engine), ...); }, table);
@@ -95,7 +97,7 @@ struct Engines {
 
   const CoreConfig config;
   const NodeId self;
-  // Events that engines have posted and the others do not know yet.
+  // Events that were posted and are not handled yet.
   CoreEvents queue;
   // State that several engines read.
   Tree tree;

@@ -12,8 +12,8 @@ void Log(Engines& e, LogLine::Level level, std::string text) {
   e.out.push_back(LogLine{level, std::move(text)});
 }
 
-// Jobs may be removed together with the node. The engines that follow must not
-// look them up afterwards.
+// The loss of a node may remove jobs. The engines that are notified afterwards
+// must not look these jobs up.
 void OnLost(Engines& e, const NodeStateChanged& in) {
   e.jobs.holds().OnNodeLost(e.now, in.node);
   e.ForEach([&](Engine& engine) {

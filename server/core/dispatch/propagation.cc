@@ -4,8 +4,8 @@
 // notified that a job of the same name was added. An input whose second part
 // relies on this posts that part as an event (JobMessageDue, SpawnReplyDue).
 //
-// What an event causes in several engines happens in the order of their table
-// (engines.h).
+// An event that concerns several engines reaches them in the order of their
+// table (engines.h).
 #include "server/core/dispatch/propagation.h"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ void DropOnce(Engines& e, const std::string& nspace) {
   if (!dropped) e.out.push_back(DropJob{nspace});
 }
 
-// Sets end before their job, so that the events engine still knows the job.
+// Process sets end before their job, so that the events engine still knows the
+// job.
 void On(Engines& e, const RemovedJob& job) {
   if (e.tree.root() == e.self) {
     for (const EventRaised& end : e.sets.DeletionsOf(job.nspace)) {
@@ -72,7 +73,7 @@ void On(Engines& e, const AddedJob& added) {
   e.ForEach([&](Engine& engine) { engine.OnJobAdded(e.now, nspace, &e.out); });
 }
 
-// This agent may have taken a part in the job again since.
+// Since this event was posted, this agent may have taken part in the job again.
 void On(Engines& e, const LeftJob& job) {
   if (e.engine.TakesPart(job.nspace)) return;
   e.maps.Keep(job.nspace, job.controller, &e.out);
@@ -173,7 +174,8 @@ void On(Engines& e, const SetsDropped& sets) {
 
 // ---------------------------------------------- inputs that have waited ---
 
-// A message may follow from the one before it.
+// The handling of a message may rely on the changes that the previous message
+// has caused.
 void On(Engines& e, const MessagesReleased& released) {
   for (const PeerMessage& message : released.messages) {
     OnPeerMessage(e, message);

@@ -9,9 +9,10 @@
 
 namespace canopy::core {
 
-// Handles the events in the queue, including those that their handling posts.
-// Must be called after each input, and within an input if an engine must not
-// look up what another has removed.
+// Handles the events in the queue, including those that are posted meanwhile.
+// Must be called after each input. Must also be called within an input after an
+// engine has removed an object, if another engine that has not been notified
+// would look it up.
 void PropagateChanges(Engines& e);
 
 // Removes the process from the group. The group may end with that, so `group`

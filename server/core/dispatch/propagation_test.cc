@@ -46,7 +46,9 @@ class PropagationTest : public testing::Test {
   Engines e_;
 };
 
-TEST_F(PropagationTest, WithoutChangesNoActionFollows) { EXPECT_TRUE(Propagate().empty()); }
+TEST_F(PropagationTest, WithoutChangesNoActionFollows) {
+  EXPECT_TRUE(Propagate().empty());
+}
 
 TEST_F(PropagationTest, CommittedDataAnswersAWaitingGet) {
   e_.gets.OnGet(0, GetOf({"job", 1}), &e_.out);
@@ -119,7 +121,7 @@ TEST_F(PropagationTest, AnEventForAllIsSentOnce) {
   EXPECT_TRUE(Sent<EventMessage>(Propagate()).empty());
 }
 
-// A job of the same name may follow in the same step.
+// A job may be removed and a job of the same name added in the same step.
 TEST_F(PropagationTest, AJobIsDroppedBeforeOneOfItsNameIsAdded) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;
@@ -141,7 +143,8 @@ TEST_F(PropagationTest, AReplyFollowsTheEventBeforeIt) {
   EXPECT_TRUE(std::holds_alternative<ReplyClient>(actions.back()));
 }
 
-// A message of a deferred part of a job follows its JobPrepare.
+// The second deferred message belongs to the job that the first one, a
+// JobPrepare, adds.
 TEST_F(PropagationTest, ReleasedMessagesAreHandledOneAfterTheOther) {
   const JobPrepare prepare{Bytes(EncodeJobSpec(*JobOn("new", {1}))), 0, {}};
   JobKill kill;

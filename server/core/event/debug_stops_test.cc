@@ -65,8 +65,8 @@ class DebugStopsTest : public testing::Test {
     event.origin = from;
     stops_.OnEvent(0, event);
   }
-  // Returns the events that are due since the last call, without those about
-  // what this node holds.
+  // Returns the events that were posted since the last call, without those
+  // about the holds of this node.
   std::vector<EventRaised> Events() {
     std::vector<EventRaised> due;
     for (EventDue& one : TakeAll<EventDue>(&events_)) {

@@ -38,7 +38,7 @@ class Invitations final : public Engine {
   explicit Invitations(const JobTable& jobs) : jobs_(jobs) {}
 
   // Called once for each event that reaches this agent. Posts an EventDue for
-  // each process of this node that had ended before it was invited.
+  // each process of this node that had ended before its invitation arrived.
   void OnEvent(const EventMessage& event);
   // Called when a process of this node has ended. Returns the events to raise
   // (PMIX_GROUP_LEADER_FAILED or PMIX_GROUP_INVITE_FAILED).

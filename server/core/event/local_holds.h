@@ -39,8 +39,8 @@ std::optional<std::pair<std::string, HoldWord>> HoldWordIn(
 class LocalHolds {
  public:
   explicit LocalHolds(const JobTable& jobs) : jobs_(jobs) {}
-  // Sets the queue for the notifications of other agents (EventDue) and for
-  // records (HoldsRecorded). It outlives this object.
+  // Sets the queue to which this object posts notifications for other agents
+  // (EventDue) and records (HoldsRecorded). The queue outlives this object.
   void set_events(CoreEvents* events) { events_ = events; }
 
   // Called when the job's local processes were started; some may be stopped at

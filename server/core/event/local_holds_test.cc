@@ -44,7 +44,7 @@ class LocalHoldsTest : public testing::Test {
     EXPECT_FALSE(records_.empty());
     return records_.back();
   }
-  // Returns the notifications since the last call.
+  // Returns the notifications that were posted since the last call.
   std::vector<EventRaised> Due() {
     Take();
     return std::exchange(due_, {});

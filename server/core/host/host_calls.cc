@@ -103,7 +103,7 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
   Post(ReplyDue{std::move(reply)});
 }
 
-// Sets `*defined` to the event of a new set.
+// Sets `*defined` to the event that announces the new set.
 int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
                          const std::string& name,
                          std::optional<EventRaised>* defined) const {

@@ -87,7 +87,7 @@ class Forwarding final : public Engine, public OutputTap {
   bool OnReply(NodeId src, const HostReply& reply, Actions* actions);
   // Ends the pullers of the client.
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  // Sends the push, whose predecessor was answered.
+  // Sends a push that has waited for the answer to the push before it.
   void SendPush(TimeNs now, const PushDue& push, Actions* actions);
 
   // ------------------------------------------- the agent of the control ---
@@ -103,7 +103,8 @@ class Forwarding final : public Engine, public OutputTap {
                 Actions* actions) override;
   void OnInputTaken(const std::string& nspace, uint64_t bytes,
                     Actions* actions) override;
-  // This agent's predecessor controlled the job; its pullers may resume here.
+  // Called for a job that this agent's predecessor controlled: the job's
+  // pullers may resume here.
   void OnJobRecovered(TimeNs now, const JobRecovered& in,
                       Actions* actions) override;
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
@@ -113,17 +114,18 @@ class Forwarding final : public Engine, public OutputTap {
 
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
-  // The node's new agent knows no pending reads; its clients repeat them.
+  // The node's new agent has no pending reads; its clients repeat theirs.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
   void OnTreeChanged(TimeNs now, Actions* actions) override;
   void OnTick(TimeNs now, Actions* actions) override;
-  // The next time at which a puller may expire. It may have been read since.
+  // Returns the earliest time at which a puller may expire; kNever: no puller
+  // may. A read since then may have postponed the end.
   TimeNs NextDeadline() const override { return next_expiry_; }
 
   void Count(ResourceCounts* counts) const override {
     counts->forwarding = size();
   }
-  // Pullers here and pending requests.
+  // Returns the number of pullers here and of pending requests.
   size_t size() const;
 
  private:

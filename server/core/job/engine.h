@@ -121,7 +121,7 @@ class JobEngine final : public Engine {
   // controlled it and left no record of it.
   void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
   // Ends the resynchronisation of a node that has rejoined or whose agent was
-  // restarted, Called after this agent has sent it all jobs that concern it.
+  // restarted. Called after this agent has sent it all jobs that concern it.
   void SendSyncComplete(NodeId node, Actions* actions) const {
     resync_.SendSyncComplete(node, actions);
   }

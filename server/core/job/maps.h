@@ -29,10 +29,11 @@ class JobMaps final : public Engine {
  public:
   JobMaps(NodeId self, const Tree& tree, JobTable& jobs);
 
-  // Requests the job's map. Either the map is added to the table, or MapUnknown
-  // names the job.
+  // Requests the job's map. Later either the map is added to the table, or a
+  // MapUnknown with the job's name is posted.
   void Want(TimeNs now, const std::string& nspace, Actions* actions);
-  // `lost` has the job's agents that were lost with their ranks.
+  // Handles the request of another agent for a map. `lost` has the agents of
+  // the job that were lost with their ranks.
   void OnRequest(NodeId src, const JobMapRequest& request,
                  std::vector<NodeId> lost, Actions* actions);
   void OnReply(NodeId src, const JobMapReply& reply);
@@ -56,7 +57,8 @@ class JobMaps final : public Engine {
   // Called when `node` has a successor agent, which has none of its
   // predecessor's messages.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  // Messages in flight through the lost node are lost.
+  // Asks the lenders of borrowed maps whether the jobs still exist, because a
+  // message about their end may be lost with the node.
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
   void OnTick(TimeNs now, Actions* actions) override;

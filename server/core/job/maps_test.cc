@@ -25,7 +25,8 @@ class JobMapsTest : public testing::Test {
             Bytes(EncodeJobSpec(*JobOn(nspace, {2, 3})))};
   }
 
-  // Returns the jobs that were found to be unknown since the last call.
+  // Returns the names in the MapUnknown events that were posted since the last
+  // call.
   std::vector<std::string> Unknown() {
     std::vector<std::string> names;
     for (const MapUnknown& map : TakeAll<MapUnknown>(&events_)) {

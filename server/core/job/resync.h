@@ -110,8 +110,8 @@ class JobResync {
   // Drops the messages that are deferred for the job. Called when the part is
   // here.
   void Undefer(const std::string& nspace) { deferred_.erase(nspace); }
-  // The views may have converged: repeats the queries and releases the deferred
-  // messages (MessagesReleased).
+  // Called when the views may have converged. Repeats the queries, and posts
+  // the deferred messages (MessagesReleased).
   void Release(const JobStep& step);
 
   // Returns the number of jobs with inquirers or deferred messages, and of

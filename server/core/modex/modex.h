@@ -25,7 +25,7 @@ namespace canopy::core {
 // it.
 struct RankUpdate {
   ProcId proc;
-  uint64_t base = 0;  // version before the change; 0: complete state
+  uint64_t base = 0;     // version before the change; 0: complete state
   uint64_t version = 0;  // version after the change, see ModexStore
   Bytes kvals;
 };
@@ -77,8 +77,8 @@ class ModexStore {
     kNothing,  // the rank has no data here at all
   };
 
-  // `events` gets a DataChange for each change and outlives the store. Null:
-  // changes are not announced.
+  // Posts a DataChange to `events` for each change. `events` outlives the
+  // store; if it is null, nothing is posted.
   explicit ModexStore(CoreEvents* events = nullptr) : events_(events) {}
 
   // Stores a local rank's commit. Returns false and changes nothing if the

@@ -71,8 +71,8 @@ class ProcessSets final : public Engine {
   }
   // Drops the sets of a job that is over.
   void Drop(const std::string& nspace);
-  // Called if the job was over when its sets became known here. Posts
-  // LateSetEnded.
+  // Called if the job was over when its sets became known here. Posts a
+  // LateSetEnded for each set of the job.
   void EndLate(const std::string& nspace);
 
   // Handles an event of any agent that is new to this agent. Returns true if it

@@ -47,7 +47,8 @@ class SetOwnersTest : public testing::Test {
   }
   using Texts = std::vector<std::string>;
 
-  // Returns the jobs whose sets were dropped since the last call.
+  // Returns the names in the SetsDropped events that were posted since the last
+  // call.
   Texts Dropped() {
     Texts out;
     for (const SetsDropped& sets : TakeAll<SetsDropped>(&events_)) {

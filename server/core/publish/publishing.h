@@ -76,17 +76,18 @@ class Publishing final : public Engine {
 
   void OnJobRemoved(TimeNs now, const RemovedJob& job,
                     Actions* actions) override;
-  // The process ended or lost its connection.
+  // Called when the process has ended or lost its connection.
   void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
-  // The process ended and is replaced by another one, which numbers its
-  // requests from the beginning.
+  // Called when the process has ended and was replaced by another process,
+  // which numbers its requests from the beginning.
   void OnRankRestarted(TimeNs now, const ProcId& proc,
                        Actions* actions) override;
   void OnNodeLost(TimeNs now, const NodeStateChanged& in,
                   Actions* actions) override;
   void OnNodeReturned(TimeNs now, Actions* actions) override;
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  // Recovers a job's publications and answers.
+  // Recovers a job's publications and answers; the job must be in the table
+  // already.
   void OnJobRecovered(TimeNs now, const JobRecovered& in,
                       Actions* actions) override;
   void OnTick(TimeNs now, Actions* actions) override;
@@ -97,7 +98,8 @@ class Publishing final : public Engine {
     lookups_.Describe(now, nspace, out);
   }
   void Count(ResourceCounts* counts) const override;
-  // Publications that end with their jobs, published here or by other agents.
+  // Returns the number of publications that end with their jobs, published here
+  // or by other agents.
   size_t num_publications() const;
   // Returns the number of operations in progress, of clients and of other
   // agents.

@@ -57,7 +57,8 @@ class Spawns final : public Engine {
   void OnReply(const SpawnReply& reply, Actions* actions);
   // Must be called while the process of the client is still known.
   void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  // Messages may have been lost.
+  // Both functions repeat the pending requests, because messages may have been
+  // lost.
   void OnTreeChanged(TimeNs, Actions* actions) override { SendAgain(actions); }
   void OnNodeRestarted(TimeNs, NodeId, Actions* actions) override {
     SendAgain(actions);

@@ -1,9 +1,9 @@
 // The typed events by which the engines of a core announce changes to each
 // other, and their queue.
 //
-// An engine never calls another one in the middle of a change of its own, and
-// does not know which engines its change concerns. It posts an event;
-// dispatch/propagation.h hands it to the engines that it concerns, before the
+// An engine never calls another engine in the middle of a change of its own,
+// and does not know which engines its change concerns. It posts an event, which
+// PropagateChanges (dispatch/propagation.h) hands to these engines before the
 // next input.
 #ifndef CANOPY_SERVER_CORE_STEP_CORE_EVENT_H_
 #define CANOPY_SERVER_CORE_STEP_CORE_EVENT_H_
@@ -39,19 +39,19 @@ struct RemovedJob {
   std::set<NodeId> readers = {};  // as in Job
 };
 
-// A job that is not over, but in which this agent no longer takes part.
+// This agent no longer takes part in the job, which is not over.
 struct LeftJob {
   std::string nspace;
   NodeId controller = kNoNode;
 };
 
-// A job or former parent that is no longer registered.
+// A job, or the former parent of one, is no longer registered.
 struct ReleasedJob {
   std::string nspace;
 };
 
-// Ranks of a job have ended or lost their connection (RankState), in this
-// order.
+// Ranks of a job have ended or lost their connection (RankState), in the order
+// of `ranks`.
 struct GoneRanks {
   std::string nspace;
   std::vector<Rank> ranks;
@@ -70,7 +70,7 @@ struct HoldChanged {
 
 // -------------------------------------------------------------------- data ---
 
-// Keys of one rank that were put, for the first time or again.
+// Keys of one rank were put, for the first time or again.
 struct DataChange {
   ProcId proc;
   Bytes visible;                     // KVALs that ranks of this node see
@@ -84,7 +84,7 @@ struct MapWanted {
   std::string nspace;
 };
 
-// No agent has the map.
+// It is known that no agent has the map of the job.
 struct MapUnknown {
   std::string nspace;
 };
@@ -115,52 +115,53 @@ struct MemberFollowed {
 
 // --------------------------------------------------- events and debuggers ---
 
-// An event is to be raised: for the clients of all agents, or by its range
-// alone, without a record for a successor.
+// An event must be raised. With `for_all`, the clients of all agents get the
+// event; otherwise its range decides, and it is not persisted for a successor.
 struct EventDue {
   EventRaised event;
   bool for_all = true;
 };
 
-// The state of local holds is to be persisted. It precedes the event that
-// notifies other agents of it.
+// The state of local holds must be persisted. This event precedes the one that
+// notifies other agents of that state.
 struct HoldsRecorded {
   PersistRecord record;
 };
 
-// Processes of this node are to be continued.
+// Processes of this node must be continued.
 struct StopReleased {
   SignalLocal signal;
 };
 
 // ------------------------------------------------------------ process sets ---
 
-// A reply to a client that follows the events posted before it, because a
-// successor reads their records.
+// A reply to a client. It must follow the events posted before it, because a
+// successor of this agent reads the records that they cause.
 struct ReplyDue {
   ReplyClient reply;
 };
 
-// A set has become known whose job is over. The root raises its end.
+// A set whose job is over has become known. The root raises the event of the
+// set's end.
 struct LateSetEnded {
   EventRaised event;
 };
 
-// The sets of a job that is unknown here were dropped.
+// The sets of the job, which is unknown here, were dropped.
 struct SetsDropped {
   std::string nspace;
 };
 
 // ----------------------------------------------- inputs that have to wait ---
 
-// Messages that were deferred until the views of the tree converged.
+// Messages that had to wait until the views of the tree converged.
 struct MessagesReleased {
   std::vector<PeerMessage> messages;
 };
 
-// The part of an input that must not run before all engines know the events
-// posted by its first part: a message for the job engine, which is never null,
-// and an answer to a spawn.
+// The second part of an input, which must not run before all engines know the
+// events that its first part posted: a message for the job engine (never null),
+// or an answer to a spawn.
 struct JobMessageDue {
   std::shared_ptr<const PeerMessage> message;
 };
@@ -168,7 +169,7 @@ struct SpawnReplyDue {
   SpawnReply reply;
 };
 
-// A push of input whose predecessor was answered.
+// A push of input may be sent, because the push before it was answered.
 struct PushDue {
   ProcId proc;
   uint64_t request = 0;
@@ -182,8 +183,8 @@ using CoreEvent =
                  SetsDropped, MessagesReleased, JobMessageDue, SpawnReplyDue,
                  PushDue>;
 
-// Events leave the queue in the order in which they were posted. Not
-// synchronised.
+// A queue of events, which leave it in the order in which they were posted.
+// Used by one thread.
 class CoreEvents {
  public:
   CoreEvents() { events_.reserve(kUsual); }
@@ -193,8 +194,8 @@ class CoreEvents {
     events_.emplace_back(std::forward<Event>(event));
   }
   bool empty() const { return events_.empty(); }
-  // Returns the event that was posted last, or null if it was taken already or
-  // has another type.
+  // Returns the event that was posted last; null if that event was taken
+  // already or has another type. Valid until the next call of the queue.
   template <typename Event>
   Event* Last() {
     return events_.empty() ? nullptr : std::get_if<Event>(&events_.back());
@@ -212,8 +213,8 @@ class CoreEvents {
  private:
   static constexpr size_t kUsual = 16;
 
-  // Those before `first_` have left. A vector, unlike a deque, allocates
-  // nothing for the events of most steps.
+  // The elements before `first_` have left the queue. Unlike a deque, a vector
+  // allocates nothing for the events of most steps.
   std::vector<CoreEvent> events_;
   size_t first_ = 0;
 };

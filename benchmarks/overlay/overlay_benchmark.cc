@@ -33,7 +33,7 @@ class CallbackSink : public InputSink {
   std::function<void(PeerMessage)> on_message;
 };
 
-// Since the process started.
+// The resources that the process has used since its start.
 struct Usage {
   double cpu_us = 0;
   double switches = 0;
@@ -62,7 +62,8 @@ OverlayConfig Config(NodeId self, bool tls) {
   return config;
 }
 
-// Echoes credits, discards data except the last piece, and reports its usage.
+// Runs the parent: echoes credits, answers a StateQuery with its usage, and all
+// other messages with a credit. Writes its port to `port_fd`.
 [[noreturn]] void RunParent(int port_fd, bool tls) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   EventLoop loop;
@@ -123,7 +124,8 @@ class Edge {
   PeerMessage last_;
 };
 
-// Forks before this process has any threads of gRPC.
+// The processes of the parents. They are forked before this process has threads
+// of gRPC.
 struct Parents {
   int plain_port = 0;
   int tls_port = 0;
@@ -174,7 +176,7 @@ class Meter {
   const Usage own_;
 };
 
-// About 64 bytes when encoded.
+// With this name, a message has about 64 bytes when it is encoded.
 const std::string kName(48, 'n');
 
 void RoundTrip(benchmark::State& state, Edge& edge) {
@@ -190,7 +192,7 @@ void BM_RoundTrip64Tls(benchmark::State& state) { RoundTrip(state, TlsEdge()); }
 BENCHMARK(BM_RoundTrip64)->UseRealTime();
 BENCHMARK(BM_RoundTrip64Tls)->UseRealTime();
 
-// Sends a batch of messages, each of which is answered.
+// Sends a batch of messages, each of which the parent answers.
 void BM_Batch(benchmark::State& state) {
   Edge& edge = PlainEdge();
   const int n = static_cast<int>(state.range(0));
@@ -204,7 +206,7 @@ void BM_Batch(benchmark::State& state) {
 }
 BENCHMARK(BM_Batch)->Arg(8)->Arg(64)->Arg(512)->UseRealTime();
 
-// Sends one large message up, and a small one down.
+// Sends one large message to the parent, which answers with a small one.
 void Data(benchmark::State& state, Edge& edge) {
   const Bytes data(std::string(static_cast<size_t>(state.range(0)), 'd'));
   Meter meter(edge);

@@ -97,7 +97,7 @@ class Bench {
   std::unique_ptr<ProcessAdapter> adapter_;
 };
 
-// The whole cost of a job of n processes on one node.
+// Measures the whole cost of a job of n processes on one node.
 void BM_WholeJob(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   Bench bench;
@@ -114,7 +114,7 @@ BENCHMARK(BM_WholeJob)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// From Start to the last exit, which is what the loop below measures too.
+// Measures the time from Start to the last exit, as the loop below does.
 void BM_StartToExit(benchmark::State& state) {
   const auto n = static_cast<size_t>(state.range(0));
   Bench bench;
@@ -135,7 +135,7 @@ BENCHMARK(BM_StartToExit)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// The time for which starting a shim blocks the event loop.
+// Measures for how long the start of a shim blocks the event loop.
 void BM_PrepareCall(benchmark::State& state) {
   Bench bench;
   for (auto _ : state) {

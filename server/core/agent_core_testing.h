@@ -1,4 +1,4 @@
-// One agent's core, with a job whose two ranks are connected.
+// A fixture with one agent's core and a job whose two ranks are connected.
 #ifndef CANOPY_SERVER_CORE_AGENT_CORE_TESTING_H_
 #define CANOPY_SERVER_CORE_AGENT_CORE_TESTING_H_
 

@@ -17,7 +17,7 @@
 
 namespace canopy::core {
 
-// A job whose rank r runs on agent agents[r].
+// Returns a job whose rank r runs on agent agents[r].
 inline std::shared_ptr<const JobSpec> JobOn(const std::string& nspace,
                                             const std::vector<NodeId>& agents) {
   auto job = std::make_shared<JobSpec>();
@@ -34,7 +34,7 @@ inline std::shared_ptr<const JobSpec> JobOn(const std::string& nspace,
   return job;
 }
 
-// A key with the value true, as clients commit it.
+// Returns the KVAL of a key with the value true, as clients commit it.
 inline Bytes Kval(const std::string& key) {
   Encoder encoder;
   encoder.PutString(key);
@@ -43,7 +43,7 @@ inline Bytes Kval(const std::string& key) {
   return Bytes(encoder.Take());
 }
 
-// The actions of one type, in order.
+// Returns the actions of one type, in order.
 template <typename T>
 std::vector<T> All(const Actions& actions) {
   std::vector<T> out;
@@ -64,7 +64,8 @@ std::vector<T> TakeAll(CoreEvents* events) {
   return out;
 }
 
-// The bodies of one type that are sent to other agents, in order.
+// Returns the bodies of one type that are sent to other agents, with their
+// destinations, in order.
 template <typename T>
 std::vector<std::pair<NodeId, T>> Sent(const Actions& actions) {
   std::vector<std::pair<NodeId, T>> out;

@@ -12,7 +12,7 @@
 
 namespace canopy::core {
 
-// Infos in codec form: SIZE n, then n INFO.
+// Encodes infos: a SIZE n, then n INFO.
 class Infos {
  public:
   Infos& Text(const std::string& key, const std::string& value) {

@@ -1,6 +1,10 @@
-// A program that is not position-independent refers to the data of libpmix by
-// an address of its own, and a library of the same process must use the same
-// address. Usage: consumer_copy SLOTS, which its copy has
+// Checks that a library of the same process uses the program's copy of
+// libpmix's data. A program that is not position-independent has such a copy,
+// at an address of its own.
+//
+// Usage: consumer_copy SLOTS
+//
+// SLOTS is the number of elements of the copy of pmix_framework_names.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -25,8 +25,8 @@ static int IsInLibpmix(const char* name) {
   return 1;
 }
 
-// Checks an array of texts that ends with NULL; Open MPI 5 searches it for
-// "ptl".
+// Returns 1 if the array of texts, which ends with NULL, contains "ptl". Open
+// MPI 5 searches it for this name.
 static int HasNames(char** names) {
   int found = 0;
   for (; *names != NULL; ++names) found |= strcmp(*names, "ptl") == 0;

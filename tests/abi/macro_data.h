@@ -1,7 +1,7 @@
 #ifndef CANOPY_TESTS_ABI_MACRO_DATA_H_
 #define CANOPY_TESTS_ABI_MACRO_DATA_H_
 
-/* Macros for bytes, arrays and the data of machines. */
+/* Checks of the macros for bytes, arrays and the data of machines. */
 
 #include <stdlib.h>
 #include <string.h>

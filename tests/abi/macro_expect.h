@@ -1,7 +1,7 @@
 #ifndef CANOPY_TESTS_ABI_MACRO_EXPECT_H_
 #define CANOPY_TESTS_ABI_MACRO_EXPECT_H_
 
-/* Shared by the checks of the macros. */
+/* Helpers that the checks of all macros share. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,9 +32,9 @@ static int all_zero(const void *object, size_t size) {
   return 1;
 }
 
-/* Checks a family of macros: CONSTRUCT makes an object all zero, CREATE makes
- * an array of such objects, FREE releases it. Used for the types that have no
- * other macros. */
+/* Checks the macros of a type: CONSTRUCT sets all bytes of an object to zero,
+ * CREATE makes an array of such objects, and FREE releases the array. Used for
+ * the types that have no other macros. */
 #define CHECK_FAMILY(type, STEM)                                    \
   do {                                                              \
     type one;                                                       \
@@ -50,7 +50,7 @@ static int all_zero(const void *object, size_t size) {
     EXPECT(NULL == many);                                           \
   } while (0)
 
-/* RELEASE frees a single object. */
+/* Checks that RELEASE frees a single object. */
 #define CHECK_RELEASE(type, STEM)                                   \
   do {                                                              \
     type *one;                                                      \

@@ -1,7 +1,7 @@
 #ifndef CANOPY_TESTS_ABI_MACRO_OBJECTS_H_
 #define CANOPY_TESTS_ABI_MACRO_OBJECTS_H_
 
-/* Macros that make and destroy objects of every type. */
+/* Checks of the macros that make and destroy objects of every type. */
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #ifndef CANOPY_TESTS_ABI_MACRO_TEXT_H_
 #define CANOPY_TESTS_ABI_MACRO_TEXT_H_
 
-/* Macros for names, arrays of text and environments. */
+/* Checks of the macros for names, arrays of text and environments. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #ifndef CANOPY_TESTS_ABI_MACRO_VALUES_H_
 #define CANOPY_TESTS_ABI_MACRO_VALUES_H_
 
-/* Macros for values, infos and structures made of them. */
+/* Checks of the macros for values, infos and structures made of them. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace canopy::fuzz {
 
-// Returns valid inputs of every kind, from which the search starts. Run from
-// the workspace's root.
+// Returns valid inputs of every kind, with which the search starts. The current
+// directory must be the workspace's root.
 std::vector<std::string> Seeds();
 
 }  // namespace canopy::fuzz

@@ -18,7 +18,7 @@ size_t runs = 0;
 
 void RunOne(const std::string& in) {
   // The copy ends where its memory ends, so that the sanitizers detect reads
-  // beyond.
+  // beyond the input.
   const std::vector<uint8_t> exact(in.begin(), in.end());
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
   ++runs;

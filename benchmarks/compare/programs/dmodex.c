@@ -1,6 +1,6 @@
-/* dmodex COUNT: the time of a PMIx_Get of data that a rank on another node has
- * just committed and no fence has collected, as rank 0 measures it, in
- * microseconds. Run it with one rank for each node. */
+/* dmodex COUNT: measures the time of a PMIx_Get at rank 0, in microseconds. A
+ * rank on another node has just committed the data, which no fence has
+ * collected. Run it with one rank for each node. */
 #include <pmix.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* get: the time of PMIx_Get at rank 0 while the others wait, in nanoseconds. */
+/* get: measures the time of PMIx_Get at rank 0 while the other ranks wait, in
+ * nanoseconds. */
 #include <pmix.h>
 #include <string.h>
 

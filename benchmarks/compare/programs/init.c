@@ -1,4 +1,5 @@
-/* init [quiet]: the CPU and wall time of PMIx_Init, one line for each rank. */
+/* init [quiet]: each rank reports the CPU time and the wall time of PMIx_Init.
+ * With "quiet", nothing is reported. */
 #include <pmix.h>
 
 #include "measure.h"

@@ -1,6 +1,6 @@
-/* memory [SECONDS]: the private memory that PMIx adds to a process, in
- * kilobytes: after initialisation, a fence and a look-up, less the memory
- * before. Then all ranks stay for SECONDS. */
+/* memory [SECONDS]: reports the private memory that PMIx adds to a process, in
+ * kilobytes: the memory after initialisation, a fence and a look-up, minus the
+ * memory before. Afterwards all ranks wait SECONDS. */
 #include <pmix.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* output MIB: every rank writes MIB MiB to its standard output, in lines, as
- * fast as the reader accepts them. Without PMIx. */
+ * fast as the reader accepts them. The program does not use PMIx. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

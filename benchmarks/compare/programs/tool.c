@@ -1,6 +1,7 @@
-/* tool COUNT: the time of a tool from PMIx_tool_init to its first reply, the
- * names of all jobs, and to the end of PMIx_tool_finalize. Measured COUNT
- * times, each in a process of its own; reports medians in microseconds. */
+/* tool COUNT: measures the time of a tool from PMIx_tool_init to its first
+ * reply (the names of all jobs), and to the end of PMIx_tool_finalize. Measures
+ * COUNT times, each time in a new process, and reports medians in microseconds.
+ */
 #include <pmix_tool.h>
 #include <sys/wait.h>
 #include <unistd.h>

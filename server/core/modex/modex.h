@@ -130,12 +130,14 @@ class ModexStore {
   // Returns the version of a remote rank's data that this agent has; 0 if there
   // is no data or its version is unknown.
   uint64_t KnownVersion(const ProcId& proc) const;
-  // Return data to publish in shared memory: Publication returns everything,
-  // TakeChange the change by the last successful Commit or StoreRemote, once.
+  // Return data to publish in shared memory: Publication returns all data;
+  // TakeChange returns the change of the last successful Commit or StoreRemote,
+  // once.
   PublishRank Publication(const ProcId& proc) const;
   PublishRank TakeChange(const ProcId& proc);
-  // The lowest rank of a namespace that has this key, visible on this node. The
-  // first call for a namespace builds its index.
+  // Returns the lowest rank of a namespace that has this key, visible on this
+  // node; no value if there is none. The first call for a namespace builds its
+  // index.
   std::optional<Rank> OwnerOf(const std::string& nspace,
                               std::string_view key) const;
 

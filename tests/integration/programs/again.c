@@ -1,7 +1,8 @@
-/* Processes that fail and are restarted. Usage: again DEATHS [FILE] Rank 1
- * kills itself in its first DEATHS processes, while the others may wait for it
- * in a fence. The next process takes part in that fence, once the file exists.
- */
+/* Tests processes that fail and are restarted. Usage: again DEATHS [FILE]
+ *
+ * The first DEATHS processes of rank 1 kill themselves, while the other ranks
+ * may wait for rank 1 in a fence. The next process takes part in that fence
+ * once the file exists. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <string.h>

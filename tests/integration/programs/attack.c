@@ -1,4 +1,6 @@
-/* Loads its agent as much as a program can. Usage: attack KIND SECONDS
+/* Loads its agent as much as a program can.
+ *
+ * Usage: attack KIND SECONDS
  *
  * get      gets of any rank, for a key that no rank has
  * wait     gets of any rank that wait, while all ranks commit many keys
@@ -104,7 +106,7 @@ static void attack_wait(void) {
 
 /* As in common/shm/commit_layout.h. */
 enum { HEADER = 64, MAILBOX = 128, BYTES = 64 << 10 };
-/* A record is its length and a commit; an empty commit is a zero. */
+/* A record consists of its length and a commit. An empty commit is a zero. */
 enum { RECORD = 5, FULL = BYTES / RECORD * RECORD };
 
 struct mailbox {
@@ -163,7 +165,7 @@ static void *rewrite(void *unused) {
   return NULL;
 }
 
-/* Writes as the library would, but always the same. */
+/* Fills the mailbox as the library would, but always with the same records. */
 static void *refill(void *unused) {
   (void)unused;
   while (!atomic_load(&over)) {

@@ -1,12 +1,11 @@
-/* Jobs beside other jobs. Usage: beside MODE [DIRECTORY]
+/* Starts jobs beside other jobs. Usage: beside MODE [DIRECTORY]
  *
  * tool      tools run although all slots are taken, and wait for the file "go"
  * two       a cospawned application is a job of its own, and waits, too
  * fails     the failure of a cospawned job does not affect the other job
  * neither   two jobs start together, and one of them cannot start
  *
- * Children are started as "beside child NAME [FILE]": they wait for the file.
- */
+ * Children are started as "beside child NAME [FILE]", and wait for the file. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* A library to preload: the wall clock is an hour behind. */
+/* A library to preload. With it, the wall clock is an hour behind. */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Processes that start later. Usage: dynamic KIND N
+/* Tests processes that are started later. Usage: dynamic KIND N
  *
  * spawn     the job spawns N processes together, which send a greeting
  * multiple  the same with two commands

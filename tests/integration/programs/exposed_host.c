@@ -22,7 +22,8 @@ static const char kJob[] = "exposed";
 
 static int failures;
 
-/* A user who tampers with the server's directory may make it fail. */
+/* Returns whether a call succeeded. A failure does not end the program, because
+ * a user who tampers with the server's directory may cause it. */
 static bool works(pmix_status_t status, const char *what) {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return true;
   if (failures++ < 5) {

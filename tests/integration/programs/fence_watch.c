@@ -1,9 +1,12 @@
-/* Fences, one after the other, until rank 0 reads the end of its input. Every
- * second fence collects data of each rank, which all ranks check. Prints "up"
- * after the first fence, and at the end the number of fences, of slow fences,
- * and the slowest time that this rank measured: any delay of an agent is
- * visible here. The pause between two fences leaves the CPUs to the agents.
- * argv: size of the job; milliseconds above which a fence is slow. */
+/* Runs fences, one after the other, until rank 0 reads the end of its input.
+ * Every second fence collects data of each rank, which all ranks check. Prints
+ * "up" after the first fence, and at the end the number of fences, the number
+ * of slow fences, and the time of the slowest fence at this rank. Any delay of
+ * an agent is visible in that time. The pause between two fences leaves the
+ * CPUs to the agents.
+ *
+ * argv[1]: size of the job. argv[2]: milliseconds above which a fence is slow.
+ */
 #include <poll.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,7 +55,7 @@ int main(int argc, char **argv) {
     for (unsigned rank = 0; rank < ranks; ++rank)
       want(get(rank, "round", 1), round, "round");
     over = get(0, "over", 1);
-    /* No rank puts data again that others still read. */
+    /* A rank must not put data again while others read it. */
     timed_fence(0);
   }
   check(PMIx_Finalize(NULL, 0), "finalize");

@@ -1,7 +1,7 @@
-/* Fences that collect data, one after the other, until rank 0 reads the end of
- * its input. After each, every rank checks the data that every rank put before
- * it. Prints "up" after the first fence. argv[1]: size of the job. argv[2]:
- * bytes of each rank. */
+/* Runs fences that collect data, one after the other, until rank 0 reads the
+ * end of its input. After each, every rank checks the data that every rank put
+ * before it. Prints "up" after the first fence. argv[1]: size of the job.
+ * argv[2]: bytes of each rank. */
 #include <poll.h>
 #include <pmix.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
       const int says = get(rank, size, round);
       if (rank == 0) last = (unsigned)says;
     }
-    /* No rank overwrites data that others still read. */
+    /* A rank must not overwrite data that others still read. */
     must(PMIx_Fence(NULL, 0, NULL, 0), "second fence");
     if (round == 0) printf("up\n");
     fflush(stdout);

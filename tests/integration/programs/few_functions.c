@@ -1,6 +1,7 @@
-// A host that is compiled with headers of release 2: its module has 21
-// functions. What stands behind the module must not be taken for more of them.
-// The host starts itself as the only rank of a job, which connects and ends.
+// A host that is compiled with headers of release 2, whose module has 21
+// functions. The library must not take the memory behind the module for further
+// functions. The host starts itself as the only rank of a job, which connects
+// and ends.
 #include <errno.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -17,8 +18,8 @@ static void Wrong(void) {
   _exit(1);
 }
 
-// The module and what stands behind it. The symbol few_module is the module
-// alone, as a host's variable is.
+// The module and the memory behind it. The symbol few_module names the module
+// alone, as a host's variable does.
 static struct {
   void *module[kFewest];
   void (*behind[kBehind])(void);

@@ -1,6 +1,6 @@
 /* Prints argv[1] blocks of one MiB, then waits for the end of its input. Block
  * B is a line of B in 15 digits followed by the same text in every block; with
- * a second argument it has no newline. */
+ * a second argument the blocks have no newlines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

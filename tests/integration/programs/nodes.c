@@ -1,5 +1,7 @@
-/* Events about nodes. Usage: nodes COUNT Each process prints the event, once
- * for each of COUNT nodes, and ends. */
+/* Receives events about nodes. Usage: nodes COUNT
+ *
+ * Each process prints the events about COUNT nodes, one for each node, and
+ * ends. */
 #include <pthread.h>
 #include <string.h>
 

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* With several jobs each has a user of its own, starting with the first. */
+/* Each of several jobs has a user of its own: kFirstUser, and so on. */
 enum { kCycles = 3, kMaxJobs = 2, kFirstUser = 60001 };
 
 static const char *mode;
@@ -137,7 +137,7 @@ static pmix_status_t connect_procs(const pmix_proc_t procs[], size_t nprocs,
                                    const pmix_info_t info[], size_t ninfo,
                                    pmix_op_cbfunc_t done, void *cbdata) {
   (void)procs, (void)nprocs, (void)info, (void)ninfo, (void)done, (void)cbdata;
-  return PMIX_SUCCESS; /* and never answers */
+  return PMIX_SUCCESS; /* the host never answers */
 }
 
 static pmix_lookup_cbfunc_t looked_up;
@@ -149,7 +149,7 @@ static pmix_status_t lookup(const pmix_proc_t *proc, char **keys,
   (void)proc, (void)keys, (void)info, (void)ninfo;
   looked_up = done;
   lookup_cbdata = cbdata;
-  return PMIX_SUCCESS; /* and answers never, or after the end of its server */
+  return PMIX_SUCCESS; /* answered after the server's end, if at all */
 }
 
 static atomic_bool spawning;
@@ -274,7 +274,7 @@ static void refused(const char *what, pmix_info_t *info, size_t ninfo) {
   _exit(125);
 }
 
-/* The job can be registered nevertheless. */
+/* The server must refuse these maps. Afterwards the job can be registered. */
 static void register_nonsense(void) {
   pmix_info_t lacks[] = {text(PMIX_PROC_MAP, "0;1")};
   refused("a map without nodes", lacks, 1);

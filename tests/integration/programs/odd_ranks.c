@@ -2,8 +2,8 @@
  *
  *   odd_ranks MODE
  *
- * Each call gets a clear status for what the host does not do, and never hangs.
- */
+ * Each call gets a clear status if the host does not serve it, and no call
+ * hangs. */
 #define _GNU_SOURCE
 #include <pmix.h>
 #include <pmix_tool.h>
@@ -109,7 +109,7 @@ static void unanswered(void) {
   CHECK_OK(fence());
 }
 
-/* With a single node, the library does some of it itself. */
+/* With a single node, the library serves fences and direct modex itself. */
 static void nothing(void) {
   CHECK_OK(fence());
   neighbour_has(0);
@@ -259,7 +259,7 @@ int main(int argc, char **argv) {
         lies();
       } else if (is("has-nothing") || is("has-no-module")) {
         nothing();
-      } else { /* answers twice, on a thread; comes again; has users; ... */
+      } else { /* the other modes, such as "answers twice" */
         for (int i = 0; i < 5; ++i) CHECK_OK(fence());
         neighbour_has(0);
       }

@@ -1,5 +1,5 @@
-/* PMI-2 through a library that speaks it over PMI_FD. Usage: pmi2 exchange SIZE
- * | spawn SIZE | abort FLAG | steps SIZE DIRECTORY */
+/* Tests PMI-2 with a library that speaks it over PMI_FD. Usage: pmi2 exchange
+ * SIZE | spawn SIZE | abort FLAG | steps SIZE DIRECTORY */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pmi2.h>

@@ -1,5 +1,6 @@
-/* The PMI protocols as bytes on PMI_FD: PMI-2, and beside it PMI-1 and PMIx in
- * one job. Usage: pmi_wire forms | mixed | bad NONSENSE DIRECTORY */
+/* Tests the bytes of the PMI protocols on PMI_FD: PMI-2 alone, and PMI-2 beside
+ * PMI-1 and PMIx in one job. Usage: pmi_wire forms | mixed | bad NONSENSE
+ * DIRECTORY */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static void forms(void) {
     ask("cmd=kvs-get-response;rc=0;found=TRUE;value=;;=\n;;;",
         "cmd=kvs-get;key=k-%u;", r);
   }
-  /* Byte by byte, and several messages at once. */
+  /* Sends a message byte by byte, and then several messages at once. */
   const char text[] = "    14cmd=job-getid;";
   for (size_t i = 0; i + 1 < sizeof text; ++i) put_bytes(text + i, 1);
   get_message();
@@ -122,12 +123,12 @@ static void forms(void) {
     if (strncmp(answer, "cmd=job-getid-response;rc=0;jobid=", 34) != 0)
       fail("no job");
   }
-  /* The longest message that is allowed. */
+  /* Sends the longest message that is allowed. */
   static char argument[(64 << 10) - 100];
   memset(argument, 'x', sizeof argument - 1);
   ask("cmd=spawn-response;rc=10;errmsg=bad_spawn_command;",
       "cmd=spawn;ncmds=2;subcmd=true;maxprocs=1;argc=1;argv0=%s;", argument);
-  /* A second beginning. */
+  /* Initialises a second time. */
   begin2();
   end2();
 }

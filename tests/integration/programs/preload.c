@@ -1,4 +1,4 @@
-/* Copies of a program and of files on nodes that do not have them. Usage:
+/* Tests copies of a program and of files on nodes that do not have them. Usage:
  * preload
  *
  * spawn PROGRAM FILES STATUS  PROGRAM, a copy of this one, is spawned on two

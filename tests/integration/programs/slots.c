@@ -64,8 +64,8 @@ static void connections(void) {
   CHECK_OK(PMIx_Disconnect(&all, 1, NULL, 0));
 }
 
-/* The host's answer has the data that members of both nodes share, and its
- * number. */
+/* The host's answer has the data that members of both nodes share, and the
+ * context id that the host chooses. */
 static void groups(void) {
   pmix_proc_t all = peer(PMIX_RANK_WILDCARD);
   pmix_info_t info[2], *results = NULL;

@@ -35,7 +35,8 @@ static void fail(const char *what) {
   exit(1);
 }
 
-/* Returns -1 if the other side has no room at the moment, or is gone. */
+/* Opens a connection and returns its descriptor. Returns -1 if the other side
+ * has no room at the moment, or is gone. */
 static int dial(void) {
   const int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (fd < 0) fail("socket");

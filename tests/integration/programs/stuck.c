@@ -1,5 +1,5 @@
-/* Two fences. Before the second, rank argv[1] stops itself, like SIGSTOP from
- * outside, after a message. */
+/* Runs two fences. Before the second one, rank argv[1] prints a message and
+ * stops itself, as a SIGSTOP from outside would. */
 #include <pmix.h>
 #include <signal.h>
 #include <stdio.h>

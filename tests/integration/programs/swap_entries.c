@@ -3,11 +3,11 @@
  *   swap_entries BASE TARGET
  *
  * Waits for directories "canopy-..." in BASE, or in a directory "pmix.*" there,
- * which is Slurm's for a step. As soon as one exists, it is replaced by a link
- * that leads to it by a long path, so that every access of a server by a path
- * takes time. When the server has made an entry there, the path leads to
- * another directory, in which that name is a link to the file TARGET of root.
- * The server may then be about to change the mode of its socket, which is
+ * which is Slurm's for a step. As soon as such a directory exists, replaces it
+ * by a link that leads to it by a long path, so that every access of a server
+ * by a path takes time. When the server has made an entry there, the path leads
+ * to another directory, in which that name is a link to the file TARGET of
+ * root. The server may then be about to change the mode of its socket, which is
  * awaited in every second directory, or the owner of a job's directory.
  * Continues until it is killed. Prints "ready" first. */
 #define _GNU_SOURCE
@@ -99,7 +99,8 @@ static void prepare(void) {
   close(other);
 }
 
-/* Waits until the entry exists, or a later server. */
+/* Waits until the entry or the directory of a later server exists. If the entry
+ * exists, lets the path lead to the other directory. */
 static void swap(const char *server, const char *entry) {
   const int real = openat(base, server, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (real < 0 || renameat2(base, server, base, "real", RENAME_EXCHANGE) != 0) {

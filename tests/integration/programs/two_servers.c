@@ -111,7 +111,8 @@ static void finish_group(round_t *round) {
   round->info_done(outcome(round), infos, count + 1, round->cbdata, NULL, NULL);
 }
 
-/* In a fence, the data includes the status. */
+/* Completes an operation when both nodes have arrived. The data of a fence
+ * includes the status. */
 static void finish(round_t *round) {
   if (!round->here || !round->there) return;
   if (round->info_done != NULL) return finish_group(round);
@@ -126,7 +127,8 @@ static void finish(round_t *round) {
   round->modex_done(PMIX_SUCCESS, all, size, round->cbdata, free, all);
 }
 
-/* Returns this node's status, which each call states. */
+/* Returns the status of this node's ranks, which the library passes with each
+ * collective. */
 static pmix_status_t local_status(const pmix_info_t info[], size_t ninfo) {
   for (size_t i = 0; i < ninfo; ++i) {
     if (strcmp(info[i].key, PMIX_LOCAL_COLLECTIVE_STATUS) == 0) {
@@ -152,7 +154,7 @@ static pmix_status_t collect(int kind, pmix_status_t status, char *data,
   round->cbdata = cbdata;
   pthread_mutex_unlock(&mutex);
   tell(kind, status, 0, 0, data, size);
-  /* The data is freed with the end, so this comes afterwards. */
+  /* `finish` may free the data, so it is called after the data is sent. */
   pthread_mutex_lock(&mutex);
   round->here = true;
   finish(round);
@@ -286,7 +288,7 @@ static void *agree(void *done_and_cbdata) {
   return NULL;
 }
 
-/* The caller waits for the completion. */
+/* Accepts a call, and completes it on another thread. */
 static pmix_status_t begun(const pmix_proc_t *proc, void *object,
                            pmix_info_t info[], size_t ninfo,
                            pmix_op_cbfunc_t done, void *cbdata) {
@@ -566,7 +568,8 @@ static void register_job(const char *name, const char *nodes, const char *procs,
         "register a job");
 }
 
-/* Its process is started later: no function of the module may block. */
+/* The process of a spawn is started on another thread, because no function of
+ * the module may block. */
 static char **spawned;
 static pthread_cond_t to_spawn = PTHREAD_COND_INITIALIZER;
 static pmix_spawn_cbfunc_t spawn_done;

@@ -1,5 +1,4 @@
-/* Prints the PMIx library that was loaded, from the beginning of its version.
- */
+/* Prints the beginning of the version of the PMIx library that was loaded. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-"""An overlay of emulated nodes for one measurement."""
+"""Brings up an overlay of emulated nodes for one measurement."""
 import contextlib
 import json
 import os

@@ -81,7 +81,7 @@ def launch(n, **kw):
 
 
 def cases():
-    # This case is the first, because an agent returns little memory between
+    # This case comes first, because an agent returns little memory between
     # jobs.
     yield Case("memory agent", 64, ["memory", "2"],
                {"agent_idle_mb": "agent idle, resident: MB",

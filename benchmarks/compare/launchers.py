@@ -92,7 +92,7 @@ class Launcher:
         pass
 
     def turn(self):
-        """Returns a context that surrounds each run."""
+        """Returns a context manager that surrounds each run."""
         return contextlib.nullcontext()
 
 
@@ -164,7 +164,7 @@ class Canopy(Launcher):
 
 
 class Orterun(Launcher):
-    """Open MPI's own launcher, of which nothing remains between two runs.
+    """Open MPI's own launcher. No process of it remains between two runs.
     LIBRARY is the directory of a libpmix.so.2 for its server and the programs.
     """
 

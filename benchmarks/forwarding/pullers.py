@@ -66,8 +66,8 @@ class Puller:
 
     def _check(self, text):
         """Checks the order of each rank's lines. Only some lines are checked,
-        because checking all would take longer than reading them. Beside missing
-        output, a line may be cut on either side."""
+        because checking all would take longer than reading them. Next to missing
+        output, a line may be cut."""
         for line in text[:SAMPLE].splitlines()[:-1]:
             if self.trouble or not re.fullmatch(rb"\d{4} \d{10} \.{47}", line):
                 continue

@@ -103,7 +103,7 @@ def tested_elsewhere():
 
 
 def unnoticed():
-    """Returns the pairs of which no test has an effect yet."""
+    """Returns the pairs that no test notices yet."""
     return {(row.function, row.attribute) for row in read("unnoticed", HERE)}
 
 
@@ -117,8 +117,8 @@ def stated(pair):
 
 @functools.cache
 def words_of_program(name):
-    """Returns the words of a program and of the headers beside it that it
-    includes."""
+    """Returns the words of a program and of the headers that it includes from its
+    directory."""
     words, left = set(), [name + ".c"]
     while left:
         path = os.path.join(HERE, left.pop())
@@ -132,8 +132,8 @@ def words_of_program(name):
 
 
 def names(program, function, attribute):
-    """Returns whether the program names the attribute and the function, or the
-    blocking form that run.py has carried out by the function."""
+    """Returns whether the program names the attribute, and the function or its
+    blocking form, whose calls run.py can carry out by the function."""
     words = words_of_program(program)
     return attribute in words and (
         function == "-" or not words.isdisjoint(

@@ -44,7 +44,7 @@ class Allocation:
         return self.bench.run(*args, env=self.env)
 
     def start(self, script, **streams):
-        """Runs SCRIPT as the job's script, which leads a session."""
+        """Runs SCRIPT as the script of the batch job, which leads a session."""
         return self.bench.start("-c", script, program="sh", env=self.env,
                                 **streams)
 
@@ -81,8 +81,7 @@ def mpi(place, program, ranks):
 
 
 def overlay(place, program, ranks, name):
-    """The overlay ends with the script's session, with or without `canopy
-    down`."""
+    """The overlay ends with the script's session, even without `canopy down`."""
     job = place.start(f"canopy up && canopy run {program} {ranks}")
     result = job.finish().expect(
         out=[f"context {name} is up: 2 nodes, {ranks} slots",
@@ -115,7 +114,7 @@ def counted(place):
 
 
 def bad(bench, directory):
-    """The files are missing or not in the batch system's format."""
+    """Reports files that are missing or not in the batch system's format."""
     place = pbs(bench, directory)
     place.env["PBS_NODEFILE"] = "/nonexistent"
     for command in (["run", "true"], ["up"]):

@@ -12,7 +12,8 @@ RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node"]
 
 
 def attack(bench, machine, ranks, *command):
-    """Runs a job repeatedly, each time with the rest of the time."""
+    """Runs the attack until its time is over. A job that ends early is started
+    again with the rest of the time."""
     watch = FenceWatch(bench, CONTEXT, NODES)
     end = time.monotonic() + SECONDS
     runs = 0

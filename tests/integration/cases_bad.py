@@ -182,8 +182,8 @@ def contexts(bench):
 
 
 def ambiguous(bench):
-    """With two overlays, none is chosen. Commands that list jobs list those of
-    both."""
+    """If there are two overlays, commands choose none of them. Commands that list
+    jobs list those of both."""
     bench.run(*UP, "another", "--emulate", 1).expect()
     try:
         bench.run("ps").expect(out=["CONTEXT", " bad "])
@@ -219,7 +219,7 @@ def keys(bench):
 
 
 def removed_directory(bench):
-    """A job is not run elsewhere if its directory was removed."""
+    """If the working directory was removed, a job fails and does not run elsewhere."""
     base = tempfile.mkdtemp()
     canopy = shlex.quote(bench.canopy)
 
@@ -242,7 +242,7 @@ def removed_directory(bench):
 
 
 def incomplete(bench):
-    """An installation that lacks a part reports which one."""
+    """An installation that lacks a program reports which one."""
     with tempfile.TemporaryDirectory() as base:
         copy = os.path.join(base, "bin", "canopy")
         os.mkdir(os.path.dirname(copy))
@@ -250,13 +250,14 @@ def incomplete(bench):
         bench.run(*RUN, "-n", 1, "true", program=copy).expect_refusal(
             1, "canopyd")
         bench.run("status", program=copy).expect_refusal(127, "canopy-full")
-        # The missing part is not needed for jobs of this machine.
+        # Jobs on this machine do not need the missing program.
         bench.run("run", "--context", "bad", "-n", 1, "echo", "run",
                   program=copy).expect(out=["run\n"])
 
 
 def counts(bench):
-    """The words of srun mean what they mean there, and counts are given once."""
+    """Options of srun have the effect that they have there. A count that is given
+    twice is refused."""
     names = ["run", "sh", "-c", "echo $PMIX_HOSTNAME"]
     def nodes_of(*options):
         return bench.run(*names[:1], "--context", "bad", "--oversubscribe", *options,
@@ -297,7 +298,7 @@ def lost_output(bench):
 
 
 def doctor(bench):
-    """The doctor fails where a run fails."""
+    """`canopy doctor` fails if a run would fail."""
     bench.run("doctor").expect(out=["ready to run jobs"])
     long = os.path.join(bench.work, "x" * 60)
     os.mkdir(long, 0o700)
@@ -334,7 +335,7 @@ def run(bench):
     with bench.overlay("bad", "--emulate", "2") as up:
         if not up:
             return
-        # Two jobs that all these errors must not disturb.
+        # All these errors must not affect these two jobs.
         before = bench.snapshot()
         beside = [Beside(bench, where) for where in (RUN, HERE)]
         for name, body in CASES.items():

@@ -16,7 +16,7 @@ RANKS = cases_openpmix.RANKS
 
 
 class Place:
-    """The fixture: a host, and programs for it."""
+    """The fixture: a host, and the programs that it runs."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -77,8 +77,7 @@ def dies(place):
 
 
 def twice(place):
-    """Runs one host after the other, and two at a time, with the same name of
-    the job."""
+    """Runs two hosts at the same time, whose jobs have the same name."""
     program = place.example("exchange")
     jobs = [place.bench.start(2, program, 2, program=place.manager,
                               env={"LD_LIBRARY_PATH": place.lib})
@@ -100,7 +99,7 @@ def slots(place, kind):
 
 
 def half(place, kind):
-    """With two nodes, the end of a rank of one node is reported on the other.
+    """If a rank of one node ends, the ranks of the other node get an error.
     """
     servers = place.program("two_servers", "ours", f"-Wl,-rpath,{place.lib}")
     env = {"LD_LIBRARY_PATH": place.lib} if kind == "ours" else {}
@@ -152,7 +151,7 @@ def odd(place, mode, kind, ranks=2):
 
 
 def few_functions(place):
-    """A module of 21 functions, with others behind it."""
+    """A server uses none of the memory behind a module of 21 functions."""
     host = place.program("few_functions", "ours", f"-Wl,-rpath,{place.lib}")
     env = {"LD_LIBRARY_PATH": place.lib}
     place.bench.run(program=host, env=env).expect(out=["few functions ok"])
@@ -207,7 +206,7 @@ def exposed(place):
 
 def cleanup_race(place):
     """A rank requests the removal of paths that lead to root's files a moment
-    later."""
+    later. The server does not remove root's files."""
     with exposed(place) as (run, top):
         program = shutil.copy(place.program("cleanup_race", "ours"), top)
         for number in range(3):
@@ -219,7 +218,8 @@ def cleanup_race(place):
 
 
 def swapped_entries(place):
-    """A process of the user replaces files that a server makes by links."""
+    """A process of the user replaces files that a server makes by links. The server
+    does not follow the links."""
     with exposed(place) as (run, top):
         program = shutil.copy(place.bench.plain("swap_entries"), top)
         swapper = place.bench.start(
@@ -233,8 +233,8 @@ def swapped_entries(place):
 
 
 def stranger(place):
-    """A process that is not a descendant of the host is no rank, even if it
-    knows a rank's environment."""
+    """A rank's environment has no variable that only a launcher of Open MPI
+    sets."""
     lines = place.run(1, "env").expect().out.splitlines()
     names = [line.split("=", 1)[0] for line in lines]
     check(not [name for name in names if name.startswith("OMPI_")],

@@ -22,7 +22,7 @@ def context_file(name):
 
 
 def plaintext(bench):
-    """Agents without TLS are used on their own machines only, and state this.
+    """Agents without TLS listen on their own machines only, and report this.
     """
     up = bench.run("up", "--context", "plain", "--emulate", 2, "--security",
                    "plaintext").expect()
@@ -32,7 +32,7 @@ def plaintext(bench):
     context = ["--context", "plain"]
     bench.run("run", *context, "-n", 2, "--map-by", "node", "echo", "here"
               ).expect_lines(["here"] * 2)
-    # Removes the sockets, as another machine sees it.
+    # Removes the sockets, so that the commands connect as from another machine.
     path = context_file("plain")
     with open(path, encoding="utf-8") as file:
         here = file.read()
@@ -130,7 +130,7 @@ def json_of_ends(bench):
 
 
 def shim_lost(bench):
-    """If a shim is killed, its processes end, and so does the job."""
+    """If a shim is killed, its processes and the job end."""
     job = bench.start(*RUN, "-n", 2, "sh", "-c", "echo parent $PPID; sleep 1000")
     job.wait_for("parent ", 2)
     os.kill(int(job.texts["out"].split()[1]), signal.SIGKILL)
@@ -152,7 +152,7 @@ def named(text, job, seconds):
 
 
 def stopped(bench, context):
-    """A rank that was stopped during its work is found."""
+    """`canopy why` names the rank that was stopped during its work."""
     start = time.monotonic()
     job = bench.start("run", *context, "--oversubscribe", "-n", 4, "--map-by",
                       "node", pmix(bench, "stuck"), 2)
@@ -185,7 +185,8 @@ def timed_out(bench, context):
 
 @contextlib.contextmanager
 def limited(pid, what, soft):
-    """Limits the process to SOFT of WHAT within the block."""
+    """Sets the soft limit of the resource WHAT of this process to SOFT within the
+    block."""
     before = resource.prlimit(pid, what)
     resource.prlimit(pid, what, (soft, before[1]))
     try:
@@ -195,7 +196,7 @@ def limited(pid, what, soft):
 
 
 def no_descriptors(pid):
-    """Lets the process have no free descriptor within the block."""
+    """Within the block, the process PID cannot open descriptors."""
     used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
     free = min(set(range(len(used) + 1)) - used)
     return limited(pid, resource.RLIMIT_NOFILE, free)

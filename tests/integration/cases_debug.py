@@ -25,7 +25,7 @@ def example(bench, name, kind="ours"):
 
 
 def tool(bench, *args, kind="ours"):
-    """Starts a tool by hand."""
+    """Starts a tool without a launcher."""
     env = dict(bench.env, TMPDIR=bench.work)
     if kind == "ours":
         env["LD_LIBRARY_PATH"] = os.path.join(bench.prefix, "lib")
@@ -45,7 +45,7 @@ def runtime_dir():
 
 
 def looked_at(result, ranks):
-    """Checks that the daemons have found the location of each rank."""
+    """Checks that the daemons have found the node of each rank."""
     seen = {int(rank) for rank in re.findall(r"^rank (\d+): #0 ", result.out,
                                              re.M)}
     check(seen == set(range(ranks)), "not each rank" + result.tail())
@@ -76,7 +76,8 @@ def stop_on_exec(bench):
 
 
 def stop_of_some(bench):
-    """The other ranks continue; a job can be ended while some are stopped."""
+    """If a debugger stops some ranks, the other ranks continue. A job with stopped
+    ranks can be ended."""
     job, nspace = start(bench, "--stop-on-exec", "--stop-ranks", "2,5-6", "sh",
                         "-c", "echo up; exec sleep 600")
     job.wait_for("up\n", RANKS - 3)
@@ -103,7 +104,7 @@ def stop_in_init_of_one(bench):
 
 
 def stop_in_init_of_openpmix(bench):
-    """The programs use Debian's library."""
+    """The processes use Debian's library and stop in PMIx_Init."""
     in_init(bench, [build(bench, "fences", sources=harness.PROGRAMS), RANKS, 8],
             "--inject", "never").finish().expect()
 
@@ -169,7 +170,7 @@ def direct_with_open_mpi(bench):
 
 
 def direct(bench, kind="ours"):
-    """The debugger starts the job, stopped in PMIx_Init, and the daemons."""
+    """The debugger starts the daemons and the job, whose ranks stop in PMIx_Init."""
     daemon = example(bench, "debugger_daemon", kind)
     result = tool(bench, "direct", daemon, RANKS, bench.pmix("fences"), RANKS, 8,
                   kind=kind).finish(120).expect(out=["ready at pmix-init\n",

@@ -5,7 +5,7 @@ KINDS = (("spawn", 3), ("multiple", 2), ("many", 5), ("names", 0))
 
 
 def lines(kind, count):
-    """Returns the output of the processes."""
+    """Returns the lines that the processes are expected to print."""
     out = [f"dynamic ok, {kind}"]
     if kind == "spawn":
         out += [f"child {n} of {count}, number 1, one" for n in range(count)]

@@ -6,11 +6,11 @@ from harness import check
 
 RUN = ["run", "--emulate", 2, "--oversubscribe"]
 SLEEP = ["sh", "-c", "echo up; exec sleep 1000"]
-# Ends only by SIGKILL, and prints the signals that it receives.
+# A process that ends only by SIGKILL and prints the signals that it receives.
 STUBBORN = ["sh", "-c",
             "trap 'echo got INT' INT; trap 'echo got TERM' TERM; echo up; "
             "while :; do sleep 1000 & wait; done"]
-# Has grandchildren in the process group of their rank.
+# A rank with children in its process group.
 FAMILY = ["sh", "-c", "sleep 1000 & sleep 1000 & echo up; wait"]
 
 
@@ -31,7 +31,7 @@ def interrupt(bench):
 
 
 def twice(bench):
-    """A second Ctrl-C does not wait for processes that ignore the first."""
+    """A second Ctrl-C kills processes that ignore the first one."""
     job = bench.start(*RUN, "--kill-grace", 1000, "-n", 2, *STUBBORN)
     job.wait_for("up\n", 2)
     job.signal(signal.SIGINT, group=True)
@@ -57,7 +57,8 @@ def forwarded(bench):
 
 
 def killed(bench, program):
-    """The launcher is killed by SIGKILL: its agents detect this and clean up.
+    """If the launcher is killed by SIGKILL, its agents detect this and remove
+    everything.
     """
     result = launcher_gets(bench, signal.SIGKILL, program, group=False)
     result.expect(-signal.SIGKILL)

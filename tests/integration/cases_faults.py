@@ -31,7 +31,7 @@ class Held:
 
 
 def waiter(bench, hosts):
-    """Starts a job beside the one in trouble."""
+    """Starts a job beside the job that the fault affects."""
     held = Held(bench, *HERE, "--host", hosts, "-n", 2, "--map-by", "node", "sh",
                 "-c", "echo up; read line; echo went on")
     held.job.wait_for("up\n", 2)
@@ -65,7 +65,7 @@ def ends_soon(job, start):
 
 
 def agent_dies(bench, name, command, ranks=4):
-    """Kills the agent of NAME, which has a rank of one of two jobs."""
+    """Kills the agent of the node NAME, which has a rank of one of two jobs."""
     beside = waiter(bench, ",".join(n for n in ("node1", "node2", "node3")
                                     if n != name))
     job = Held(bench, *SPREAD[:-2], "--map-by", "node", *command).job
@@ -90,7 +90,8 @@ def agent_dies(bench, name, command, ranks=4):
 
 
 def agent_dies_before(bench, name):
-    """The others are inside MPI_Init; a rank of the lost node is not."""
+    """A node is lost while its rank has not called MPI_Init and the other ranks
+    wait inside."""
     rank = name[-1:]
     number = int(rank) - 1
     job = bench.start(
@@ -106,8 +107,8 @@ def agent_dies_before(bench, name):
 
 
 def idle_agent_dies(bench, name, hosts):
-    """The agent of NAME only forwards messages: fences with data continue, and
-    nothing is lost."""
+    """If an agent that only forwards messages is killed, fences with data continue
+    without loss."""
     held = Held(bench, *HERE, "--host", hosts, "-n", 4, "--map-by", "node",
                 bench.pmix("fences"), 4, 20000)
     held.job.wait_for("up\n", 4)
@@ -132,8 +133,8 @@ def nodes_are_told(bench):
 
 
 def root_dies(bench, command):
-    """The agent that controls the jobs is killed: its launcher reports this,
-    and nothing of the job remains."""
+    """If the agent that controls a job is killed, the launcher reports this, and no
+    part of the job remains."""
     before = bench.snapshot()
     job = Held(bench, *SPREAD, *command).job
     job.wait_for("up\n", 4)
@@ -148,7 +149,7 @@ def root_dies(bench, command):
     until(lambda: not [text for text in before.new_since()
                        if command[0] in text and "canopy" not in text],
           "the processes of the job to end")
-    # The next agent in order is the root now.
+    # The next agent in the order of nodes is the root now.
     bench.run(*HERE, "-n", 3, "--map-by", "node", bench.mpi("hello"), 3).expect(
         out=["hello ok size 3"])
 
@@ -197,7 +198,7 @@ def rank_dies(bench, family):
 
 
 def waiting_for(bench, rank):
-    """Returns true if `canopy why` names RANK as the one that others wait for.
+    """Returns true if others wait for RANK according to `canopy why`.
     """
     waiting = bench.json("why", "--context", CONTEXT).get("waiting", [])
     return any(missing["rank"] == rank for one in waiting
@@ -261,7 +262,7 @@ def output_is_lost(bench):
 
 
 def no_agent_answers(bench):
-    """All agents are gone, and only the context remains."""
+    """Commands report an error if all agents are gone and only the context remains."""
     nodes = nodes_of(bench)
     for node in nodes.values():
         os.kill(int(node["pid"]), signal.SIGKILL)

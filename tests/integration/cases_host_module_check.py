@@ -17,7 +17,8 @@ SLOTS = ("capabilities", "place_job", "attach", "allocate", "control_session",
          "validate_credential", "query", "connect_tool")
 IMPLEMENTED = ("capabilities", "place_job", "attach", "log", "query")
 
-# How each defect is reported: the slot, and a word of the expectation.
+# The parts of the report of each defect: the slot, and a word of the expected
+# behaviour.
 BROKEN = {
     "answers-twice": ("place_job", "after the decision"),
     "never-answers": ("place_job", "got no decision"),

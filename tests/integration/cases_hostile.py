@@ -56,7 +56,7 @@ def garbage(bench):
     held = beside(bench)
     bench.run(*RUN, "-n", 2, PYTHON, "-c", GARBAGE).expect_lines(
         ["garbage sent"] * 2)
-    # Each closed connection is logged in one line, with its reason.
+    # The log has one line for each closed connection, with the reason.
     well(held)
     check(agent_logs().count("closing local connection of unknown rank: sent ") >= 12,
           "the agents did not log it:\n" + agent_logs()[-2000:])

@@ -11,7 +11,7 @@ from harness import PROGRAMS, check
 OWN = "rank {} has own 1.0"
 OURS = "rank {} has OpenPMIx"
 HINT = "--inject never"
-# Gives one node another directory of libraries.
+# A launch agent that mounts another directory of libraries on one node.
 OTHER_FILES = """#!/bin/sh
 host=$1
 shift
@@ -22,7 +22,7 @@ exec ip netns exec "$host" "$@"
 
 
 class Programs:
-    """Programs, and the libraries that they are linked with, of one case."""
+    """The programs of one case, and the libraries with which they are linked."""
 
     def __init__(self, bench, name):
         self.root = os.path.join(bench.work, "inject-" + name)
@@ -59,7 +59,7 @@ class Programs:
 
 
 def ran(result, expected, line=()):
-    """Checks that both ranks had that library. LINE: words of the one line with
+    """Checks that both ranks had that library. LINE has words of the one line with
     the reason."""
     result.expect_lines([expected.format(rank) for rank in range(2)])
     lines = result.err.splitlines()
@@ -91,7 +91,7 @@ def fits(bench):
 
 
 def built_anew(bench):
-    """A program's file is replaced, and so is the finding about it."""
+    """If a program's file is replaced, Canopy examines it again."""
     with bench.overlay("inject", "--emulate", "2") as up:
         if not up:
             return
@@ -148,8 +148,8 @@ def small(bench):
 
 
 def script(bench):
-    """The programs that a script starts are unknown: it fails, with a hint how
-    it would work."""
+    """Canopy does not know which programs a script starts. A script whose program
+    cannot use the library fails with a hint that names the remedy."""
     p = Programs(bench, "script")
     program = p.program("which", "-DWANTS_MORE", *p.link(p.runpath()))
     path = os.path.join(p.root, "script")

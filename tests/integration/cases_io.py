@@ -24,7 +24,7 @@ def input_of_ranks(bench):
                           (["--stdin", "none"], ["0 0", "1 0", "2 0"])):
         bench.run(*RUN, *options, "-n", 3, "--map-by", "node", *count,
                   stdin=text).expect_lines(seen)
-    # The input need not be read.
+    # A program may leave its input unread.
     bench.run(*RUN, "-n", 2, "true", stdin=blob).expect()
 
 

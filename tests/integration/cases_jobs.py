@@ -19,7 +19,8 @@ MOST_EVENTS = 3
 
 
 def state(agents):
-    """Returns the descriptors, files, processes and memory of each agent."""
+    """Returns the numbers of descriptors, files and processes and the memory of
+    each agent."""
     found = {}
     for agent in agents:
         pid = agent["pid"]

@@ -23,7 +23,7 @@ def documented():
 
 
 def kind(value):
-    """Returns the type of a value in the words of the page."""
+    """Returns the type of a value, named as on the page."""
     if value is None:
         return "null"
     for python, name in ((bool, "bool"), ((int, float), "number"), (str, "text"),
@@ -35,8 +35,8 @@ def kind(value):
 
 
 def fields(document, known, prefix=""):
-    """Yields each field of a document with its type; not those in a field of type
-    any."""
+    """Yields each field of a document with its type. Omits the fields inside a
+    field of the type `any`."""
     for name, value in document.items():
         path = prefix + name
         yield path, kind(value)
@@ -64,7 +64,7 @@ class Documents:
         self.seen = {name: set() for name in self.known}
 
     def add(self, name, document, also=()):
-        """ALSO: commands whose fields are in the document too."""
+        """Adds a document. ALSO names other commands whose fields it has."""
         known = dict(self.known[name])
         for other in also:
             known.update(self.known[other])
@@ -95,7 +95,7 @@ def lines(result):
 
 
 def look(documents, bench, job):
-    """Commands about the overlay and its running job."""
+    """Adds the documents of commands about the overlay and its running job."""
     documents.run("status", "status")
     documents.run("ps", "ps")
     until(lambda: all(one["state"] == "in MPI" for one in documents.run(
@@ -115,7 +115,7 @@ def look(documents, bench, job):
 
 
 def runs(documents, bench):
-    """The document of `canopy run`, wherever it is."""
+    """Checks the document of `canopy run` wherever it is written."""
     file = os.path.join(bench.work, "run.json")
     rows = (([], "err"), ([f"json={file}"], "file"),
             (["json", "--output", f"file={bench.work}/all.out"], "out"),
@@ -162,7 +162,7 @@ def names(documents):
 
 
 def ends(documents, bench, job):
-    """The end of the job, and its place in the history."""
+    """Adds the documents about the end of the job and about the history."""
     bench.run("run", *WHERE, "-n", 1, "sh", "-c", "exit 3").expect(code=3)
     name = bench.json("ps", "--all", *WHERE)["ended"][-1]["job"]
     ended = documents.run("wait", "wait", name, code=3)["ended"]
@@ -179,7 +179,8 @@ def ends(documents, bench, job):
 
 
 def troubles(documents, bench):
-    """An overlay whose scheduler does not answer, and that has lost a node."""
+    """Adds the documents of an overlay that has lost a node and whose scheduler
+    does not answer."""
     where = ("--context", "json-troubles")
     bench.run("up", *where, "--emulate", 3, "--host-module",
               f"unix:{bench.work}/none").expect()
@@ -224,7 +225,7 @@ def all_documents(bench, program):
 
 
 def refused(bench):
-    """Commands for which JSON makes no sense refuse it."""
+    """Commands that have no document refuse -o json."""
     for command in (("attach", "1"), ("debug", "1", "--", "true"),
                     ("host-module", "certificate", "/tmp/x")):
         result = bench.run(command[0], "-o", "json", *command[1:])

@@ -1,5 +1,5 @@
-"""The help of every command is the one of tests/messages/help.txt, which is read as a
-whole."""
+"""The help of every command is the text in tests/messages/help.txt, a file that can
+be read as a whole."""
 import difflib
 import os
 import sys

@@ -2,7 +2,7 @@
 from harness import FAMILIES
 
 RANKS = 8
-# Open MPI uses UCX by itself only with InfiniBand.
+# Without these variables, Open MPI uses UCX only with InfiniBand.
 UCX = {"OMPI_MCA_pml": "ucx", "OMPI_MCA_pml_ucx_tls": "any",
        "OMPI_MCA_pml_ucx_devices": "any", "UCX_NET_DEVICES": "lo"}
 

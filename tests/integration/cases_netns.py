@@ -70,7 +70,7 @@ def large_programs(bench, context):
 
 
 def embedded(bench, space):
-    """Uses agents that live as long as the job, without a context."""
+    """Runs a job with agents of its own, which end with the job, without a context."""
     where = ["run", "--host", ",".join(f"{n}:2" for n in space.names),
              "--launch-agent", netns.LAUNCH_AGENT]
     bench.case("hello: openmpi, agents in namespaces for one job",

@@ -33,9 +33,9 @@ def up(bench):
 
 
 def partition(bench, space):
-    """n3 and n4 are cut off. A job over both sides ends and names the lost
-    nodes, a job on one side continues, and when the network is complete again
-    so is the overlay."""
+    """n3 and n4 are cut off. A job over both sides ends and names the lost nodes,
+    and a job on one side continues. When the network is complete again, the overlay
+    becomes complete too."""
     before = bench.snapshot()
     beside = Held(bench, *RUN, "--host", "n1,n2", "-n", 4, "--map-by", "node",
                   bench.pmix("fences"), 4, 1000)
@@ -72,7 +72,7 @@ def partition(bench, space):
 
 
 def slow_node(bench, space):
-    """All operations work, but slowly."""
+    """With a slow node, all operations succeed, but take longer."""
     with space.slow("n3", 0.1, 0.01) as relay:
         for family in FAMILIES:
             bench.run(*RUN, "-n", 8, "--map-by", "node",

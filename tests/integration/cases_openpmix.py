@@ -75,7 +75,7 @@ def choosing(bench, kinds):
 
 
 def all_functions():
-    """Every function of the client API is called by one of the programs."""
+    """The programs call every function of the client API."""
     with open(f"{PMIX}/include/pmix.h", encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     functions = set(re.findall(r"PMIX_EXPORT[^;(]*?(PMIx_\w+)\(", text))
@@ -106,8 +106,8 @@ def api(bench):
 
 
 def lives(bench):
-    """Tests the events about other jobs, each once, with a conformance program
-    and the other library."""
+    """Runs the conformance program about events of other jobs with the other
+    library: each event arrives once."""
     for nodes in (1, 2, 4):
         bench.case(f"openpmix job_life: {nodes} nodes", lambda: bench.run(
             *place(nodes), "-n", RANKS,
@@ -156,7 +156,8 @@ def mixed_abort(bench):
 
 
 def log_order(bench, nodes, *options):
-    """Every text arrives once, unaltered, and in order with the written output.
+    """Every logged text arrives once and unaltered, and in order with the output
+    that the process writes.
     """
     program = build(bench, "log")
     result = ended(bench.run(*place(nodes), *options, "-n", RANKS, program,
@@ -290,7 +291,7 @@ def agents():
 
 
 def agent_dies(bench, nodes):
-    """Ranks that wait for their agent, or for nothing, end with it."""
+    """Ranks end with their agent, whether or not they wait for it."""
     job = bench.start(*place(nodes), "-n", RANKS, build(bench, "hang"), RANKS)
     job.wait_for("waiting", RANKS)
     running = agents()
@@ -302,7 +303,8 @@ def agent_dies(bench, nodes):
 
 
 def outer_job(bench):
-    """Variables of an outer job in the environment do no harm."""
+    """A job works although its launcher has the variables of an outer job in its
+    environment."""
     outer = {
         "PMIX_NAMESPACE": "outer", "PMIX_RANK": "77",
         "PMIX_SERVER_URI51": "outer.0;tcp4://127.0.0.1:1",
@@ -423,8 +425,8 @@ def hostile(bench):
 
 
 def injection(bench):
-    """Tests which library is loaded: by programs that leave it to their
-    environment, and by those with a fixed path."""
+    """Tests which library programs load: those that search the library by their
+    environment, and those with a fixed path."""
     plain = build(bench, "modex")
     fixed = build(bench, "modex", "fixed",
                   "-Wl,-rpath,/usr/lib/x86_64-linux-gnu,--disable-new-dtags")
@@ -448,7 +450,7 @@ def injection(bench):
 
 
 def listening(bench):
-    """The agent may listen on another address than 127.0.0.1."""
+    """--pmix-listen sets the address on which the agent listens."""
     address = "127.0.0.9"
     with bench.overlay("elsewhere", "--pmix-listen", address) as up:
         if up:

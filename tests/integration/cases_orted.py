@@ -24,7 +24,8 @@ shift
 exec ip netns exec $host unshare --uts sh -c "hostname $host; $*"
 """
 
-# Fails with a message if the server uses another library than LIBRARY.
+# A script that fails with a message if the server uses another library than
+# LIBRARY.
 SERVED = """set -- $(grep libpmix.so /proc/$PPID/maps)
 cmp /proc/$PPID/map_files/$1 {library} && echo served by ours
 """
@@ -76,7 +77,8 @@ class Place:
 
 
 def served(place):
-    """Every daemon with ranks is Open MPI's and has Canopy's library loaded."""
+    """Every daemon that has ranks is a daemon of Open MPI and has loaded Canopy's
+    library."""
     script = SERVED.format(library=os.path.join(place.lib, "libpmix.so.2"))
     out = place.orterun(RANKS, "sh", "-c", script +
                         "readlink /proc/$PPID/exe").expect().out
@@ -92,7 +94,7 @@ def programs(place):
 
 
 def dynamic(place):
-    """Spawning, and halves of a job that publish and look up a name."""
+    """Tests spawning, and halves of a job that publish and look up a name."""
     for kind, count in cases_dynamic.KINDS:
         ranks = 4 if kind == "names" else 2
         place.run(ranks, place.bench.mpi("dynamic"), kind, count).expect(

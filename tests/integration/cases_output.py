@@ -65,7 +65,7 @@ def output(bench):
     for follower in followers:
         result = follower.finish().expect(err=errors)
         check(lines(result) == firsts + seconds, "not all" + result.tail())
-    # The launcher has shown everything nevertheless.
+    # Nevertheless the launcher has shown the complete output.
     result = job.finish().expect()
     check(lines(result) == firsts + seconds, "not shown" + result.tail())
 
@@ -86,7 +86,7 @@ def from_now(bench):
 
 
 def much(bench):
-    """The output exceeds the cache: the gap is reported, and the rest is
+    """If the output exceeds the cache, the gap is reported, and the rest is
     complete."""
     go_on = os.path.join(bench.work, "go-on-much")
     job = bench.start("run", *WHERE, "-n", 1, "sh", "-c",
@@ -122,7 +122,7 @@ def attach(bench):
     result = bench.run("attach", *WHERE, name, stdin=b"one\ntwo\n").expect()
     check(lines(result) == ["0 got one", "0 got two"], result.tail())
     forget(bench, name)
-    # The input is for all ranks; the command finds the target out.
+    # The job's input goes to all ranks. The command finds this out by itself.
     name = bench.run(*start, "--stdin", "all", "sh", "-c",
                      'while read x; do echo "$PMIX_RANK got $x"; done'
                      ).expect().out.strip()
@@ -134,7 +134,7 @@ def attach(bench):
 
 
 def attach_without_input(bench):
-    """The input of a job with a launcher comes from the launcher."""
+    """`canopy attach` sends no input to a job whose input comes from its launcher."""
     job, nspace, go_on = running(bench, "attach")
     attached = bench.start("attach", *WHERE, nspace, stdin=subprocess.PIPE)
     attached.process.stdin.write(b"for nobody\n")
@@ -199,8 +199,7 @@ def attach_on_a_terminal(bench):
             os.write(master, b"line\n")
             read_until(master, b"got line")
         else:
-            # The unfinished input of the last turn is the beginning of this
-            # line.
+            # The line begins with the unfinished input of the last round.
             os.write(master, b"other\n")
             read_until(master, b"got half other")
         os.write(master, b"half \x1d")

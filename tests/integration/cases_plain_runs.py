@@ -1,5 +1,5 @@
-"""Jobs of `canopy run` without an overlay: commands and tools find the agents
-that it has started."""
+"""Jobs of `canopy run` without an overlay: commands and tools find the agents that
+the launcher has started."""
 import glob
 import json
 import os
@@ -44,7 +44,8 @@ def end(job):
 
 
 def emulation(bench):
-    """Without anything that has nodes, --nodes emulates them and says so."""
+    """If there are no other nodes, --nodes emulates nodes and prints a note about
+    it."""
     job = ["-n", 2, "--map-by", "node", "sh", "-c", "echo $PMIX_HOSTNAME"]
     noted = bench.run("run", "--nodes", 2, *job).expect_lines(["node1", "node2"])
     check("emulating 2 nodes on this machine, as --emulate 2 does" in noted.err,
@@ -59,7 +60,8 @@ def gone():
 
 
 def hang(bench, nodes):
-    """Each command finds the only run, with and without the job's name."""
+    """Each command finds the run, which is the only one, with and without the job's
+    name."""
     ranks = 2 * nodes
     job = bench.start("run", "--emulate", nodes, "--oversubscribe", "-n", ranks,
                       "--map-by", "node", hanging(bench))
@@ -197,7 +199,7 @@ def beside_an_overlay(bench):
     bench.run("status").expect(out=["context beside: ",
                                     f"other contexts: {context}\n"])
     bench.run("ps").expect(out=[nspace, context, other, "beside"])
-    # "1" is that of the overlay; "why" reports about both.
+    # "1" is the job of the overlay; "why" reports about both jobs.
     sent = bench.json("signal", "1", "CONT")
     check(sent["jobs"] == [other], str(sent))
     sent = bench.json("signal", nspace, "CONT")
@@ -240,7 +242,8 @@ def nothing(bench):
 
 
 def killed(bench, group):
-    """A killed launcher leaves nothing: its agents detect its end."""
+    """If a launcher is killed, its agents detect this, and no part of the run
+    remains."""
     job, _, context = waiting(bench, "--emulate", 2)
     # A launcher that runs would withdraw its context when the agents end.
     job.signal(signal.SIGSTOP)
@@ -300,7 +303,7 @@ def library_of(bench, kind):
 
 
 def tool(bench, kind, *args):
-    """Returns the output of the tool, started by hand."""
+    """Returns the output of the tool, which is started without a launcher."""
     env = {"PATH": bench.env["PATH"], "HOME": bench.work,
            "XDG_RUNTIME_DIR": harness.RUNTIME, **library_of(bench, kind)}
     if kind != "ours":
@@ -309,7 +312,8 @@ def tool(bench, kind, *args):
 
 
 def by_pid(bench, kind):
-    """The PID of the launcher leads to its agents, and to no others."""
+    """With the PID of a launcher, a tool connects to an agent of that launcher and
+    to no other."""
     runs = [waiting(bench, "--emulate", nodes) for nodes in (1, 2)]
     for job, nspace, _ in runs:
         tool(bench, kind, job.pid).expect(out=[f"jobs {nspace}\n"])

@@ -48,7 +48,7 @@ def by_hand(bench, nodes, mode):
 
 
 def bad(bench, nonsense):
-    """A process that violates the protocol is disconnected, and no other is."""
+    """A process that violates the protocol is disconnected. No other process is."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = bench.start("run", "--emulate", 1, "--oversubscribe", "-n", 4,

@@ -43,12 +43,13 @@ class Place:
 
     @functools.cached_property
     def program(self):
-        """The program's copy, made for the first case that needs it."""
+        """Returns the program's copy, which is made for the first case that needs
+        it."""
         return shutil.copy(self.seen, os.path.join(self.hidden, "only-here"))
 
     @property
     def relative(self):
-        """The same program as seen from the hidden directory."""
+        """Returns the path of the program relative to the hidden directory."""
         return "./" + os.path.basename(self.program)
 
 
@@ -83,7 +84,7 @@ def launched(bench, place):
 
 
 def without(bench, place):
-    """Without the copies the program fails."""
+    """Without preloading, the program fails on the other nodes."""
     result = bench.run(*place.run, "-n", 2, "--map-by", "node", place.program,
                        "copy", "second")
     result.expect(code=127, err=["n2", "only-here"])

@@ -109,7 +109,7 @@ def arguments(bench):
 def exit_codes(bench):
     for code in (0, 1, 42, 255):
         bench.run(*RUN, "-n", 2, "sh", "-c", f"exit {code}").expect(code)
-    # The first failure decides the exit code; the others are ended.
+    # The first failure decides the exit code; the other processes are ended.
     result = bench.run(*RUN, "-n", 4, "sh", "-c",
                        "[ $PMIX_RANK = 2 ] && exit 9; sleep 100").expect(
                            9, err=["rank 2", "exited with code 9"])
@@ -152,7 +152,7 @@ def mpirun_links(bench):
             if os.geteuid() == 0:
                 bench.run("-np", 1, "true", program=link).expect(
                     1, err=["--allow-run-as-root"])
-        # Tests the installed links.
+        # Uses the installed link canopy-mpirun.
         bench.run("-np", 1, "--allow-run-as-root", "echo", "linked", program=
                   os.path.join(bench.prefix, "bin", "canopy-mpirun")
                   ).expect_lines(["linked"])

@@ -9,7 +9,8 @@ from harness import PROGRAMS, PYTHON, check
 HOST = os.path.join(PROGRAMS, "python_host.py")
 SCRIPT = os.path.join(PROGRAMS, "pmix_python.py")
 RANKS = 4
-# What to inject, and a part of the path of the library that is loaded then.
+# The value of --inject, and a part of the path of the library that is loaded
+# with it.
 LIBRARIES = {"always": "lib/canopy/", "never": "/pmix2/"}
 
 
@@ -35,7 +36,7 @@ def host_of_data(bench, kind):
 
 
 def host_of_functions(bench, kind):
-    """Each function of the host that the binding can answer is called."""
+    """The ranks call each function of the host that the binding can answer."""
     library = LIBRARIES["always" if kind == "ours" else "never"]
     out = host(bench, kind, PYTHON, "-W", "ignore", SCRIPT, RANKS, library,
                "events", "python-host").out

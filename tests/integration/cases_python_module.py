@@ -72,7 +72,7 @@ def tool(bench):
 
 
 def manual(bench):
-    """The program of the manual runs."""
+    """The program in the manual runs."""
     with open(os.path.join(ROOT, "docs", "python.md"),
               encoding="utf-8") as file:
         script = re.search("^```python\n(from pmix.*?)^```$", file.read(),
@@ -114,8 +114,8 @@ def host_of_a_tool(bench):
 
 
 def every_function():
-    """The module calls each function of the interface that is not deprecated;
-    functions for structures of C have no use in Python."""
+    """The module calls each function of the interface that is not deprecated,
+    except those for structures of C, which have no use in Python."""
     called = set()
     for source in glob.glob(os.path.join(MODULE, "*.py")):
         with open(source, encoding="utf-8") as file:

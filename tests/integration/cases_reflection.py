@@ -47,7 +47,7 @@ def by_reflection(bench, security, files):
 
 
 def without(bench, security, files):
-    """Health is served; reflection is not, unless requested."""
+    """Agents serve health checks. They serve reflection only if it was requested."""
     bench.run("up", "--context", "silent", "--emulate", 1, *security).expect()
     address, = addresses("silent")
     ask(bench, address, files).expect_lines([
@@ -57,8 +57,7 @@ def without(bench, security, files):
 
 
 def stranger(bench, security, files):
-    """A client without a certificate of the authority cannot communicate at
-    all."""
+    """A client without a certificate of the authority gets no reply to any call."""
     bench.run("up", "--context", "closed", "--emulate", 1, "--reflection",
               *security).expect()
     address, = addresses("closed")

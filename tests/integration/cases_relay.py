@@ -34,7 +34,7 @@ class Desk:
                                 program="ip", env=dict(self.env, **env))
 
     def copy(self, context, **changed):
-        """Copies the context file there."""
+        """Copies the context file to that machine."""
         for directory in (DESK, BASE, os.path.join(BASE, "contexts")):
             os.makedirs(directory, mode=0o700, exist_ok=True)
         path = os.path.join(BASE, "contexts", context + ".json")
@@ -64,8 +64,8 @@ def library_of(bench, kind):
 
 
 def tool(bench, desk, kind, relay):
-    """The tool queries, gets, pulls and receives events, and loses its server
-    with the relay."""
+    """The tool queries, gets data, pulls output and receives events. When the relay
+    ends, it loses its server."""
     program = build(bench, "far_tool")
     job, nspace = waiting_job(bench)
     far = desk.start(program, nspace, EVENT, **library_of(bench, kind))
@@ -111,7 +111,8 @@ def ways(bench, desk):
     sees("--pid", str(relay.pid))
     sees("--namespace", told["uri"].split(".")[0])
     relay.end(signal.SIGKILL)
-    # Its files lead nowhere, and the next relay removes them.
+    # The files of the killed relay lead nowhere, and the next relay removes
+    # them.
     check(os.path.exists(told["file"]), "a killed relay has cleared up")
     desk.start(pps).finish().expect(code=1, err=["no server"])
     _, relay = desk.relay(CONTEXT, "--node", "n2")
@@ -167,7 +168,8 @@ def refusals(bench, desk):
 
 
 def over_a_restart(bench, desk):
-    """A tool loses its server with the agent; the relay leads to the successor.
+    """A tool loses its server when the agent is killed. The relay then leads to the
+    agent's successor.
     """
     pps = os.path.join(bench.prefix, "bin", "canopy-pps")
     told, relay = desk.relay(CONTEXT, "--node", "n2")

@@ -95,7 +95,7 @@ class Overlay:
         log = os.path.join(self.directory(node), "agent.log")
         with contextlib.suppress(OSError):
             for fd in os.listdir(f"/proc/{pid}/fd"):
-                # Other descriptors may be closed meanwhile.
+                # A descriptor may be closed during the search.
                 with contextlib.suppress(OSError):
                     if os.readlink(f"/proc/{pid}/fd/{fd}") == log:
                         return True
@@ -130,7 +130,8 @@ def waiting_job(bench, overlay, steps):
 
 
 def replaced(bench, overlay, *more):
-    """All agents are replaced under a running MPI job, and when none runs."""
+    """All agents are replaced, first while an MPI job runs, and then while no job
+    runs."""
     old = {node: overlay.member(node)["pid"] for node in ("node1", "node2")}
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
@@ -148,8 +149,8 @@ def replaced(bench, overlay, *more):
 
 
 def replaced_dead(bench, overlay, nodes):
-    """Agents that are gone are replaced by new processes, including a root and
-    whole branches."""
+    """Agents that have ended are replaced by new processes. The root and whole
+    branches of the tree are among them."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
         job = waiting_job(bench, overlay, steps)
@@ -179,8 +180,8 @@ def clock_set_back(bench, overlay):
 
 @contextlib.contextmanager
 def never_replaced(bench, name, node):
-    """Two nodes have a job; the agent of one is killed, and no other one
-    arrives in time. Yields the job."""
+    """Starts a job on two nodes, kills the agent of NODE and does not replace it.
+    Yields the job."""
     overlay = Overlay(bench, name)
     job = bench.start("run", "--context", name, "-n", 2, "--map-by", "node",
                       "sh", "-c", "echo up; exec sleep 1000")
@@ -223,8 +224,8 @@ def controller_lost(bench):
 
 
 def down_unlinked(bench):
-    """A new agent without links to the others ends with them, and the files of
-    a killed agent are removed too."""
+    """`canopy down` also ends a new agent that has no links to the others, and
+    removes the files of a killed agent."""
     name = "restart-down"
     before = bench.snapshot()
 
@@ -238,7 +239,8 @@ def down_unlinked(bench):
         new = overlay.pid("node4")
         bench.run("down", "--context", name).expect(
             out=[f"context {name} is down"])
-        # It has agreed to end; on a busy machine it exits a moment later.
+        # The agent has agreed to end; on a busy machine it exits a moment
+        # later.
         until(lambda: not os.path.exists(f"/proc/{new}"),
               "the end of the new agent", 10)
     bench.case("restart: down before a new agent is linked", body, settle=5,
@@ -246,7 +248,8 @@ def down_unlinked(bench):
 
 
 def launched_meanwhile(bench, overlay):
-    """A run that finds the root away continues as soon as the root is back."""
+    """A run that starts while the root's agent is gone continues as soon as a new
+    one is there."""
     overlay.kill("node1")
     job = bench.start("run", "--context", overlay.name, "-n", 2, "echo", "hello")
     time.sleep(2)  # it has reached another agent, and waits for a root
@@ -257,8 +260,8 @@ def launched_meanwhile(bench, overlay):
 
 
 def interrupted(bench, overlay):
-    """^C while the agent that controls the job is away ends the job
-    nevertheless."""
+    """Ctrl-C ends the job, even if the agent that controls the job is gone at that
+    moment."""
     job = bench.start("run", "--context", overlay.name, "-n", RANKS,
                       "--map-by", "node", "--oversubscribe", "sh", "-c",
                       "echo up; exec sleep 1000")
@@ -270,7 +273,8 @@ def interrupted(bench, overlay):
 
 
 def fed(bench, overlay):
-    """Standard input continues after the controller's restart, to its end."""
+    """After a restart of the controlling agent, a job still gets its standard input
+    to the end."""
     read, write = os.pipe()
     job = bench.start("run", "--context", overlay.name, "-n", 2, "--map-by",
                       "node", "--stdin", 1, "cat", stdin=read)
@@ -311,7 +315,7 @@ class Stream:
             self.written += len(data)
 
     def flow(self):
-        """Waits until much more data has been written."""
+        """Waits until much more data was written."""
         before = self.written
         deadline = time.monotonic() + 60
         while self.written < before + (2 << 20):
@@ -368,8 +372,8 @@ class OlderLauncher:
 
 
 def older_launcher(bench, overlay):
-    """The agent that controls a job for an older launcher stays, and reports
-    how to proceed."""
+    """An agent that controls a job for an older launcher is not replaced, and the
+    command reports how to proceed."""
     context = ["--context", overlay.name]
 
     def jobs():
@@ -388,7 +392,7 @@ def older_launcher(bench, overlay):
 
 
 def by_grpc(bench, overlay):
-    """Uses a launcher that has only the agent's control socket."""
+    """Runs a case with a launcher that has only the agent's control socket."""
     os.unlink(os.path.join(overlay.directory("node1"), "run.sock"))
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o755)
@@ -402,7 +406,7 @@ def by_grpc(bench, overlay):
 
 
 def away(bench, overlay):
-    """Commands report about an agent that is gone and may return."""
+    """Commands report an agent that has ended and may be replaced."""
     def said(node):
         lines = bench.run("status", "--context", overlay.name).out.splitlines()
         return next(line for line in lines if node in line)
@@ -418,7 +422,7 @@ def away(bench, overlay):
 
 
 def foreign(bench, overlay, what, moment):
-    """The agent of ranks is restarted, and the ranks are not affected."""
+    """A restart of an agent does not affect its ranks, which use another library."""
     family, options = FOREIGN[what]
     waits = {"before": "true", "in": "[ $PMI_RANK$PMIX_RANK = 00 ]",
              "after": "false"}[moment]
@@ -452,7 +456,8 @@ def all_foreign(bench):
 
 
 def openpmix(bench, overlay, how, program):
-    """Agents are killed and restarted under a program that does not support it.
+    """Agents are killed and restarted under a program whose library does not
+    support a restart.
     """
     nodes = [m["name"] for m in overlay.members()]
     with tempfile.TemporaryDirectory() as steps:
@@ -496,7 +501,7 @@ def all_openpmix(bench):
 
 
 def commits_away(bench, overlay):
-    """Data that a process commits while its agent is away is found by others,
+    """Other processes find the data that a process commits while its agent is gone,
     without further calls of that process."""
     with tempfile.TemporaryDirectory() as steps:
         os.chmod(steps, 0o777)

@@ -63,8 +63,8 @@ def output_of(bench, name):
 
 
 def detached(bench):
-    """The launcher continues in the background, its output is in the working
-    directory, and the end is known for as long as the history has it."""
+    """With --detach, the job continues in the background, and its output is in the
+    working directory. Its end is known as long as the history has it."""
     run = ["run", "--context", CONTEXT, "-n", 2, "--detach"]
     where = ["--context", CONTEXT]
     for code in (0, 3):
@@ -112,7 +112,8 @@ def output_files(bench):
 
 
 def full_disk(bench):
-    """A job whose output cannot be written is ended, and the wait reports why.
+    """A job whose output cannot be written is ended, and `canopy wait` reports the
+    reason.
     """
     place = os.path.join(bench.work, "small")
     os.mkdir(place)
@@ -131,8 +132,8 @@ def full_disk(bench):
 
 
 def history(bench):
-    """Jobs of the foreground are in the history too, and those whose launchers
-    were killed; a history that cannot be used costs a warning."""
+    """The history also has jobs of the foreground, and jobs whose launchers were
+    killed. If the history cannot be used, a job prints a warning."""
     run = ["run", "--context", CONTEXT, "-n", 2]
     job = bench.start(*run, "sh", "-c", "echo up; sleep 600")
     job.wait_for("up", 2)
@@ -185,7 +186,7 @@ def stack(bench):
         bench.run("stack", *where, "--threads").expect(out=["PMIx_Fence"])
         bench.run("stack", "--context", CONTEXT, "nobody").expect_refusal(
             1, "nobody")
-        # The processes continue: the fence still waits for rank 0 alone.
+        # The processes continue: the fence still waits for no rank but 0.
         bench.run("why", *where, "--stacks").expect(
             out=["rank 0 on node1", "not_in_the_fence"],
             absent=["PMIx_Fence from"])
@@ -268,8 +269,8 @@ def queued(bench):
 
 
 def queue(bench):
-    """Jobs that wait for slots run in the order of their requests; without
-    --wait a job fails at once."""
+    """Jobs that wait for slots run in the order of their requests. Without --wait,
+    a job for which no slots are free fails at once."""
     run = ["run", "--context", CONTEXT]
     slots = slots_of(bench)
     first = bench.start(*run, "-n", slots, "sh", "-c", "echo up; exec sleep 600")
@@ -297,7 +298,7 @@ def queue(bench):
 
 
 def restarts(bench):
-    """Each restart is one line on standard error."""
+    """Each restart prints one line on standard error."""
     tries = os.path.join(bench.work, "tries")
     done = bench.run(
         "run", "--context", CONTEXT, "-n", 1, "--max-restarts", 2, "sh", "-c",

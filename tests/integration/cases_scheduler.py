@@ -69,7 +69,8 @@ class Scheduler:
             self.lines.append(line)
 
     def tell(self, *words):
-        """Sends a command of its operator; returns the result."""
+        """Sends a command of the scheduler's operator, and returns the line that
+        answers it."""
         before = len(self.lines)
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
@@ -142,7 +143,8 @@ class Held:
 
 
 def runs(bench):
-    """A job runs where the scheduler decides, with its additions."""
+    """A job runs where the scheduler decides, with the environment that the
+    scheduler adds."""
     hello(bench, SLOTS).finish().expect(
         out=[f"hello from rank {SLOTS - 1} of {SLOTS}"])
     result = start(bench, 1, "/usr/bin/env").finish().expect()
@@ -175,7 +177,7 @@ def queue(bench, scheduler):
 
 
 def backfill(bench):
-    """A short job overtakes one that has to wait for more slots."""
+    """A short job overtakes a job that has to wait for more slots."""
     half = Held(bench, SLOTS // 2, "half").wait()
     large = Held(bench, SLOTS, "large")
     wait_jobs(bench, 1, 1)
@@ -205,13 +207,13 @@ def cancelled(bench):
 
 
 def refused(bench):
-    """A job that can never run is refused."""
+    """The scheduler refuses a job that can never run."""
     hello(bench, SLOTS + 1).finish().expect(
         code=1, err=[f"{SLOTS + 1} slots are wanted, and there are {SLOTS}"])
 
 
 def away(bench, scheduler):
-    """The scheduler is killed with one running and two queued jobs, and
+    """The scheduler is killed while one job runs and two are queued, and is
     restarted."""
     held = Held(bench, SLOTS, "held").wait()
     waiting = [hello(bench, SLOTS) for _ in range(2)]
@@ -242,7 +244,7 @@ def adopted(bench, scheduler):
 
 
 def root_restarted(bench, overlay):
-    """The root's agent is killed with one running and two queued jobs."""
+    """The root's agent is killed while one job runs and two are queued."""
     held = Held(bench, SLOTS, "held").wait()
     waiting = [hello(bench, SLOTS) for _ in range(2)]
     wait_jobs(bench, 1, 2)
@@ -259,7 +261,7 @@ def root_restarted(bench, overlay):
 
 
 def replaced(bench):
-    """Every agent is replaced with one running and one queued job."""
+    """Every agent is replaced while one job runs and one is queued."""
     held = Held(bench, SLOTS, "held").wait()
     waiting = hello(bench, SLOTS)
     wait_jobs(bench, 1, 1)
@@ -286,7 +288,7 @@ def commanded(bench, scheduler):
 
 
 def record_of_next(bench, scheduler, job):
-    """Returns the record of a job that is ending."""
+    """Waits for the end of JOB. Returns its result and the scheduler's record of it."""
     before = len(scheduler.accounted())
     result = job.finish()
     until(lambda: len(scheduler.accounted()) == before + 1, "the record")
@@ -294,7 +296,7 @@ def record_of_next(bench, scheduler, job):
 
 
 def used(bench, scheduler):
-    """A record has CPU time and memory, and marks unknown values."""
+    """The record of a job has its CPU time and memory, and marks unknown values."""
     work = ("dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=20")
     result, record = record_of_next(bench, scheduler, start(bench, 2, *work))
     result.expect()
@@ -361,7 +363,8 @@ def launched(bench, scheduler):
 
 
 def once(bench, scheduler):
-    """A launch that is repeated after a restart of the root does not run again.
+    """If the scheduler repeats a launch after a restart of the root, the job does
+    not run again.
     """
     before = len(scheduler.accounted())
     marks = os.path.join(bench.work, "marks")
@@ -374,7 +377,8 @@ def once(bench, scheduler):
     killed_root(bench)
 
     def answered():
-        """Output before the attachment of the root's successor is lost."""
+        """Repeats the launch, and returns the lines that answer it. A repetition is
+        lost until the root's successor is attached."""
         told = len(scheduler.lines)
         scheduler.process.stdin.write("again\n")
         scheduler.process.stdin.flush()
@@ -489,8 +493,8 @@ def breakdowns(bench, scheduler):
 
 
 def many(bench, scheduler):
-    """Of many jobs from many callers, none is lost or starts twice, over
-    restarts."""
+    """Many callers run many jobs while agents and scheduler are restarted. No job
+    is lost or starts twice."""
     jobs_wanted, callers = map(int, MANY.split("x"))
     before = len(scheduler.accounted())
     starts = os.path.join(bench.work, "starts")
@@ -535,7 +539,8 @@ def faults(bench):
 
 
 def dies(bench, scheduler):
-    """The scheduler dies between the grant and the launch, which continues."""
+    """If the scheduler is killed between the grant and the launch, the launch
+    continues."""
     scheduler.kill()
     scheduler.start(DIES="1")
     start(bench, 1, "/bin/echo", "dies-at-the-launch").finish().expect(
@@ -546,7 +551,7 @@ def dies(bench, scheduler):
 
 
 def ended(bench, scheduler):
-    """Jobs that end with their overlay are accounted too."""
+    """The scheduler also gets the records of jobs that end with their overlay."""
     before = len(scheduler.accounted())
     name = ["--context", NAME + "-ended"]
     bench.run("up", *name, "--emulate", 2, "--host-module",

@@ -58,13 +58,14 @@ def keys(bench, *how):
 
 
 def supported(bench):
-    """The scheduler's keys are listed as supported, and are not without it."""
+    """The scheduler's keys are listed as supported only if there is a scheduler."""
     check(QUEUE_LIST in keys(bench, "--context", NAME), "no keys of the scheduler")
     check(QUEUE_LIST not in keys(bench, "--emulate", 2), "keys of no scheduler")
 
 
 def callers(bench):
-    """Each process is identified by its scheduler's job, on whichever node."""
+    """A query names the job of the process that asks, on whichever node the process
+    runs."""
     result = ask(bench, ALLOC_STATUS, ranks=SLOTS).expect()
     jobs = re.findall(rf"^{ALLOC_STATUS}=job (\d+): granted$", result.out, re.M)
     check(len(jobs) == SLOTS and len(set(jobs)) == 1, result.out)
@@ -145,10 +146,10 @@ def limit_over_restart(bench, scheduler, overlay):
 
 
 def requeue(bench, scheduler):
-    """The job ends, waits for its placement and starts again."""
+    """A requeued job ends, waits for its placement and starts again."""
     def attempts():
-        """Counts the records of each request; that of an earlier job may be
-        late."""
+        """Counts the records of each request. The record of an earlier job may
+        arrive late."""
         return collections.Counter(
             line.split()[1] for line in scheduler.accounted()[before:])
 
@@ -198,7 +199,7 @@ def requeue_over_restart(bench, scheduler, overlay):
 
 
 def away(bench, scheduler):
-    """Without the scheduler a query fails in its time limit."""
+    """If the scheduler does not run, a query fails within its time limit."""
     file = os.path.join(bench.work, "gone")
     job = bench.start("run", "--context", NAME, "-n", 1, "sh", "-c",
                       f"echo is up; until test -e {file}; do sleep 0.1; done; "
@@ -223,7 +224,7 @@ def faults(bench):
 
 
 def without(bench, scheduler):
-    """A scheduler without the slot: the query fails at once, and other keys are
+    """If the scheduler lacks the slot, the query fails at once, and other keys are
     not affected."""
     scheduler.kill()
     scheduler.start(NO_QUERY="1")

@@ -87,7 +87,7 @@ def in_overlay(bench, what, body, port, scheduler, *options):
 
 
 class Listener:
-    """Accepts connections, and keeps the first message."""
+    """Accepts connections, and keeps the first message of each."""
 
     def __init__(self, port):
         self.socket = socket.create_server((ADDRESS, port))
@@ -134,7 +134,8 @@ def key_file(bench, name, digit):
 
 
 def made(bench, key):
-    """Runs 'canopy host-module certificate' for a scheduler, once."""
+    """Runs 'canopy host-module certificate' for a scheduler. A second run is
+    refused."""
     directory = key + ".d"
     command = ("host-module", "--key-file", key, "certificate", directory)
     bench.run(*command).expect()
@@ -147,8 +148,8 @@ def made(bench, key):
 
 
 def by_cluster_key(bench, port, key):
-    """Agents call the scheduler, and so does the check; an agent without the
-    key does not."""
+    """Agents and the check can call the scheduler. An agent without the key
+    cannot."""
     runs(bench)
     for whose in (("--context", NAME), ("--key-file", key)):
         # The check uses nodes of this overlay, which have the same names.

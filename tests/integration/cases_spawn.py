@@ -22,7 +22,7 @@ def spawn(bench, nodes, ranks, *words, **more):
 
 
 def meet(bench, nodes, ranks, children):
-    """Every rank connects with its own children, and all output arrives."""
+    """Every rank connects with its own children, and the launcher gets all output."""
     out = [f"rank {rank} spawned {children}" for rank in range(ranks)]
     for parent in range(ranks):
         out += [f"child {rank} of {children}, parent {parent}, given yes"
@@ -35,7 +35,7 @@ def meet(bench, nodes, ranks, children):
 
 
 def environment(bench):
-    """Variables change in the order of the attributes, and so does the
+    """The attributes of a spawn change variables in their order, and set the
     directory."""
     place = os.path.join(bench.work, "place")
     os.makedirs(place, exist_ok=True)
@@ -61,8 +61,8 @@ def failing_child(bench, nodes):
 
 
 def out_of_time(bench, nodes):
-    """The stacks of the ranks are reported before they end: in main, which
-    sleeps."""
+    """When its time is over, a job reports the stacks of its ranks before it ends.
+    They sleep in main."""
     result = spawn(bench, nodes, 1, "out-of-time").expect(110)
     for rank in range(2):
         check(re.search(rf"^rank {rank} on \S+, process \d+: ", result.err, re.M),
@@ -162,7 +162,8 @@ def all_restarted(bench):
 
 
 def again(bench, nodes, deaths):
-    """The next process of a killed rank does what its predecessor did not do.
+    """The next process of a killed rank takes part in the fence that its
+    predecessor did not reach.
     """
     result = bench.run("run", "--emulate", nodes, "-n", 4, "--map-by", "node",
                        "--oversubscribe", "--max-restarts", 2,
@@ -197,8 +198,8 @@ def restarted_agent(bench, overlay):
 
 
 def recoverable(bench, nodes):
-    """The other processes continue; a job without successful processes leaves
-    nothing."""
+    """The other processes of a recoverable job continue. A job without successful
+    processes leaves nothing."""
     place = ("run", "--emulate", nodes, "-n", 2, "--oversubscribe",
              "--enable-recovery")
     bench.run(*place, "sh", "-c",
@@ -214,7 +215,7 @@ def parent(bench, nodes, mode, *words):
 
 
 def told(bench, nodes):
-    """A spawner gets the events that it requested, and the user the messages.
+    """A spawner gets the events that it requested, and the user gets the messages.
     """
     parent(bench, nodes, "events").expect(
         err=["has started: 2 processes", "has ended"])
@@ -223,7 +224,8 @@ def told(bench, nodes):
 
 
 def forms(bench, nodes):
-    """Names with ranks, some CPUs only, output in files."""
+    """The attributes of a spawn give processes names with ranks, restrict them to
+    some CPUs, and write their output to files."""
     result = parent(bench, nodes, "index")
     for rank in range(2):
         check(f"-{rank} is rank {rank}" in result.out, result.out)
@@ -269,8 +271,9 @@ def spawned_beside(bench, place, mode, names):
 
 
 def beside(bench, nodes):
-    """Tools run without a free slot, and applications are jobs of their own."""
-    # Without a number of processes, a job gets all slots.
+    """Tools run although no slot is free, and cospawned applications are jobs of
+    their own."""
+    # No number of processes is given, so the job gets all slots.
     place = ("run", "--emulate", nodes, bench.pmix("beside"))
     spawned_beside(bench, place, "tool", ["tool"])
     place = (*place[:3], "-n", 1, "--oversubscribe", *place[3:])

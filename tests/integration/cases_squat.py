@@ -1,5 +1,5 @@
-"""More idle connections than there are descriptors: a user of the machine, or a
-peer on the network, who holds them does not keep others out."""
+"""A user of the machine, or a peer on the network, holds more idle connections than
+there are descriptors. Others can connect nevertheless."""
 import contextlib
 import os
 import resource
@@ -27,8 +27,8 @@ OPTIONS = ("--restart-grace", "30")
 
 @contextlib.contextmanager
 def held(bench, *where, uid=STRANGER, count=PORT_HELD, inside=()):
-    """Within the block, UID holds COUNT connections there, or tries to. INSIDE
-    is a command that runs the program in another place."""
+    """Within the block, UID tries to hold COUNT connections to WHERE. INSIDE is a
+    command that runs the program in another place."""
     command = [*inside, bench.plain("squat"), uid, count, *where]
     job = bench.start(*command[1:], program=command[0], stdin=subprocess.PIPE)
     job.wait_for("held\n")
@@ -100,7 +100,7 @@ class Nodes:
                            out=["fences ok 0", "fences ok 1"])
 
     def rejoin(self):
-        """The second agent is killed, and another one takes its place."""
+        """Kills the second agent, and starts another one in its place."""
         self.overlay.kill(self.second)
         agent = os.path.join(self.bench.prefix, "bin", "canopyd")
         done = subprocess.run(

@@ -95,7 +95,7 @@ def waiting_job(bench, context, setup=""):
 
 
 def sees(result, *nspaces):
-    """Checks that the tool names these jobs and no others."""
+    """Checks that the tool has printed the names of these jobs and no others."""
     said = re.search("^Active nspaces: (.*)$", result.out + result.err, re.M)
     check(said and sorted(said[1].split(",")) == sorted(nspaces),
           f"not just {nspaces}" + result.tail())
@@ -174,7 +174,8 @@ def kill_agent(bench):
 
 
 def agent_is_gone(bench):
-    """Its files lead to no agent after its overlay is given up."""
+    """After the overlay of a killed agent is taken down, the agent's files lead
+    tools to no agent."""
     job, nspace, _ = waiting_job(bench, CONTEXT)
     kill_agent(bench)
     bench.run("down", "--context", "tools-gone").expect()

@@ -13,7 +13,7 @@ def all_reduce(bench, nodes):
 
 
 def from_app_file(bench):
-    """The option is among those of a program in an application file."""
+    """A program in an application file can have the option."""
     path = os.path.join(bench.work, "torch.app")
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"-n 2 --torch-env {PYTHON} {SCRIPT} 2 1\n")

@@ -24,7 +24,7 @@ STAND_INS = os.path.join(harness.PROGRAMS, "stand_ins")
 PAGES = os.path.join(harness.ROOT, "docs", "users")
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 OBSERVERS = ("canopy output ", "canopy ps", "canopy stack ", "canopy why")
-# What differs from run to run, and what it may be.
+# The texts that differ from run to run, and the patterns for them.
 VARIABLE = ((r"canopy-[0-9a-f]{8}-\d+", r"canopy-[0-9a-f]{8}-\d+"),
             (r"\b\d+(?:\.\d+)? s\b", r"\d+(?:\.\d+)? (?:ms|s)"),
             (r"\bada\b", r"\S+"), (r"\.\.\.", r".*"), (r"\s+", r"\s+"))

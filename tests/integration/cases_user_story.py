@@ -1,7 +1,7 @@
-"""What users of mpirun and srun, and operators, do on their first day: each row is a
-command and what is expected of it. Rows that need more than one command, or two
-machines, are cases elsewhere: hosts that do not come up (cases_bad), JSON
-(cases_json), resource limits and umask (cases_process)."""
+"""What users of mpirun and srun, and operators, do on their first day: each row is
+a command and the result that is expected of it. Rows that need more than one
+command, or two machines, are cases elsewhere: hosts that do not come up
+(cases_bad), JSON (cases_json), resource limits and umask (cases_process)."""
 import fcntl
 import json
 import os
@@ -32,7 +32,8 @@ def job_of(bench):
 
 
 def counts(bench):
-    """--nodes means nodes of what there is; repeated counts are refused."""
+    """--nodes requests nodes of those that exist. Counts that are given twice are
+    refused."""
     hosts = row(bench, "run", *WHERE, "--nodes", 2, "-n", 4, "--map-by", "node",
                 "printenv", "PMIX_HOSTNAME")
     check(set(hosts.out.split()) == {"node1", "node2"}, hosts.tail())
@@ -42,7 +43,7 @@ def counts(bench):
 
 
 def output_files(bench):
-    """A file that cannot be made is an error before the job starts."""
+    """If an output file cannot be made, the command fails before the job starts."""
     touched = os.path.join(bench.work, "touched")
     for option in (["--output-filename", "/proc/x:nocopy"],
                    ["--output", "file=/proc/x/y"]):
@@ -52,8 +53,8 @@ def output_files(bench):
 
 
 def background(bench):
-    """A job in the background: its name at once, its output in a file, its end any
-    number of times."""
+    """A job in the background: its name is printed at once, its output is in a
+    file, and its end can be requested any number of times."""
     place = os.path.join(bench.work, "background")
     os.makedirs(place)
     name = row(bench, "run", *WHERE, "--detach", "-n", 1, "sh", "-c",
@@ -68,7 +69,8 @@ def background(bench):
 
 
 def hang(bench):
-    """A job that hangs outside of PMIx, and one that is stopped."""
+    """`canopy why` reports a job that hangs outside of PMIx, and a job that is
+    stopped."""
     job = bench.start("run", *WHERE, "-n", 2, "sh", "-c", "echo up; sleep 600")
     job.wait_for("up\n", 2)
     name = job_of(bench)
@@ -89,7 +91,7 @@ def hang(bench):
 
 
 def held(bench):
-    """Ranks that a debugger holds."""
+    """`canopy why` reports ranks that a debugger holds."""
     job = bench.start("run", *WHERE, "-n", 2, "--stop-on-exec", "echo", "free")
     until(lambda: "hold before the first instruction" in bench.run(
         "why", *WHERE).out, "the hold")
@@ -100,7 +102,7 @@ def held(bench):
 
 
 def names_of_keys(bench):
-    """Errors name the keys that they are about."""
+    """Errors about keys name the keys."""
     row(bench, "lookup", *WHERE, "c", code=1, err=["not published: c"])
     row(bench, "publish", *WHERE, "a=1")
     row(bench, "publish", *WHERE, "a=2", code=1, err=["already published: a"])
@@ -112,7 +114,7 @@ def names_of_keys(bench):
 
 
 def words_of_others(bench):
-    """Words that users of mpirun, srun and docker type."""
+    """Options and commands of mpirun, srun and docker work, or lead to advice."""
     place = os.path.join(bench.work, "words")
     os.makedirs(place)
     with open(os.path.join(place, "app"), "w", encoding="utf-8") as file:
@@ -138,7 +140,7 @@ def words_of_others(bench):
 
 
 def texts(bench):
-    """Errors are short sentences that say what to do."""
+    """Errors are short sentences that name the problem or the remedy."""
     row(bench, "status", "foo", code=2, err=["unexpected argument 'foo'"])
     row(bench, "run", "-n", code=2, err=["option '-n' needs a value"])
     row(bench, "signal", *WHERE, "1", "NOSUCH", code=2, err=["unknown signal 'NOSUCH'"])
@@ -146,8 +148,8 @@ def texts(bench):
 
 
 def agent_in_grace(bench):
-    """An agent that has ended, while its node is not lost: said by all commands that
-    an operator tries; its replacement has another process ID."""
+    """If an agent has ended while its node is not lost yet, all commands that an
+    operator tries report this. The agent's replacement has another process ID."""
     def nodes():
         return {node["node"]: node for node in
                 bench.json("status", "--context", "grace")["nodes"]}
@@ -186,7 +188,7 @@ def doctor_of_directories(bench):
 
 
 def watch(bench):
-    """`ps --watch` and `top` refresh what they show."""
+    """`ps --watch` and `top` refresh their output."""
     again = row(bench, "ps", *WHERE, "--watch", "--interval", "0.1", "--count", 3)
     check(again.out.count("no jobs") == 3, again.tail())
     job = bench.start("run", *WHERE, "-n", 1, "sh", "-c",
@@ -205,7 +207,7 @@ def watch(bench):
 
 
 def full_disk(bench):
-    """A standard output that is full is an error with its cause."""
+    """A command whose standard output is full fails and reports the cause."""
     for command in (("status", *WHERE), ("ps", *WHERE), ("doctor", "-o", "json"),
                     ("help",), ("help", "up"), ("--version",), ("run", "--help"),
                     ("config",), ("logs", *WHERE, "node1"), ("why", *WHERE),
@@ -216,7 +218,8 @@ def full_disk(bench):
 
 
 def cpu_lists(bench):
-    """CPUs that a node does not have are refused, and shared ones are reported."""
+    """CPUs that a node does not have are refused, and CPUs that jobs share are
+    reported."""
     last = max(os.sched_getaffinity(0))
     row(bench, "run", *WHERE, "-n", 1, "--cpu-list", f"0-{last + 7}", "true", code=1,
         err=["has only CPUs", f"not all of 0-{last + 7}"])
@@ -225,7 +228,8 @@ def cpu_lists(bench):
 
 
 def whole_commands(bench):
-    """Commands are shown as a shell would read them, and as a whole in a pipe."""
+    """Commands of jobs are shown as a shell would read them, and are not cut if the
+    output is a pipe."""
     words = ["sh", "-c", "echo up; sleep 600 # " + "x" * 70]
     job = bench.start("run", *WHERE, "-n", 1, *words)
     job.wait_for("up\n")
@@ -253,7 +257,7 @@ def followed_logs(bench):
 
 
 def other_words(bench):
-    """More words of mpirun and srun."""
+    """More options of mpirun and srun work, or lead to advice."""
     row(bench, "run", *WHERE, "-n", 1, "--xml", "echo", "a<b",
         out=['<stdout nspace="', 'rank="0">a&lt;b</stdout>'])
     row(bench, "run", *WHERE, "-n", 1, "--output", "xml,timestamp", "echo", "x",
@@ -380,7 +384,7 @@ def terminals(bench):
 
 
 def colors(bench):
-    """Colours are for terminals, or requested."""
+    """Output has colours on terminals, or if they are requested."""
     row(bench, "doctor", absent=["\033["])
     row(bench, "doctor", "--color", "always", out=["\033[32mok\033[0m"])
     row(bench, "doctor", env={"CANOPY_COLOR": "always"}, out=["\033["])

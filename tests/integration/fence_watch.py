@@ -7,15 +7,16 @@ import time
 from cases_faults import Held
 from harness import agent_logs, check
 
-# An agent from which its neighbours receive nothing for some seconds is lost,
-# with every job on its node. Users would notice long before that.
+# Above this time, a fence is slow. An agent is considered lost, with every job
+# on its node, after some seconds of silence; users would notice the delay long
+# before that.
 SLOW_MS = 250
 # A shared machine stops sometimes by itself. These are the slow fences per
 # thousand, and the slowest fence, that are allowed in addition to those without
 # an attack.
 SLOW_PER_THOUSAND = 30
 SLOWEST_MS = 1000
-# The duration of an attack: long enough to do harm if it can.
+# The duration of an attack, long enough to show its effect.
 SECONDS = float(os.environ.get("CANOPY_ATTACK_SECONDS", "8"))
 
 
@@ -84,6 +85,6 @@ class FenceWatch:
         return fences
 
     def finish(self, machine):
-        """Does the same, and fails if fences were slower than this machine
-        explains."""
+        """Ends the job, and fails if a node was lost or if fences were slower than
+        this machine explains."""
         machine.judge(self.end())

@@ -19,7 +19,8 @@ PYTHON = "/usr/bin/python3"  # the one of Debian's mpi4py
 FAMILIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 
 
-# What is built into an installation, and what an installation was made of last.
+# The sources of which an installation is made, and files of an installation
+# that must be newer than all sources.
 SOURCES = ("build", "client", "common", "deploy", "docs/man", "hostmodule",
            "protos", "server", "third_party", "WORKSPACE", "install")
 INSTALLED = ("bin/canopy", "bin/canopyd", "bin/canopy-shim",
@@ -27,7 +28,7 @@ INSTALLED = ("bin/canopy", "bin/canopyd", "bin/canopy-shim",
 
 
 def newest_source():
-    """Returns the time of the youngest file that an installation is made of."""
+    """Returns the time of the youngest source file of an installation."""
     newest = 0
     for name in SOURCES:
         path = os.path.join(ROOT, name)
@@ -39,7 +40,7 @@ def newest_source():
 
 
 def current_installation():
-    """Returns the prefix that ./quickstart installs to, or None if it lacks a
+    """Returns the prefix of ./quickstart's installation, or None if that lacks a
     file or is older than a source."""
     prefix = os.path.join(ROOT, ".canopy")
     try:
@@ -51,7 +52,7 @@ def current_installation():
 
 
 def install(work):
-    """Installs Canopy below WORK, unless there is an installation to take.
+    """Installs Canopy below WORK, unless there is an installation that can be used.
     Returns the paths that must stay visible."""
     prefix = os.path.join(work, "prefix")
     given = os.environ.get("CANOPY_PREFIX") or current_installation()
@@ -111,7 +112,8 @@ class Result:
         self.err = err.decode(errors="replace")
 
     def expect(self, code=0, out=(), err=(), absent=()):
-        """Fails unless exit code and texts are as given."""
+        """Fails unless the exit code is CODE, and the output has the texts OUT and
+        ERR and none of ABSENT."""
         problems = []
         if self.code != code:
             problems.append(f"exit code {self.code}, not {code}")
@@ -227,8 +229,8 @@ class Job:
 
 
 class Bench:
-    """An installed Canopy with programs, for its SHARE of the cases with a word
-    of ONLY in them."""
+    """An installed Canopy and the programs of the tests. It runs its SHARE of the
+    cases whose names contain a word of ONLY."""
 
     def __init__(self, share, only):
         self.share = share
@@ -354,15 +356,15 @@ class Bench:
         return not problem
 
     def end_jobs(self):
-        """Ends the jobs of a failed case: its overlay must go down."""
+        """Ends the jobs of a failed case, because its overlay must go down."""
         for job in self.jobs:
             if job.process.poll() is None:
                 with contextlib.suppress(Failure):
                     job.end(signal.SIGKILL)
 
     def sweep(self, before):
-        """Ends the processes that a failed case left, for the sake of later
-        cases."""
+        """Ends the processes that a failed case left, because they could affect
+        later cases."""
         for pid in leftovers.processes():
             if pid not in before.processes:
                 with contextlib.suppress(ProcessLookupError):

@@ -1,5 +1,5 @@
-"""An attack of a user on root, and the files that the user must not get at:
-shared by the cases in which a server runs as root and its processes do not."""
+"""The user who attacks root, and the files that this user must not change. Shared
+by the cases in which a server runs as root and its processes do not."""
 import os
 import stat
 

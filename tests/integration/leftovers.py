@@ -72,7 +72,7 @@ class Snapshot:
         self.things = files(skip) | sockets() | shared_memory()
 
     def new_since(self):
-        """Returns the entries that did not exist then."""
+        """Returns the entries that did not exist when this snapshot was taken."""
         now = Snapshot(self.skip)
         left = [text for pid, text in now.processes.items()
                 if pid not in self.processes]

@@ -135,7 +135,7 @@ class Namespaces:
 
     def __exit__(self, *_):
         for name in self.names:
-            # A namespace continues to exist for a moment, and so does its link.
+            # A namespace and its link continue to exist for a moment.
             ip("link", "del", f"{name}v")
             ip("netns", "del", name)
         ip("link", "del", BRIDGE)

@@ -47,9 +47,9 @@ def listing(script, words):
 
 
 def worlds(script, keep, words, found):
-    """Runs SCRIPT in several worlds at once, then in one for the cases that
-    must run alone: no more worlds than were FOUND to have work. Returns whether
-    every world reached its end."""
+    """Runs SCRIPT in several worlds at once, and then in one world for the cases
+    that must run alone. Starts no more worlds than FOUND has parts for. Returns
+    whether every world reached its end."""
     codes = []
     count = min(shards.COUNT, found["beside"])
     with concurrent.futures.ThreadPoolExecutor(max(count, 1)) as pool:
@@ -64,7 +64,7 @@ def worlds(script, keep, words, found):
 
 
 def world(share, words, inside):
-    """Runs in a process that is in a world already."""
+    """Runs the cases in a process that is in a world already."""
     inside(share, words)
     share.end()
     return 0

@@ -43,7 +43,7 @@ class Share:
         return False
 
     def offer(self, name):
-        """Is called with the name of each wanted case and overlay."""
+        """Called with the name of each wanted case and overlay."""
 
     def end(self):
         """Records the number of parts."""
@@ -60,7 +60,7 @@ class Share:
             yield
 
     def make(self, path, command):
-        """Lets one world build a file that all use."""
+        """Runs a command that builds a file, in one of the worlds that use the file."""
         with self.lock(os.path.basename(path)):
             if not os.path.exists(path):
                 subprocess.run(command, check=True)
@@ -77,8 +77,8 @@ class Share:
 
 
 class Survey(Share):
-    """A share that takes nothing: it counts the wanted parts and notes the
-    names of the cases, so that no more worlds are made than there are parts."""
+    """A share that takes no part. It counts the wanted parts and records the names
+    of the cases, so that no more worlds are made than there are parts."""
 
     def __init__(self, directory):
         super().__init__(directory, SURVEY)

@@ -18,8 +18,9 @@ CPUS = 2  # of each node by default, independently of this machine
 PLUGINS_LIBRARY = "/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so"
 READY = 60  # seconds for the daemons to connect
 
-# Disables what a single machine does not need: cgroups, accounting, a task
-# plug-in. The times are short, because cases wait for them.
+# The configuration disables the parts that a single machine does not need:
+# cgroups, accounting, a task plug-in. Its times are short, because cases wait
+# for them.
 CONFIG = """
 ClusterName=canopy
 SlurmctldHost={controller}({address})
@@ -144,7 +145,8 @@ class Cluster:
                    "munged does not listen")
 
     def _start(self, place, *command):
-        """PLACE: the host name, if it matters, and the command for its network."""
+        """Starts a daemon. PLACE has the host name, if it matters, and the command
+        that enters its network."""
         what = command[0]
         if place:
             name, *reach = place

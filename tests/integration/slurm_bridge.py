@@ -70,7 +70,8 @@ def held(place):
 
 
 def jobs(place):
-    """Slurm decides where and when jobs run, and has the user's wishes."""
+    """Slurm decides where and when jobs run, and gets the queue, hints and hosts
+    that the user requests."""
     bench = place.bench
     with overlay(place):
         bench.run(*RUN, "-n", RANKS, place.hello, RANKS).expect(

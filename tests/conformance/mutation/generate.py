@@ -11,8 +11,8 @@ sys.path.insert(0, os.path.join(INCLUDE, "gen"))
 import tables  # noqa: E402
 
 SLOTS = 64
-# A call of these without any attribute is an error, and so would not stand for
-# one whose attribute is ignored.
+# A call of these functions without any attribute is an error, so it would not
+# show the effect of an ignored attribute.
 NEED_ONE = {"PMIx_Job_control", "PMIx_Log", "PMIx_Allocation_request",
             "PMIx_IOF_push", "PMIx_Process_monitor", "PMIx_Session_control"}
 PARAMETER = re.compile(r"(.*?)(\w+)(\[\])?$")
@@ -55,7 +55,7 @@ def outputs(function, found):
 
 
 def pretends(function, found):
-    """Returns the statement that completes a call with nothing left to do."""
+    """Returns the statement that completes a call that has no work left."""
     names = {bare(kind): name for kind, name in found}
     info = names.get("pmix_info_cbfunc_t", "NULL")
     operation = names.get("pmix_op_cbfunc_t", "NULL")
@@ -123,7 +123,8 @@ def nonblocking(row, found, forms):
     last = names[len(given):]
     assign = "".join(f"waiting.{member} = {name}; "
                      for member, name in zip(members, last))
-    # Without a place for the result, only the blocking form knows the error.
+    # If the caller gives no place for the result, only the blocking form
+    # reports the error.
     optional = kind in ("pmix_info_cbfunc_t", "pmix_spawn_cbfunc_t",
                         "pmix_validation_cbfunc_t")
     condition = "".join(f" && {name} != NULL" for name in
@@ -136,7 +137,7 @@ def nonblocking(row, found, forms):
 
 
 def wrapper(row, callbacks, forms):
-    """Returns the function that stands for one of the library, or None."""
+    """Returns the function that replaces a function of the library, or None."""
     function, found = row.name, list(parameters(row.prototype))
     statements = list(inputs(function, found))
     before, after = emptied(function, found)
@@ -161,7 +162,7 @@ def wrapper(row, callbacks, forms):
 
 
 def thunk(row):
-    """Returns the functions that stand for callbacks of one type."""
+    """Returns the functions that replace callbacks of one type."""
     kind, found = row.name, list(parameters(row.prototype))
     if kind == "pmix_notification_fn_t":
         changed = ["ninfo = Out(slot->function, info, ninfo);"]

@@ -32,7 +32,8 @@ ANSWERS = {
     "refused-without-a-status": [grpc.StatusCode.FAILED_PRECONDITION],
     "dies-at-the-launch": [granted(("node1", 1))],
 }
-# These fail at the first calls, and place the job when they are called again.
+# These faults fail the first calls. When the scheduler is called again, it
+# places the job.
 FAILURES = {
     "fails": grpc.StatusCode.UNKNOWN,
     "is-busy": grpc.StatusCode.RESOURCE_EXHAUSTED,

@@ -266,7 +266,7 @@ def main(upstream, directory):
         servers.append(server)
     print("ready", flush=True)
     sys.stdin.read()
-    # The process does not wait for threads with open streams.
+    # Ends the process without waiting for threads with open streams.
     os._exit(0)
 
 

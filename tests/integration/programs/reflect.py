@@ -30,8 +30,8 @@ def file_of(name, fields):
     return file
 
 
-# The necessary parts of the two protocols, by numbers: fields have no names on
-# the wire.
+# The parts of the two protocols that this program needs. Fields are given by
+# their numbers, because they have no names on the wire.
 ONE, MANY, TEXT, BYTES, ENUM, SUB = 1, 3, 9, 12, 5, 11
 BY_HAND = file_of("by_hand.proto", {
     "Ask": {3: (ONE, TEXT, None), 4: (ONE, TEXT, None), 7: (ONE, TEXT, None)},

@@ -19,7 +19,7 @@ def done(status, *what):
 
 
 def result(answer):
-    """Returns the result of a call that has one beside the status."""
+    """Returns the result of a call that returns a status and a result."""
     done(answer[0], answer)
     return answer[1]
 

@@ -28,7 +28,8 @@ def put_all(client, me):
 
 
 def scopes(client, me, size):
-    """A key of one node is visible there, a key for others everywhere else."""
+    """A key of scope local is visible on its node only, and a key of scope remote
+    on the other nodes only."""
     job = dict(me, rank=PMIX_RANK_WILDCARD)
     local = result(client.get(job, PMIX_LOCAL_PEERS, None))
     peers = {int(rank) for rank in local["value"].split(",")}

@@ -34,7 +34,7 @@ def register(client, codes, handler, *infos):
 
 
 def of_others(client, me, size):
-    """Every process receives the event of the last one, with its infos."""
+    """Every process receives the event that the last process raises, with its infos."""
     handler = Handler((PMIX_EVENT_ACTION_COMPLETE, None))
     number = register(client, [CODE], handler, info(PMIX_EVENT_HDLR_NAME, "a"))
     done(client.fence(None, None))

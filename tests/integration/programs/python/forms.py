@@ -112,7 +112,7 @@ def spawned(client, me):
 
 
 def groups(client, me):
-    """A group of the whole job that each member leaves."""
+    """Constructs a group of the whole job, which each member leaves."""
     result(client.group_construct("first", None, None))
     status, _ = answer_of(client.group_construct_nb, "second", None, None)
     done(status)

@@ -17,7 +17,7 @@ def main():
         done(client.publish([
             info("FOOBAR", 1), info("PANDA", "bamboo"),
             info(PMIX_PERSISTENCE, PMIX_PERSIST_APP, PMIX_PERSIST)]))
-    # A lookup can wait for what is not yet published.
+    # A lookup can wait for keys that are not published yet.
     found = result(client.lookup([{"key": "PANDA"}, {"key": "FOOBAR"}],
                                  [info(PMIX_WAIT, 2), info(PMIX_TIMEOUT, 30)]))
     wanted = [dict(value("bamboo"), key="PANDA", proc=first),

@@ -36,7 +36,7 @@ def agree(_, answer, data):
 
 
 def at_once(*_):
-    """There is nothing to wait for, and no answer."""
+    """Completes the request at once, so no answer follows."""
     return PMIX_OPERATION_SUCCEEDED
 
 
@@ -65,7 +65,7 @@ def unpublish(args, answer, data):
 
 
 def query(args, answer, data):
-    """Answers later, on another thread."""
+    """Answers the query later, on another thread."""
     found = [info(key, f"{key} for {args['source']['rank']}")
              for row in args["queries"] for key in row["keys"]]
     threading.Timer(0.01, answer, (PMIX_SUCCESS, found, data)).start()
@@ -95,7 +95,7 @@ def validate_credential(args, answer, data):
 
 
 def monitor(args, answer, data):
-    """The ranks ask for an event by this."""
+    """Raises an event, which the ranks request by this function."""
     must(server.notify_event(GREETING, args["source"], PMIX_RANGE_NAMESPACE,
                              [info("from", "the host")], lambda *_: None))
     answer(PMIX_SUCCESS, None, data)
@@ -107,7 +107,7 @@ def fails(*_):
 
 
 def unusable(_, answer, data):
-    """Its answer cannot be converted."""
+    """Answers with a value that cannot be converted."""
     answer(PMIX_SUCCESS, [info("odd", 1, 9999)], data)
     return PMIX_SUCCESS
 
@@ -152,7 +152,7 @@ def start(rank, command):
 
 
 def own_events():
-    """A host has handlers of its own."""
+    """A host can register event handlers of its own."""
     came = threading.Event()
 
     def handler(number, status, source, infos, results):
@@ -163,7 +163,7 @@ def own_events():
 
 
 def after_the_job():
-    """Calls that need no process."""
+    """Makes the calls that need no process."""
     first = {"nspace": NSPACE, "rank": 0}
     status, (found, size) = server.dmodex_request(first)
     kept(status == PMIX_SUCCESS and len(found) == size > 0, status, found)

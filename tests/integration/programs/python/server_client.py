@@ -55,7 +55,7 @@ def requests(client, me, size):
 
 
 def failures(client):
-    """Functions of the host that fail are errors of their requests."""
+    """If a function of the host fails, the request gets an error."""
     kept(client.log([info(PMIX_LOG_STDERR, "text")], None) != PMIX_SUCCESS,
          "log")
     status, found = client.allocation_request(PMIX_ALLOC_NEW, None)

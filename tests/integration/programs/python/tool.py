@@ -75,7 +75,7 @@ def servers(tool):
 
 
 def alone():
-    """A tool without a server says so."""
+    """A tool without a server is not connected, and its requests fail."""
     tool = PMIxTool()
     result(tool.init([info(PMIX_TOOL_DO_NOT_CONNECT, True)]))
     kept(not tool.is_connected(), "connected")

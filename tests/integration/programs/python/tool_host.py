@@ -35,7 +35,7 @@ def query(args, answer, data):
 
 
 def pull(args, answer, data):
-    """The output follows the answer."""
+    """Answers the request, and then delivers output."""
     kept(args["sources"] == [JOB] and
          args["channels"] == PMIX_FWD_STDOUT_CHANNEL, args)
     answer(PMIX_SUCCESS, data)

@@ -1,7 +1,8 @@
 #!/bin/bash
-# Libraries that refer to the very symbols that others want from libpmix load
-# with ours: linked with it or loaded after it, resolved at once or when called,
-# and their programs may be position-dependent. One list of symbols a consumer.
+# Libraries that refer to the same symbols of libpmix as existing programs load
+# with Canopy's libpmix: linked with it or loaded after it, with references that
+# are resolved at once or when they are called, and in programs that may be
+# position-dependent. There is one list of symbols for each existing program.
 set -euo pipefail
 
 library=$1
@@ -29,8 +30,8 @@ expect() {  # what, command...
 
 is_data() { grep -q "^$1 " "$sizes"; }
 
-# Functions are called, so that they have slots that a later call may resolve;
-# of data the address is taken.
+# Writes a source that refers to the symbols. It calls the functions, so that
+# they have slots that a later call may resolve, and takes the addresses of data.
 write_stub() {  # names...
   local name
   for name; do
@@ -49,7 +50,7 @@ link_with=("-L$tmp/lib" -l:libpmix.so.2)
 build() {  # output, options...
   local output=$1
   shift
-  # The types of the functions are of no matter here.
+  # The types of the functions do not matter here.
   gcc -O1 -w -fPIC -shared -o "$output" "$tmp/stub.c" "$@"
 }
 
@@ -73,8 +74,9 @@ for list; do
       "$tmp/main" "$tmp/loose.so" libpmix.so.2 "${names[@]}"
 done
 
-# The shortest and the longest array of OpenPMIx (5.0.5 and newer; 4.2.4): a
-# program has a copy as large as in the library that it was linked with.
+# The arrays of OpenPMIx have 17 elements (5.0.5 and newer) to 22 (4.2.4). The
+# copy of a program is as large as the array in the library with which the
+# program was linked.
 write_stub pmix_framework_names > "$tmp/stub.c"
 build "$tmp/lib/libuser.so" "${link_with[@]}"
 for slots in 17 22; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The macro tests use every macro of the table, by name or through the macros
+# The macro tests use every macro of the table, by its name or through macros
 # that paste names together.
 set -euo pipefail
 

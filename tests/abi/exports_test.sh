@@ -1,7 +1,7 @@
 #!/bin/bash
 # libpmix.so.2 exports the functions and data of the tables and nothing else,
 # needs only the C library, which may be as old as glibc 2.34, and carries its
-# SONAME. A symbol version of our own would show up as part of a name.
+# SONAME. Its symbols have no versions: a version would be part of a name.
 set -euo pipefail
 
 library=$1
@@ -10,7 +10,8 @@ allowed=$3   # every function of the table
 data=$4      # every data symbol with its size
 tmp=$TEST_TMPDIR
 
-# Programs copy data symbols: their kind and size count; of functions the name.
+# Programs copy data, so the kind and the size of a data symbol matter. Of a
+# function, only the name matters.
 readelf --dyn-syms -W "$library" | awk '$7 != "UND" && $5 != "LOCAL"' \
     > "$tmp/symbols"
 awk '$4 == "FUNC" {print $8}' "$tmp/symbols" | sort > "$tmp/have"
@@ -56,13 +57,14 @@ if readelf -d "$library" | grep -qE 'RPATH|RUNPATH|TEXTREL'; then
   echo "has a run path or text relocations"
   failed=1
 fi
-# Programs may hold the copy of a data symbol that all have to use.
+# A program may have the copy of a data symbol, which the library must use too, so
+# the library must not bind its own symbols.
 if readelf -d "$library" | grep -q SYMBOLIC; then
   echo "binds its own symbols"
   failed=1
 fi
 
-# The oldest C library that the library is to load with.
+# The oldest C library with which the library must load.
 oldest=2.34
 nm -D "$library" | grep -oE '\S+@GLIBC_[0-9.]+' | sort -t@ -k2 -V > "$tmp/libc"
 while IFS=@ read -r name version; do

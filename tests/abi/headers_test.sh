@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every header compiles alone, in C and C++, with every compiler that is here,
+# Every header compiles alone, in C and C++, with every installed compiler, and
 # without a warning.
 set -euo pipefail
 

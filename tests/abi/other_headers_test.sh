@@ -1,7 +1,7 @@
 #!/bin/bash
-# The checks that our headers pass hold for the distribution's headers of
-# release 4.2.2 too, so programs built with either have the same binary
-# interface. Nothing to do where these headers are not installed.
+# The distribution's headers of release 4.2.2 pass the same checks as Canopy's
+# headers, so programs built with either have the same binary interface. Skipped
+# if the distribution's headers are not installed.
 set -euo pipefail
 
 checks=$1
@@ -11,7 +11,7 @@ if ! grep -qs 'PMIX_NUMERIC_VERSION 0x00040202' "$include/pmix_version.h"; then
   exit 0
 fi
 
-# Its headers need GNU extensions and are not free of warnings.
+# These headers need GNU extensions and cause warnings.
 gcc -std=gnu11 -w -I"$include" "$checks" -o "$TEST_TMPDIR/checks_c"
 "$TEST_TMPDIR/checks_c"
 g++ -x c++ -std=gnu++17 -w -I"$include" "$checks" -o "$TEST_TMPDIR/checks_cc"

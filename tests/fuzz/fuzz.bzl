@@ -3,8 +3,8 @@
 def fuzz_target(name, srcs, deps, data = [], size = "small"):
     """A fuzz target, whose sources define what tests/fuzz/fuzz.h declares.
 
-    NAME is a program that only links with --config=fuzz; NAME_test goes over
-    the seeds and what is close to them, SIZE says for how long.
+    NAME is a program that links only with --config=fuzz. NAME_test runs the seeds
+    and inputs that differ little from them; SIZE is the size of that test.
     """
     native.cc_library(
         name = name + "_lib",

@@ -69,7 +69,7 @@ TEST_F(DebugHoldsTest, OverlappingHoldsCountOnce) {
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), jobs), At(14));
 }
 
-TEST_F(DebugHoldsTest, ALateNotificationCountsFromItsBegin) {
+TEST_F(DebugHoldsTest, AHoldCountsFromItsBeginIfItsNotificationIsLate) {
   Say(At(10), 3, true, At(6));
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), "a"), At(16));
   Say(At(11), 2, true, At(20));

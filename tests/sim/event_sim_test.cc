@@ -355,7 +355,7 @@ INSTANTIATE_TEST_SUITE_P(Radix, EventRestartSim, testing::Values(2u, 32u),
                            return "Radix" + std::to_string(info.param);
                          });
 
-TEST_F(EventSim, DeathOfAProcessIsAnEventToItsJob) {
+TEST_F(EventSim, TheDeathOfAProcessRaisesAnEventForItsJob) {
   cluster_.options().ignore_kills = true;
   WantAll(kErrProcAborted);
   cluster_.shims().Exit({"job", 5}, 11);
@@ -403,7 +403,7 @@ TEST_F(EventSim, EndOfAConnectedProcessIsAnEventToTheOthers) {
 }
 
 // The exits that follow from the end of a job cause no events of their own.
-TEST_F(EventSim, NoStormWhenAJobEnds) {
+TEST_F(EventSim, TheEndOfAJobCausesNoStorm) {
   for (Rank r = 0; r < 14; ++r) Want({"job", r}, {});
   cluster_.Run();
   cluster_.shims().Exit({"job", 13}, 11);

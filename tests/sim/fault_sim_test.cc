@@ -70,7 +70,7 @@ TEST_P(Healing, LossOfForwardingAgentsIsInvisible) {
 
 // The top of a collective's tree dies while it releases. Agents that have the
 // result must send it to those that lack it.
-TEST_P(Healing, LossOfTheTopIsInvisible) {
+TEST_P(Healing, ALossOfTheTopDoesNotAffectFences) {
   Cluster cluster(31, 2, GetParam());
   // Both sides are below agent 1.
   const std::vector<NodeId> agents = {15, 16, 17, 18, 19, 20, 21, 22};
@@ -102,7 +102,7 @@ TEST_P(Healing, LossOfTheTopIsInvisible) {
 }
 
 // An agent without participants is restarted without its state.
-TEST_P(Healing, RestartOfAForwardingAgentIsInvisible) {
+TEST_P(Healing, ARestartOfAForwardingAgentDoesNotAffectFences) {
   Cluster cluster(31, 2, GetParam());
   cluster.LaunchConnected(MakeJob("job", Leaves(1)));
   const NodeId victim = 1 + cluster.rng()() % 14;

@@ -51,8 +51,8 @@ struct HostSoakResult {
   SeedCells cells;
 };
 
-// Deterministic. In every other seed agents are restarted and no other agent is
-// lost.
+// Runs one seed; the result depends only on the arguments. In every other seed,
+// agents are restarted and no other agent is lost.
 HostSoakResult RunHostSoak(uint64_t seed, const HostSoakOptions& options);
 
 }  // namespace canopy::sim

@@ -66,9 +66,9 @@ constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;
 
-// Returns the weight of a cell, up to kMostRare, in those three of four seeds
-// that have only rare cells. Rare are phases that many operations never reach,
-// or pass in a moment.
+// Returns the weight of a cell, up to kMostRare, in the seeds that have only
+// rare cells, which are three of four. A phase is rare if many operations never
+// reach it or pass it in a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
   // Many messages of each operation are doubled in any run.

@@ -119,7 +119,8 @@ class Collectives final : public Engine {
   size_t num_connections() const { return connections_.size(); }
   size_t num_deadlines() const { return table_.num_deadlines(); }
   void Count(ResourceCounts* counts) const override;
-  // Appends the pending operations. An empty namespace means all.
+  // Appends the pending operations of the job, or of all jobs if `nspace` is
+  // empty.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
 

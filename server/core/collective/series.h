@@ -175,7 +175,8 @@ struct Series {
   Bytes RecoveredResult(uint64_t sequence) const {
     return sequence + 1 == recovered ? recovered_result : Bytes();
   }
-  // These return whether a participant is of the namespace, or is the process.
+  // Names returns whether a participant belongs to the namespace; Includes
+  // returns whether a participant is the process.
   bool Names(std::string_view nspace) const;
   bool Includes(const ProcId& proc) const;
   std::vector<uint64_t> ActiveSequences() const;

@@ -83,7 +83,7 @@ class DebugStops final : public Engine {
   size_t size() const { return stops_.size(); }
 
  private:
-  // Job and breakpoint.
+  // The job and the name of the breakpoint.
   using Key = std::pair<std::string, std::string>;
   struct Stop {
     // The waiting ranks of this node, with the numbers of their events.

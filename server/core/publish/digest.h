@@ -8,7 +8,7 @@
 
 namespace canopy::core {
 
-// FNV-1a.
+// Returns the FNV-1a hash of the key.
 inline uint64_t HashOf(std::string_view key) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : key) {

@@ -434,7 +434,7 @@ TEST_F(PublishingFaultsTest, AnOwnerDoesNotWaitForeverForAMember) {
   const std::string key = KeyAt(2, 3);
   agents_.BeginLookup(kB0, {key});
   ASSERT_TRUE(agents_.RunOne());
-  // Its pulls remain unanswered.
+  // The pulls of the owner remain unanswered.
   Actions actions;
   agents_.at(2).OnTick(agents_.now() + kPullPatience + kSecond, &actions);
   const auto found = Sent<DirectoryFound>(actions);

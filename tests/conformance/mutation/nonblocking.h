@@ -1,6 +1,6 @@
 // Carries out blocking calls by their non-blocking forms, if the variable
-// CANOPY_NONBLOCKING is set: so every check of a blocking call is one of the
-// non-blocking form, too. generate.py writes the functions that use this file.
+// CANOPY_NONBLOCKING is set: so every check of a blocking call also checks the
+// non-blocking form. generate.py writes the functions that use this file.
 #ifndef CANOPY_TESTS_CONFORMANCE_MUTATION_NONBLOCKING_H_
 #define CANOPY_TESTS_CONFORMANCE_MUTATION_NONBLOCKING_H_
 

@@ -17,7 +17,7 @@ namespace canopy::core {
 // Not thread-safe.
 class Tree {
  public:
-  // Smaller values than radix 2 and size 1 are raised to these.
+  // A radix below 2 is raised to 2, and a size below 1 to 1.
   Tree(uint32_t size, uint32_t radix);
 
   uint32_t size() const { return static_cast<uint32_t>(alive_.size()); }

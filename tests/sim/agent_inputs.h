@@ -17,7 +17,7 @@ namespace canopy::sim {
 // successor.
 class AgentInputs {
  public:
-  // Both must outlive this object.
+  // `queue` and `members` must outlive this object.
   AgentInputs(EventQueue& queue, const Membership& members)
       : queue_(queue), members_(members) {}
 
@@ -27,7 +27,8 @@ class AgentInputs {
   void PostAt(TimeNs when, NodeId node, core::Input input) {
     queue_.Post(when, LocalInput{node, members_.start(node), std::move(input)});
   }
-  // Calls `what` after that time, unless the node has a new agent by then.
+  // Calls `what` when the time `after` has passed, unless the node has a new
+  // agent by then.
   void PostCallback(TimeNs after, NodeId node, std::function<void()> what) {
     const auto callback = [this, node, start = members_.start(node),
                            what = std::move(what)] {

@@ -1,4 +1,4 @@
-// Simulated time.
+// The simulated time, and the events that are still to happen.
 #ifndef CANOPY_TESTS_SIM_EVENT_QUEUE_H_
 #define CANOPY_TESTS_SIM_EVENT_QUEUE_H_
 

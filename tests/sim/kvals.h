@@ -1,4 +1,4 @@
-// Committed data in codec form.
+// Encodes committed data and infos as clients do.
 #ifndef CANOPY_TESTS_SIM_KVALS_H_
 #define CANOPY_TESTS_SIM_KVALS_H_
 

@@ -43,7 +43,8 @@ struct SoakResult {
   SeedCells cells;                  // which faults occurred in which operations
 };
 
-// Deterministic: a failing seed can be replayed.
+// Runs one seed. The result depends only on the arguments, so a failing seed
+// can be replayed.
 SoakResult RunSoak(uint64_t seed, const SoakOptions& options);
 
 }  // namespace canopy::sim

@@ -86,8 +86,8 @@ struct ToolSoakResult {
   SeedCells cells;
 };
 
-// Deterministic. In every other seed agents are restarted and no other agent is
-// lost.
+// Runs one seed; the result depends only on the arguments. In every other seed,
+// agents are restarted and no other agent is lost.
 ToolSoakResult RunToolSoak(uint64_t seed, const ToolSoakOptions& options);
 
 }  // namespace canopy::sim

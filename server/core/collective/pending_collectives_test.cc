@@ -74,7 +74,7 @@ class PendingCollectivesTest : public testing::Test {
   RequestId request_ = 0;
 };
 
-TEST_F(PendingCollectivesTest, FencesThatAProcessIsAheadAreLimited) {
+TEST_F(PendingCollectivesTest, AProcessCanBeOnlyALimitedNumberOfFencesAhead) {
   const size_t begun = FenceAhead(10, "big", 0, 40000);
   EXPECT_GT(begun, 2000u);
   EXPECT_LT(begun, 20000u);

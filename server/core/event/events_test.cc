@@ -138,7 +138,7 @@ TEST_F(EventsTest, AKeptEventIsRecognisedAfterManyOthers) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST_F(EventsTest, ManyReceiversAreRefused) {
+TEST_F(EventsTest, TooManyReceiversAreRefused) {
   EventRaised in;
   in.client = 10;
   in.range = static_cast<uint8_t>(DataRange::kCustom);

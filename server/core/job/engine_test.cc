@@ -356,7 +356,7 @@ TEST(JobEngine, KillWhileStartingReachesLateProcesses) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, SignalsGoToTheRanksNamed) {
+TEST(JobEngine, SignalsReachOnlyTheNamedRanks) {
   Cluster c(4, 2);
   c.Launch(MakeJob(Agents(0, 3), 2));
   c.Run();

@@ -92,16 +92,16 @@ class JobPart {
   // Registers the local ranks, and records the nodes that are lost already.
   // Must be called after the part was added to the table.
   void Begin(const JobStep& step);
-  // First phase: sends JobPrepare to the children and PrepareLocal to the local
-  // process adapter.
+  // Begins the first phase of the launch: sends JobPrepare to the children and
+  // PrepareLocal to the local process adapter.
   void Prepare(const JobStep& step);
   // Handles a repeated JobPrepare of the parent, which may be a new parent and
   // may have none of the answers.
   void OnPreparedAgain(const JobStep& step, NodeId controller);
   void OnLocalPrepared(const JobStep& step, const LocalPrepared& in);
   void OnLocalStarted(const JobStep& step, const LocalStarted& in);
-  // Second phase: starts the ranks. `port` was reserved on the node of rank 0
-  // (JobStart). Only the first call has an effect.
+  // Begins the second phase: starts the ranks. `port` was reserved on the node
+  // of rank 0 (JobStart). Only the first call has an effect.
   void Start(const JobStep& step, uint16_t port);
   // Derives the state from the answers: kRunning when every answer to the start
   // is here, or one of them is an error.

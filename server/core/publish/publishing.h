@@ -61,7 +61,6 @@ class Publishing final : public Engine {
   Publishing(NodeId self, const Tree& tree, const JobTable& jobs);
 
   void set_persists(bool persists) override;
-  // See Gets::set_began.
   void set_began(TimeNs when) override { calls_.set_began(when); }
 
   void OnPublish(TimeNs now, const PublishArrived& in, Actions* actions);

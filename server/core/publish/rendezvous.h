@@ -20,8 +20,8 @@ struct KeyHomes {
 // result.
 KeyHomes HomesOf(std::string_view key, const Tree& tree);
 
-// True if HomesOf would return `node` as owner. Cheaper than HomesOf: for most
-// nodes, a few comparisons suffice for the answer false.
+// Returns true if HomesOf would return `node` as owner. It costs less than
+// HomesOf: for most nodes, a few comparisons suffice for the answer false.
 bool IsOwner(NodeId node, std::string_view key, const Tree& tree);
 
 }  // namespace canopy::core

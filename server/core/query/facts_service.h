@@ -62,9 +62,9 @@ class FactsService {
   std::optional<FactsReply> Answer(TimeNs now, NodeId src,
                                    const FactsRequest& request, uint64_t number,
                                    Actions* actions);
-  // Remove and return waiting requests: TakeStarted those about a job whose
-  // processes have all been started or have ended, TakeLate those that have
-  // waited for kStartTime.
+  // Both functions remove waiting requests and return them. TakeStarted returns
+  // those about a job whose processes have all been started or have ended, and
+  // TakeLate those that have waited for kStartTime.
   std::vector<Request> TakeStarted(const std::string& nspace);
   std::vector<Request> TakeLate(TimeNs now);
   TimeNs NextDeadline() const;

@@ -1,4 +1,4 @@
-// Everything that can happen to the core; see agent_core.h.
+// All inputs of the core; see agent_core.h.
 #ifndef CANOPY_SERVER_CORE_STEP_INPUT_H_
 #define CANOPY_SERVER_CORE_STEP_INPUT_H_
 

@@ -49,6 +49,7 @@ class DebugHolds {
   void OnNodeLost(TimeNs now, NodeId node);
   void OnJobRemoved(const std::string& nspace);
 
+  // Returns true if any agent holds processes of the job.
   bool Holds(std::string_view nspace) const;
   // Returns true if no job was ever held, so that no timeout was extended.
   bool empty() const { return jobs_.empty(); }

@@ -112,7 +112,9 @@ class Engine {
                         std::vector<Waiting>* /*out*/) const {}
 
  protected:
+  // Returns the queue of set_events; null if there is none.
   CoreEvents* events() const { return events_; }
+  // Posts an event to that queue, if there is one.
   template <typename Event>
   void Post(Event event) const {
     if (events_ != nullptr) events_->Post(std::move(event));

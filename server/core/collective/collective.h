@@ -82,8 +82,8 @@ class Collectives final : public Engine {
   // Called when a node has a successor agent, which has none of the messages
   // that its predecessor received.
   void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  // Fails groups whose messages would pass a node that is too old for groups.
-  // See GroupEnds.
+  // Handle the leave of a process from a group, and its repetition. See the
+  // functions of the same names of GroupEnds (group_ends.h).
   bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
               uint64_t made, Actions* actions);
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {

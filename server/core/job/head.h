@@ -98,6 +98,7 @@ class JobHead {
   // Returns when the time limit ends the job; kNever if it has none.
   TimeNs ends_at() const { return timeout_; }
 
+  // Handle the output and input of the job; see JobStreams.
   [[nodiscard]] bool OnOutput(const JobStep& step, const OutputData& output);
   [[nodiscard]] bool OnOutputConsumed(const JobStep& step,
                                       const OutputConsumed& in);

@@ -1,6 +1,6 @@
 // A job's standard input in transit, at the agent that controls the job. The
 // input is retained until every process has consumed it, and addressed by its
-// position in the stream.
+// position in the stream. Used by one thread.
 #ifndef CANOPY_SERVER_CORE_JOB_INPUT_LOG_H_
 #define CANOPY_SERVER_CORE_JOB_INPUT_LOG_H_
 

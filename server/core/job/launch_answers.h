@@ -32,6 +32,7 @@ class LaunchAnswers {
   // Drops the answers of a node that takes no part in the job any more.
   void Drop(NodeId node);
 
+  // Returns true if all agents have answered the first phase.
   bool AllPrepared() const { return prepare_.Complete(Asked()); }
   // Returns whether all agents have answered or one has reported an error. An
   // error ends the job, and must be reported before the exits that it causes.

@@ -31,7 +31,7 @@ struct PhaseAnswer {
 // Answers are stored by agent, because the tree may change before all have
 // arrived: the answer of an agent that is no longer a child is contained in the
 // answer of another agent. This agent's own answer is stored under its own
-// NodeId.
+// NodeId. Used by one thread.
 class LaunchPhase {
  public:
   void Answer(NodeId from, PhaseAnswer answer) {
@@ -40,6 +40,7 @@ class LaunchPhase {
   bool Answered(NodeId from) const { return answers_.contains(from); }
   // Drops the answer of a node that no longer takes part.
   void Drop(NodeId from) { answers_.erase(from); }
+  // Returns true if all agents in `asked` have answered.
   bool Complete(const std::vector<NodeId>& asked) const;
   // Returns the sum of the answers so far of the agents in `asked`.
   PhaseAnswer Sum(const std::vector<NodeId>& asked) const;

@@ -23,8 +23,8 @@ namespace canopy::core {
 
 // Both sides of JobMapRequest: the agent that borrows a map, and the root that
 // supplies it. Invariant: a borrowed map has a living lender, which reports the
-// end of the job; when the lender is lost, the map is dropped. Not
-// synchronised.
+// end of the job; when the lender is lost, the map is dropped. Tree and job
+// table outlive this object. Not synchronised.
 class JobMaps final : public Engine {
  public:
   JobMaps(NodeId self, const Tree& tree, JobTable& jobs);

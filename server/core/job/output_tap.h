@@ -26,6 +26,8 @@ struct TappedOutput {
   const Bytes& data;  // empty: the channel is closed
 };
 
+// Implemented by Forwarding. The job engine calls both functions during its
+// steps, on its own thread. `actions` is never null.
 class OutputTap {
  public:
   virtual ~OutputTap() = default;

@@ -20,7 +20,8 @@ bool LeadsOver(const Tree& tree, NodeId from, NodeId to, NodeId via);
 
 // The tree of a job is the overlay's tree, seen from the agent that controls
 // the job. That agent was the root at the launch but need not be the root
-// later. The place is up to date with the overlay's tree after Update.
+// later. The place is up to date with the overlay's tree after Update. `tree`
+// outlives this object. Used by one thread.
 class JobPlace {
  public:
   // `lost` has the agents that were lost with their ranks since the launch.

@@ -1,6 +1,6 @@
 // Progress of one job at the agent that controls it: which ranks have ended,
 // and the failure that gives the job's exit code. The class only records these
-// facts; it sends no message.
+// facts; it sends no message. Used by one thread.
 #ifndef CANOPY_SERVER_CORE_JOB_PROGRESS_H_
 #define CANOPY_SERVER_CORE_JOB_PROGRESS_H_
 

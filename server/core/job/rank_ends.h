@@ -20,7 +20,7 @@ struct RankEnd {
 };
 
 // Ends are kept in order of arrival, because the controller takes the first
-// failure for the cause of the others.
+// failure for the cause of the others. Used by one thread.
 class RankEnds {
  public:
   explicit RankEnds(size_t num_ranks) : known_(num_ranks) {}

@@ -50,7 +50,8 @@ const std::string* DeferrableNspace(const MessageBody& body);
 // (yet) the parent is deferred together with the messages that follow it, until
 // the views of the tree converge.
 //
-// Not synchronised. The caller updates the tree before it reports a change.
+// Not synchronised. `tree` outlives this object, and the caller updates it
+// before it reports a change.
 class JobResync {
  public:
   JobResync(NodeId self, const Tree& tree) : self_(self), tree_(tree) {}

@@ -1,6 +1,6 @@
 // Flow control of a job's output and input at the agent that controls it:
 // counts which bytes have arrived and were consumed, by node and by position.
-// The classes neither send nor store data.
+// The classes neither send nor store data. Each object is used by one thread.
 #ifndef CANOPY_SERVER_CORE_JOB_STREAM_FLOW_H_
 #define CANOPY_SERVER_CORE_JOB_STREAM_FLOW_H_
 

@@ -1,5 +1,6 @@
 // The output and input of a job at the agent that controls it. Bytes are passed
-// on once and in order, and the nodes that sent them get credit.
+// on once and in order, and the nodes that sent them get credit. Used by one
+// thread.
 #ifndef CANOPY_SERVER_CORE_JOB_STREAMS_H_
 #define CANOPY_SERVER_CORE_JOB_STREAMS_H_
 

@@ -24,6 +24,8 @@ class KeyOwners {
   void AddAll(std::string_view kvals, Rank rank);
   // Does the same, except for the keys that the KVALs delete.
   void AddPut(std::string_view kvals, Rank rank);
+  // Returns the lowest rank that was added for the key; no value if there is
+  // none.
   std::optional<Rank> Find(std::string_view key) const;
   size_t size() const { return owners_.size(); }
 

@@ -35,6 +35,7 @@ struct RankUpdate {
 class ModexWriter {
  public:
   void Add(const RankUpdate& update);
+  // Removes and returns the data that was encoded since the last call.
   Bytes Take();
 
  private:

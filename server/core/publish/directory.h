@@ -37,8 +37,8 @@ inline constexpr TimeNs kPullPatience = 10'000'000'000;
 // whose answer depends on these publications wait until every member has
 // replied, at most kPullPatience.
 //
-// Not synchronised. The caller updates the tree before it reports a membership
-// change. Times are in nanoseconds.
+// Not synchronised. `tree` and `calls` outlive this object. The caller updates
+// the tree before it reports a membership change. Times are in nanoseconds.
 class Directory {
  public:
   Directory(NodeId self, const Tree& tree, PeerCalls& calls);

@@ -70,6 +70,8 @@ class Publications {
 
   // ------------------------------------------------------ own processes ---
 
+  // Returns false if the publication would exceed a limit of its job or its
+  // user.
   bool Fits(const Publication& publication) const {
     return quota_.Fits(publication);
   }

@@ -18,10 +18,12 @@ inline constexpr size_t kMaxBytesOfJob = size_t{64} << 20;
 inline constexpr size_t kMaxKeysOfUser = 4 * kMaxKeysOfJob;
 inline constexpr size_t kMaxBytesOfUser = 4 * kMaxBytesOfJob;
 
-// Not synchronised.
+// Counts the publications of each job and each user. Not synchronised.
 class PublishQuota {
  public:
   bool Fits(const Publication& publication) const;
+  // Returns false if the publication would exceed a limit of its job or its
+  // user.
   void Add(const Publication& publication);
   // The publication must have been added before.
   void Remove(const Publication& publication);

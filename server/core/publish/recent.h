@@ -11,8 +11,8 @@
 namespace canopy::core {
 
 // Remembers nearly all of the last 4096 digests that were added. Memory is
-// allocated at the first use and does not grow. An event that was not added is
-// reported as contained with probability about 2^-50.
+// allocated at the first use and does not grow. A digest that was not added is
+// reported as contained with probability about 2^-50. Used by one thread.
 class Recent {
  public:
   void Add(uint64_t digest) {

@@ -1,4 +1,4 @@
-// PMIX_QUERY_MEMORY_USAGE: the memory that processes use.
+// PMIX_QUERY_MEMORY_USAGE: the memory that processes use. Used by one thread.
 #ifndef CANOPY_SERVER_CORE_QUERY_PROCESS_MEMORY_H_
 #define CANOPY_SERVER_CORE_QUERY_PROCESS_MEMORY_H_
 

@@ -22,6 +22,7 @@ class Tree {
 
   uint32_t size() const { return static_cast<uint32_t>(alive_.size()); }
   uint32_t radix() const { return radix_; }
+  // Does nothing for a node that is not in the list.
   void SetAlive(NodeId node, bool alive);
   // Returns false for a node that is not in the list.
   bool alive(NodeId node) const { return node < alive_.size() && alive_[node]; }

@@ -29,6 +29,7 @@ CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
 CollectiveDown Down(const Series& series, uint64_t sequence,
                     const CompletedCollective& completed, NodeId to);
 
+// Append an action to the step: a message to an agent, or a reply to a client.
 void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body);
 // Answers an arrival, or a process that waits, without a result.
 void Reply(StepContext& step, const CollectiveArrived& in, int status);

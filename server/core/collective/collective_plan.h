@@ -101,6 +101,7 @@ struct CollectiveTree {
   std::vector<NodeId> below;     // living member nodes below, self included
 };
 
+// Returns the place of the agent `self` in the tree of a collective.
 CollectiveTree FindPlace(const CollectiveMembers& members, const Tree& tree,
                          NodeId self);
 

@@ -53,6 +53,7 @@ class PendingBytes {
   void DropJob(const std::string& nspace) { jobs_.erase(nspace); }
   void DropClient(ClientId client) { clients_.erase(client); }
 
+  // Returns the number of bytes that are charged to the job.
   size_t HeldBy(const std::string& nspace) const;
 
  private:

@@ -63,6 +63,7 @@ class JobPlace {
   // tree.
   std::vector<NodeId> LostBelow() const;
 
+  // Changes the controller, and recomputes the route and the children.
   void SetController(NodeId controller);
   // Recomputes the parent from the tree. Called when the parent has sent a new
   // request.
@@ -75,6 +76,7 @@ class JobPlace {
     bool parent = false;
     bool route = false;
   };
+  // Recomputes the place after the tree or the lost nodes have changed.
   Change Update();
 
  private:

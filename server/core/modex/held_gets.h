@@ -42,6 +42,7 @@ struct HeldGet {
 // are answered in the order of their arrival. Used by one thread.
 class HeldGets {
  public:
+  // Adds a get, and returns its number.
   uint64_t Add(HeldGet get);
   // Does nothing if there is no such get.
   void Drop(uint64_t id);

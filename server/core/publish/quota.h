@@ -21,9 +21,9 @@ inline constexpr size_t kMaxBytesOfUser = 4 * kMaxBytesOfJob;
 // Counts the publications of each job and each user. Not synchronised.
 class PublishQuota {
  public:
-  bool Fits(const Publication& publication) const;
   // Returns false if the publication would exceed a limit of its job or its
   // user.
+  bool Fits(const Publication& publication) const;
   void Add(const Publication& publication);
   // The publication must have been added before.
   void Remove(const Publication& publication);

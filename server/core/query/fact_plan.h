@@ -35,6 +35,7 @@ class FactPlan {
   FactPlan(const QueryScope& scope, const JobEngine& engine, NodeId root)
       : scope_(scope), engine_(engine), root_(root) {}
 
+  // Adds the requests and the keys of job data that the query needs.
   void Add(const Query& query);
 
   // Returns the requests with their agents, possibly this one. The `request`

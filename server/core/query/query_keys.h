@@ -32,6 +32,7 @@ enum class KeyKind : uint8_t {
   kScheduler,      // only a scheduler knows: queues, allocations
 };
 
+// Returns the kind of the key; kJobData for an unknown key.
 KeyKind KindOf(std::string_view key);
 // Returns true if the host is requested to answer the key: either only a
 // scheduler has an answer, or its answer is better than that of agents.

@@ -26,10 +26,10 @@ SHORT = 9
 SECONDS = float(os.environ.get("CANOPY_ADVERSARY_SECONDS", "0"))
 FIRST = int(os.environ.get("CANOPY_ADVERSARY_SEED", "14"))
 STEP = int(os.environ.get("CANOPY_ADVERSARY_STEP", "1"))
-# What a job may last that an attack has stopped.
+# The maximum duration of a job that an attack has stopped.
 JOB_SECONDS = 4
-# Memory that an agent may have gained: a part of what it had, and the free memory
-# that its allocator keeps.
+# The memory that an agent may gain: a factor of its earlier memory, and the
+# free memory that its allocator keeps.
 GROWTH, KEPT = 1.1, 24 << 20
 MORE_DESCRIPTORS = 8
 SHIM_FD = 3  # kShimAgentFd of server/shim/protocol.h
@@ -46,8 +46,8 @@ def seed_file(bench):
 
 @contextlib.contextmanager
 def hostile_shims(bench):
-    """Agents that are started in the block have shims that attack them while there
-    is a seed. Yields a function that ends the block for other programs."""
+    """Within the block, started agents have shims that attack them while there is a
+    seed. Yields a function that ends the block for other programs."""
     path = os.path.join(bench.work, "hostile-shim")
     with open(path, "w", encoding="utf-8") as file:
         file.write("#!/bin/sh\n")
@@ -129,7 +129,7 @@ class Attacks:
                 "ADVERSARY_TARGET": target, "ADVERSARY_LOG": self.log}
 
     def job(self, options, *command, **more):
-        """Runs a job, however it ends."""
+        """Runs a job, and ignores its result."""
         self.bench.run("run", "--context", CONTEXT, "--oversubscribe", "--map-by",
                        "node", "-n", 4, "--timeout", JOB_SECONDS, "--kill-grace", 1,
                        *options, *command, timeout=60, **more)

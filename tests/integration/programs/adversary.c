@@ -37,7 +37,7 @@ enum {
 /* The attacks. */
 enum {
   GARBAGE,  /* random bytes in place of the message */
-  FLIP,     /* some bits of the message are others */
+  FLIP,     /* some bits of the message are inverted */
   HALF,     /* half of the message, and then nothing */
   CUT,      /* half of the message, and then the end of the stream */
   HUGE_ONE, /* the message claims a great length, and little follows */
@@ -75,7 +75,7 @@ static int env_number(const char *name, int missing) {
   return text == NULL ? missing : atoi(text);
 }
 
-/* Returns 0 if there is to be no attack. */
+/* Sets `*seed`. Returns 0 if there must be no attack. */
 static int seed_of(int *seed) {
   const char *path = getenv("ADVERSARY_SEED_FILE");
   *seed = env_number("ADVERSARY_SEED", 1);
@@ -91,7 +91,7 @@ static void prepare(void) {
   int seed = 1;
   target = getenv("ADVERSARY_TARGET");
   if (!seed_of(&seed)) target = NULL;
-  /* Each rank has another attack. */
+  /* Each rank makes a different attack. */
   const int rank = env_number("PMIX_RANK", env_number("PMI_RANK", 0));
   state = 0x9e3779b97f4a7c15u * (uint64_t)(seed + 1);
   state ^= (uint64_t)rank << 32;
@@ -150,7 +150,7 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Sends all, or what the agent takes within a time. */
+/* Sends all data, or the part that the agent accepts within some time. */
 static int put(int fd, const char *data, size_t size) {
   const double end = now() + FLOOD_SECONDS;
   while (size > 0) {

@@ -59,14 +59,14 @@ class Adversary:
             one.recv(4096)
 
     def half_a_hello(self):
-        """The first bytes of a TLS handshake, and then silence."""
+        """Sends the first bytes of a TLS handshake, and then nothing."""
         with self.connect() as one:
             one.sendall(b"\x16\x03\x01\x02\x00\x01" +
                         self.bytes(self.random.randint(1, 500)))
             time.sleep(SECONDS)
 
     def many(self):
-        """More connections than a source may have."""
+        """Opens more connections than a source may have."""
         with contextlib.ExitStack() as stack:
             for _ in range(self.random.randint(10, 1200)):
                 one = stack.enter_context(self.connect())
@@ -92,7 +92,7 @@ class Adversary:
                 raw.sendall(b"\x17\x03\x03\x40\x00" + self.bytes())
 
     def frames(self):
-        """HTTP/2 frames of every type, with lengths that may be wrong."""
+        """Sends HTTP/2 frames of every type, with lengths that may be wrong."""
         with self.connect() as plain, self.tls(plain) as one:
             one.sendall(PREFACE + SETTINGS)
             end = time.monotonic() + SECONDS
@@ -113,7 +113,7 @@ class Adversary:
                 one.sendall(b"\0\0\x08\6\0\0\0\0\0" + self.random.randbytes(8))
 
     def links(self):
-        """Streams of a link with frames that are none, or a false hello."""
+        """Opens streams of a link, and sends malformed frames or a false hello."""
         with self.channel() as channel:
             def packets():
                 for _ in range(self.random.randint(1, 200)):
@@ -122,7 +122,7 @@ class Adversary:
                 del answer
 
     def calls(self):
-        """Calls with bodies that are no messages, and without the proof."""
+        """Makes calls whose bodies are malformed and that lack the proof."""
         with self.channel() as channel:
             for _ in range(50):
                 path = self.random.choice(CALLS)
@@ -130,7 +130,7 @@ class Adversary:
                     channel.unary_unary(path)(self.bytes(3000), timeout=TIMEOUT)
 
     def abandoned(self):
-        """Calls that are cancelled at once."""
+        """Makes calls, and cancels them at once."""
         with self.channel() as channel:
             for _ in range(200):
                 channel.unary_unary(self.random.choice(CALLS)).future(

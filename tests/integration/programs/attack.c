@@ -221,7 +221,7 @@ static void *scribble(void *unused) {
   uint32_t *const barrier = find_barrier(&words);
   uint32_t draw = 1 + (uint32_t)getpid();
   (void)unused;
-  /* Most of the memory is not used; its beginning has the state. */
+  /* Most of the memory is unused; the state is at its beginning. */
   if (words > 64) words = 64;
   while (barrier != NULL && now() < end) {
     draw = draw * 1664525u + 1013904223u;
@@ -286,7 +286,7 @@ static void attack_ahead(void) {
   unsigned long count = 0;
   some[0].rank = 0;
   some[1].rank = 1;
-  /* The other rank does not come. */
+  /* The other rank does not take part. */
   while (self.rank == 0 && now() < end) {
     const pmix_status_t status =
         PMIx_Fence_nb(some, 2, NULL, 0, arrived, NULL);
@@ -298,7 +298,7 @@ static void attack_ahead(void) {
 
 static void attack_half(void) {
   static const char piece[1 << 16];
-  /* It claims 200 MiB. */
+  /* The message claims a length of 200 MiB. */
   const uint32_t frame[] = {200u << 20, 2, 0, 0}; /* kCommit */
   const int fd = find_socket();
   if (send(fd, frame, sizeof frame, MSG_NOSIGNAL) < 0) return;

@@ -58,7 +58,7 @@ void LocalFence(benchmark::State& state) {
 }
 BENCHMARK(LocalFence)->Arg(8)->Arg(64)->Arg(128);
 
-// The same fence, at which all ranks wait in their job's barrier.
+// Measures the same fence, at which all ranks wait in their job's barrier.
 void BarrierFence(benchmark::State& state) {
   const auto ranks = static_cast<Rank>(state.range(0));
   const auto core = CoreWith(Config(2, 0), std::vector<NodeId>(ranks, 0));
@@ -71,9 +71,10 @@ void BarrierFence(benchmark::State& state) {
 }
 BENCHMARK(BarrierFence)->Arg(8)->Arg(64)->Arg(128);
 
-// Items are processes that end normally without any registered client; the
-// argument is the number of processes of a node that end at once. The only
-// message goes to the job's controller.
+// Measures the ends of processes. Items are processes that end normally, while
+// no client is registered for such events; the argument is the number of
+// processes of a node that end at once. The only message goes to the job's
+// controller.
 void LocalEnds(benchmark::State& state) {
   const auto ranks = static_cast<Rank>(state.range(0));
   std::vector<NodeId> agents(ranks, 1);

@@ -59,8 +59,9 @@ void Clients::Record(const ProcId& proc, RequestId request,
   if (settings_.persists) pending_[request] = {proc, input};
 }
 
-// Half of the fences that may wait in the job's barrier do. A process waits for
-// one at a time there, and sends a message after a reattach.
+// Returns true for half of the fences that may wait in the job's barrier. A
+// process waits there for one fence at a time, and sends a message after it has
+// reattached.
 bool Clients::GoesToBarrier(const ProcId& proc,
                             const CollectiveArrived& in) const {
   return in.op == CollectiveOp::kFence && in.timeout_ms == 0 &&

@@ -37,7 +37,7 @@ CollectiveWaiter WaiterOf(const CollectiveArrived& in, const ProcId& proc) {
   return {in.client, in.request, proc, in.at_barrier};
 }
 
-// The memory of a collective once all local participants have arrived.
+// Returns the memory of a collective when all local participants have arrived.
 size_t BytesOfInstance(const Series& series) {
   constexpr size_t kNodes = 256;
   return sizeof(Instance) + kNodes +

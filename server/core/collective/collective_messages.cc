@@ -23,7 +23,7 @@ void AddMembersData(const Contributions& contributions, NodeId to,
   }
 }
 
-// Clients that are released one after the other share an action.
+// Consecutive releases with the same status share an action.
 void Release(StepContext& step, ClientId client, int status) {
   ReleaseFence* last =
       step.out.empty() ? nullptr : std::get_if<ReleaseFence>(&step.out.back());

@@ -29,9 +29,10 @@ CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
 CollectiveDown Down(const Series& series, uint64_t sequence,
                     const CompletedCollective& completed, NodeId to);
 
-// Append an action to the step: a message to an agent, or a reply to a client.
+// Appends to the step a message to an agent.
 void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body);
-// Answers an arrival, or a process that waits, without a result.
+// Append to the step the answer to an arrival, or to a process that waits,
+// without a result.
 void Reply(StepContext& step, const CollectiveArrived& in, int status);
 void Reply(StepContext& step, const CollectiveWaiter& waiter, int status);
 // Replies to the waiter. A process that is not a member of the group gets

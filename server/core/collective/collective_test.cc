@@ -93,7 +93,7 @@ TEST_F(CollectiveTest, RanksInTheBarrierAreReleasedTogether) {
   EXPECT_TRUE(All<ReplyClient>(actions_).empty());
 }
 
-// The barrier was closed because the other rank sent a message.
+// The barrier was closed because the other rank has sent a message.
 TEST_F(CollectiveTest, RanksInTheBarrierMeetThoseThatSendMessages) {
   Up(3, 0, {{3, {}}});
   engine_.OnLocalFence(now_, {{11}}, &actions_);
@@ -116,7 +116,7 @@ TEST_F(CollectiveTest, RanksInTheBarrierGetTheStatusOfTheFence) {
   EXPECT_EQ(All<ReleaseFence>(actions_)[0].status, kErrInit);
 }
 
-TEST_F(CollectiveTest, TheSameContributionTwiceIsOne) {
+TEST_F(CollectiveTest, ADuplicateContributionCountsOnce) {
   Up(3, 0, {{3, {}}});
   Up(3, 0, {{3, {}}});
   const RequestId a = Arrive(Fence(10));

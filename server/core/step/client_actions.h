@@ -32,7 +32,7 @@ struct ReleaseFence {
   std::vector<ClientId> clients;  // at least one; of one kind of endpoint
 };
 
-// An event in the form in which it is delivered.
+// An event in the form in which clients receive it.
 struct ClientEvent {
   // identifies the event, so that a process gets it only once
   EventId id;

@@ -66,13 +66,14 @@ struct CollectiveArrived {
   // reply's payload has the results of a construct in codec form: SIZE n, then
   // n INFO.
   std::string name = {};
-  // Part of a LocalFenceArrived: the answer is a ReleaseFence.
+  // True for a part of a LocalFenceArrived, which is answered by a
+  // ReleaseFence.
   bool at_barrier = false;
 };
 
-// Processes of one job wait in its barrier (server/local/fence_barrier.h) at a
-// fence over the whole job. ReleaseFence answers, for all of them at once or
-// for some.
+// Reports that processes of one job wait in its barrier
+// (server/local/fence_barrier.h) at a fence over the whole job. The answer is
+// one ReleaseFence for all of them, or several for some of them each.
 struct LocalFenceArrived {
   std::vector<ClientId> clients;  // at least one
   bool collect_data = false;

@@ -25,7 +25,7 @@ void ExpectCommand(const AppCommand& command, const std::string& program,
   EXPECT_EQ(command.argv, argv);
 }
 
-TEST(AppCommandTest, ArgvThatRepeatsTheCommandStaysAsItIs) {
+TEST(AppCommandTest, ArgvThatRepeatsTheCommandIsUnchanged) {
   ExpectCommand(Command("./child", {"./child", "-v"}), "./child",
                 {"./child", "-v"});
   ExpectCommand(Command("/opt/bin/child", {"child", "-v"}), "/opt/bin/child",
@@ -42,7 +42,7 @@ TEST(AppCommandTest, ArgvOfArgumentsOnlyGetsTheProgramsName) {
   ExpectCommand(Command("child", {""}), "child", {"child", ""});
 }
 
-TEST(AppCommandTest, AnArgumentThatIsNamedLikeTheCommandStandsForIt) {
+TEST(AppCommandTest, AFirstArgumentWithTheCommandsNameIsTheCommand) {
   ExpectCommand(Command("./child", {"/etc/child/", "-v"}), "./child",
                 {"/etc/child/", "-v"});
 }
@@ -64,7 +64,7 @@ TEST(AppCommandTest, ARequestWithoutAProgramIsEmpty) {
   ExpectCommand(Command(nullptr, {"", "-v"}), "", {"", "-v"});
 }
 
-TEST(AppCommandTest, PathsThatConsistOfSlashes) {
+TEST(AppCommandTest, APathOfSlashesIsAProgram) {
   ExpectCommand(Command("//", {"/"}), "//", {"/"});
   ExpectCommand(Command("/", {"-v"}), "/", {"/", "-v"});
 }

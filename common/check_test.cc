@@ -5,19 +5,19 @@
 namespace canopy {
 namespace {
 
-TEST(CheckTest, HoldsSilently) {
+TEST(CheckTest, ATrueConditionReportsNothing) {
   testing::internal::CaptureStderr();
   EXPECT_TRUE(CANOPY_CHECK(1 + 1 == 2));
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(CheckTest, EvaluatesOnce) {
+TEST(CheckTest, TheConditionIsEvaluatedOnce) {
   int n = 0;
   CANOPY_CHECK(++n > 0);
   EXPECT_EQ(n, 1);
 }
 
-TEST(CheckDeathTest, EndsTheProgramInEveryBuild) {
+TEST(CheckDeathTest, AFailureEndsTheProgramInEveryBuild) {
   const int n = 3;
   EXPECT_DEATH(CANOPY_CHECK(n == 4), "check_test.cc:.*check failed: n == 4");
 }

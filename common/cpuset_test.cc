@@ -26,7 +26,7 @@ TEST(CpuSet, MalformedTextIsRejected) {
   }
 }
 
-TEST(CpuSet, Arithmetic) {
+TEST(CpuSet, OperatorsCombineSets) {
   const CpuSet a = Set("0-3,100");
   const CpuSet b = Set("2-5");
   EXPECT_EQ((a & b).ToString(), "2-3");
@@ -37,7 +37,7 @@ TEST(CpuSet, Arithmetic) {
   EXPECT_TRUE((a - a).empty());
 }
 
-TEST(CpuSet, Queries) {
+TEST(CpuSet, QueriesAnswerAboutTheNumbersOfASet) {
   const CpuSet a = Set("5,64-65");
   EXPECT_EQ(a.Count(), 3u);
   EXPECT_EQ(a.First(), 5u);

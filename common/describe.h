@@ -43,7 +43,7 @@ std::string Encode(const M& message) {
 }
 
 // Makes *message empty. A struct with references has no default constructor and
-// is left alone: its texts and lists are empty already.
+// is not changed: its texts and lists are empty already.
 template <typename M>
 void Reset(M* message) {
   if constexpr (std::is_default_constructible_v<M>) *message = M();

@@ -65,7 +65,7 @@ class FieldReader {
  public:
   FieldReader(ReadContext* context, Input* in, uint32_t tag)
       : context_(context), in_(in), tag_(tag) {}
-  // False if no field has this number; the caller then skips the value.
+  // Returns false if no field has this number; the caller then skips the value.
   bool taken() const { return taken_; }
 
   template <Number N>
@@ -173,9 +173,9 @@ class FieldReader {
   bool taken_ = false;
 };
 
-// Returns false unless `data` is a well-formed message of this type within the
-// limits. Unknown fields are skipped. Texts and lists of *message are empty
-// before.
+// Reads the fields of *message, whose texts and lists must be empty, and skips
+// unknown fields. Returns false unless `data` is a well-formed message of this
+// type within the limits.
 template <typename M>
 bool ReadMessage(ReadContext* context, std::string_view data, M* message) {
   Zeroer zeroer;

@@ -90,7 +90,7 @@ TEST(DescribeTest, MessagesSurviveEncoding) {
   EXPECT_TRUE(wire::Encode(Outer()).empty());
 }
 
-TEST(DescribeTest, AnEmptyListIsDifferentFromNone) {
+TEST(DescribeTest, AnEmptyOptionalListSurvivesEncoding) {
   Outer message;
   message.ranks.emplace();
   message.request = 0;

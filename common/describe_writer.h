@@ -153,10 +153,11 @@ size_t SizeOf(const M &message) {
 class Writer : public PresentFields<Writer> {
  public:
   explicit Writer(char *out) : out_(out) {}
-  // The position after what was written.
+  // Returns the position after the last byte written.
   char *end() const { return out_; }
 
-  // Tag and length of a field of n bytes, which follow.
+  // The tag and the length of a field of n bytes, which follow: HeadSize
+  // returns the number of their bytes, and Head writes them.
   static size_t HeadSize(uint32_t field, size_t n) {
     return VarintSize(Tag(field, kLength)) + VarintSize(n);
   }
@@ -164,7 +165,7 @@ class Writer : public PresentFields<Writer> {
     Varint(Tag(field, kLength));
     Length(n);
   }
-  // A length alone, as Input::Chunk reads it.
+  // Writes a length alone, as Input::Chunk reads it.
   void Length(size_t n) { Varint(n); }
 
  private:

@@ -35,8 +35,8 @@ uint64_t PackKey(int fd, uint32_t generation) {
 
 constexpr int kMaxEvents = 256;
 // Levels of deferred work that one round runs. Work that produces output may be
-// followed by its flush, that by closed connections, and those by notifications
-// of others.
+// followed by its flush, a flush by closed connections, and these by
+// notifications of others.
 constexpr int kDeferDepth = 4;
 
 }  // namespace

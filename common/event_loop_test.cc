@@ -25,7 +25,7 @@ TEST(EventLoop, PostedWorkRunsInOrderFromAnotherThread) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(seen[i], i);
 }
 
-TEST(EventLoop, ReadableDescriptorAndUnwatchInsideItsCallback) {
+TEST(EventLoop, ACallbackMayUnwatchItsDescriptor) {
   EventLoop loop;
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
@@ -117,7 +117,7 @@ TEST(EventLoop, WorkThatDefersItselfDoesNotStarveDescriptors) {
   close(fds[1]);
 }
 
-TEST(EventLoop, BelongsToTheThreadThatRunsIt) {
+TEST(EventLoop, ALoopBelongsToTheThreadThatRunsIt) {
   EventLoop loop;
   EXPECT_TRUE(loop.OnThread());
   std::thread runner([&] {
@@ -134,7 +134,7 @@ TEST(EventLoop, BelongsToTheThreadThatRunsIt) {
   std::thread([&] { EXPECT_FALSE(loop.OnThread()); }).join();
 }
 
-TEST(EventLoopDeathTest, AnotherThreadMayNotUseIt) {
+TEST(EventLoopDeathTest, UseByAnotherThreadEndsTheProgram) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {

@@ -24,7 +24,7 @@ std::string_view VisibleVariable(GpuKind kind);
 
 struct Gpu {
   GpuKind kind = GpuKind::kNvidia;
-  // An entry of the value of VisibleVariable, such as "0": without ',' and ';'.
+  // An entry of the value of VisibleVariable, such as "0"; without ',' and ';'.
   std::string id;
   CpuSet cpus;  // the CPUs that are near; empty: unknown
 };
@@ -38,7 +38,8 @@ std::string JoinGpus(const std::vector<Gpu>& gpus);
 std::vector<std::string> GpuNames(std::string_view joined);
 
 // Returns the variables NAME=VALUE that make a process see the GPUs of a joined
-// text and no others. Text that JoinGpus cannot have made gives none.
+// text and no others. Returns an empty vector if JoinGpus cannot have made the
+// text.
 std::vector<std::string> GpuVariables(std::string_view joined);
 
 }  // namespace canopy

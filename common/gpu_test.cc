@@ -27,7 +27,7 @@ TEST(Gpu, AProcessSeesItsGpusByTheVariableOfTheirKind) {
   EXPECT_EQ(GpuVariables("amd:0"), Texts{"ROCR_VISIBLE_DEVICES=0"});
 }
 
-TEST(Gpu, OtherTextGivesNoVariables) {
+TEST(Gpu, OtherTextHasNoVariables) {
   for (const char* text : {"", "nvidia", "nvidia:", ":0", "voodoo:2"}) {
     EXPECT_EQ(GpuVariables(text), Texts{}) << text;
   }

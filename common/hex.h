@@ -10,7 +10,7 @@ namespace canopy {
 
 std::string ToHex(std::string_view bytes);  // in lower case
 
-// Accepts digits of either case. Returns nothing if `text` is not hexadecimal.
+// Accepts digits of either case. Returns no value if `text` is not hexadecimal.
 std::optional<std::string> FromHex(std::string_view text);
 
 }  // namespace canopy

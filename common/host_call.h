@@ -18,7 +18,7 @@ namespace canopy::host_call {
 // Limit for the units of a block of resources.
 inline constexpr size_t kMaxUnits = 4096;
 
-// The caller's directives, in every call.
+// The number of the field with the caller's directives, in every call.
 inline constexpr uint32_t kInfosField = 15;
 
 // The directives of a call of any kind.

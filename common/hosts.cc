@@ -156,7 +156,7 @@ Status AddHostLine(std::string_view line, std::vector<Host>* hosts) {
       *SplitCommand(WithoutBlanksAroundEquals(line));
   const size_t first = hosts->size();
   if (Status s = AddEntry(words[0], hosts); !s.ok()) return s;
-  Host common;  // what the words say of each host of the line
+  Host common;  // the slots that the line gives each host
   LineWords said;
   for (size_t i = 1; i < words.size(); ++i) {
     if (Status s = ParseWord(words[i], &common, &said); !s.ok()) return s;

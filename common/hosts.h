@@ -23,14 +23,14 @@ struct Host {
   bool relative() const { return name.starts_with('+'); }
 };
 
-// Parses the "a,b:4,n[01-16,20]:2" of --host; a range stands for all its hosts.
-// Returns kErrBadParam for an empty name, a bad count or range, or more hosts
-// than kMaxListedNames (common/name_ranges.h).
+// Parses the value of --host, such as "a,b:4,n[01-16,20]:2"; a range stands for
+// all its hosts. Returns kErrBadParam for an empty name, a bad count or range,
+// or more hosts than kMaxListedNames (common/name_ranges.h).
 Result<std::vector<Host>> ParseHostList(std::string_view text);
 
 // Parses the lines of a hostfile: "NAME [slots=N] [max_slots=N] [aliases=A,B]",
-// "NAME:N" or "USER@NAME", where NAME may be a range; '#' starts a comment. The
-// message of an error names `file` and the line.
+// "NAME:N" or "USER@NAME", where NAME may be a range; '#' starts a comment.
+// `file` is its name, which the message of an error gives with the line.
 Result<std::vector<Host>> ParseHostfile(std::string_view content,
                                         const std::string& file);
 

@@ -5,7 +5,7 @@
 namespace canopy {
 namespace {
 
-TEST(HostListTest, NamesAndSlots) {
+TEST(HostListTest, ParsesNamesAndSlots) {
   const auto hosts = ParseHostList("a, b:4,c:*,[fe80::1]:2,10.0.0.1:3,::1,+n0");
   ASSERT_TRUE(hosts.ok()) << hosts.status().message();
   ASSERT_EQ(hosts->size(), 7u);
@@ -100,7 +100,7 @@ TEST(HostfileTest, ErrorsNameFileAndLine) {
   EXPECT_FALSE(ParseHostfile("# nothing\n", "f").ok());
 }
 
-TEST(HostOfAddressTest, HostOfAnAddressWithAPort) {
+TEST(HostOfAddressTest, ReturnsTheHostOfAnAddress) {
   EXPECT_EQ(HostOfAddress("node1:7000"), "node1");
   EXPECT_EQ(HostOfAddress("[fe80::1]:7000"), "fe80::1");
   EXPECT_EQ(HostOfAddress("node1"), "node1");

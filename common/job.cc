@@ -13,9 +13,9 @@ namespace {
 
 using wire::Is;
 
-// The form of an encoded job. An agent skips fields that it does not know, so a
-// field without which a job would run wrongly needs a higher number here, which
-// older agents refuse.
+// The form of an encoded job. An agent skips fields that it does not know. A
+// field without which a job would run wrongly therefore needs a higher number
+// here, which older agents refuse.
 constexpr uint32_t kJobForm = 1;
 // A map larger than this is refused rather than allocated.
 constexpr uint64_t kMaxProcs = 1u << 26;
@@ -91,8 +91,8 @@ PlacementRuns RunsOf(const std::vector<ProcPlacement>& procs) {
   return runs;
 }
 
-// Appends the ranks of a run. Returns false if it names something that the job
-// does not have.
+// Appends the ranks of a run. Returns false if the run refers to something that
+// the job does not have.
 bool AddRun(const PlacementRuns& runs, size_t run, JobSpec* job) {
   const uint32_t count = runs.count[run];
   if (runs.cpuset[run] >= runs.cpusets.size() ||
@@ -216,7 +216,7 @@ void Describe(V& v, AnyEncodedJob auto& m) {
   v.Field(9, m.job.host_job);
   v.Field(10, m.request);
   v.Field(11, m.map);
-  v.Field(100, m.form);  // the last, so a truncated job has none
+  v.Field(100, m.form);  // last: bytes that were cut short lack it
 }
 
 }  // namespace

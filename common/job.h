@@ -23,9 +23,9 @@ struct JobNode {
   std::string name;                  // PMIX_HOSTNAME
   std::vector<std::string> aliases;  // other names of the same node
   NodeId agent = kNoNode;            // the agent that hosts it: PMIX_NODEID
-  uint32_t slots = 0;                // in the allocation
+  uint32_t slots = 0;                // slots in the allocation
   uint32_t first_node_rank = 0;      // PMIX_NODE_RANK of local rank 0
-  uint32_t other_procs = 0;          // of other jobs, at mapping time
+  uint32_t other_procs = 0;          // other jobs' processes at the mapping
   // NAME=VALUE for its processes, from the scheduler. It overrides what the job
   // sets.
   std::vector<std::string> env = {};
@@ -56,7 +56,7 @@ struct SessionJob {
 // The nodes that an application with hosts of its own may use.
 struct AppNodes {
   std::vector<std::string> names;  // empty: the application has the job's nodes
-  uint32_t slots = 0;              // that these nodes provide
+  uint32_t slots = 0;              // slots that these nodes provide
 };
 
 // Where the ranks of a job run: the mapper's answer to a JobRequest.
@@ -102,8 +102,8 @@ struct JobSpec : JobRequest, JobMap {
   std::string host_job;
 };
 
-// Returns the job of a request and its map. The caller names the job, and sets
-// what else follows from neither of them.
+// Returns the job of a request and its map. The caller sets the namespace and
+// all other members that follow from neither of them.
 JobSpec MakeJob(JobRequest request, JobMap map);
 
 // Encodes the job in a compact form: fields with numbers (describe.h), runs of

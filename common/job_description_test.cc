@@ -53,7 +53,7 @@ TEST(JobRequestTest, SurvivesEncoding) {
   EXPECT_EQ(back->daemons->target, request.daemons->target);
 }
 
-TEST(JobRequestTest, EncodingAddsNothing) {
+TEST(JobRequestTest, AnEmptyRequestStaysEmptyAfterDecoding) {
   const Result<JobRequest> back =
       DecodeJobRequest(EncodeJobRequest(JobRequest()));
   ASSERT_TRUE(back.ok());

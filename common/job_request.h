@@ -34,7 +34,8 @@ struct JobApp {
   bool merge_stderr = false;
   std::vector<Host> hosts = {};    // the nodes to use; empty: the job's
   bool preload_program = false;    // the program is copied to the nodes
-  std::string preload_files = {};  // so are these; separated by commas
+  std::string preload_files = {};  // files to be copied too, separated by
+                                   // commas
 };
 
 // Where the processes of a job may run.
@@ -54,7 +55,7 @@ struct JobPlaces {
   std::string cpu_list;
   // Without a scheduler, the job waits until enough slots are free.
   bool waits = false;
-  uint32_t gpus_per_proc = 0;  // that no other process has; 0: they get none
+  uint32_t gpus_per_proc = 0;  // GPUs of each process alone; 0: none
   // Bytes of its node's memory that are booked for each process; 0: none.
   uint64_t memory_per_proc = 0;
 };
@@ -103,7 +104,7 @@ struct JobForwarding {
   uint16_t channels = 0;      // of output
   uint32_t cache_size = 0;    // bytes kept for later pullers; 0: the default
   bool keeps_oldest = false;  // when the cache is full, drops the newest
-  bool input = false;         // input is pushed, not from the launcher
+  bool input = false;         // input is pushed; the launcher sends none
 
   auto operator<=>(const JobForwarding&) const = default;
 };

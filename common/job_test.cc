@@ -56,13 +56,13 @@ TEST(JobSpec, DebuggingPropertiesSurviveEncoding) {
   EXPECT_FALSE(Stops(job.debug.in_app, 2));
 }
 
-TEST(JobSpec, RanksThatStopAreInOrder) {
+TEST(JobSpec, UnorderedRanksThatStopAreRejected) {
   JobSpec job = TestJob(2, 4, false);
   job.debug.in_app = std::vector<Rank>{3, 1};
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job)).code(), kErrUnpackFailure);
 }
 
-TEST(JobSpec, RoundTrip) {
+TEST(JobSpec, SurvivesEncoding) {
   for (bool by_node : {false, true}) {
     for (uint32_t procs : {1u, 7u, 64u}) {
       const JobSpec job = TestJob(4, procs, by_node);
@@ -147,7 +147,7 @@ TEST(JobSpec, MergedStreamsOfApplicationsSurviveEncoding) {
   EXPECT_TRUE(back->apps[0].merge_stderr);
 }
 
-TEST(JobSpec, ProcessSetsOfApplications) {
+TEST(JobSpec, ProcessSetsOfApplicationsSurviveEncoding) {
   JobSpec job = TestJob(2, 4, false);
   job.apps[0].pset = "ocean";
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
@@ -219,7 +219,7 @@ TEST(JobSpec, ConsistsOfTheRequestAndItsMap) {
   EXPECT_EQ(job.procs.size(), 3u);
 }
 
-TEST(JobSpec, MapBySlotIsCompact) {
+TEST(JobSpec, AMapBySlotIsEncodedCompactly) {
   JobSpec job = TestJob(100, 20000, false);
   for (ProcPlacement& p : job.procs) p.cpuset.clear();
   EXPECT_LT(EncodeJobSpec(job).size(), 4000u);

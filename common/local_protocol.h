@@ -64,8 +64,8 @@ struct FrameHeader {
   uint16_t type = 0;
   uint16_t flags = 0;  // 0
   // Chosen by the client; 0 in frames that answer no request. No two requests
-  // of one rank have the same tag, on whatever connection: a reattached client
-  // resends a request with the same tag, by which the agents recognise a
+  // of one rank have the same tag, also on different connections: a reattached
+  // client resends a request with the same tag, by which the agents recognise a
   // request that they may have executed already.
   uint64_t tag = 0;
 };

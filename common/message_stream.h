@@ -42,7 +42,8 @@ class MessageReader {
     kIncomplete,  // more bytes are needed
     kTooLong,     // the stream cannot be used any further
   };
-  // Stores a view of the next message, valid until the next Append.
+  // Takes the next message and stores a view of it, valid until the next
+  // Append. *message is unchanged unless the result is kMessage.
   Next Take(std::string_view* message);
 
  private:

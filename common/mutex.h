@@ -87,7 +87,7 @@ class CondVar {
     condition_.wait(lock);
     lock.release();
   }
-  // Returns false if `time` has come.
+  // Waits until a notification or `time`. Returns false if `time` has come.
   bool WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point time)
       CANOPY_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);

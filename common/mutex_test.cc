@@ -9,7 +9,7 @@
 namespace canopy {
 namespace {
 
-TEST(MutexTest, ExcludesOthers) {
+TEST(MutexTest, ALockedMutexExcludesOtherThreads) {
   Mutex mutex;
   {
     const MutexLock lock(mutex);
@@ -24,7 +24,7 @@ TEST(MutexTest, ExcludesOthers) {
   if (taken) mutex.Unlock();
 }
 
-TEST(MutexTest, CountsWithManyThreads) {
+TEST(MutexTest, ManyThreadsCountCorrectly) {
   Mutex mutex;
   int count = 0;
   std::vector<std::thread> threads;

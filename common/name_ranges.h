@@ -10,18 +10,18 @@
 
 namespace canopy {
 
-// No list has more names than this, whatever its ranges promise.
+// No list has more names than this, whatever its ranges contain.
 inline constexpr size_t kMaxListedNames = 65536;
 
 // Splits at the commas that are outside brackets. The parts refer to `text`; an
 // empty text gives one empty part.
 std::vector<std::string_view> SplitOutsideBrackets(std::string_view text);
 
-// Appends the names that `part` stands for to `names`: the text before the
+// Appends to `names` the names that `part` stands for: the text before the
 // first bracket, combined with each number in the bracket and each expansion of
 // the rest. Numbers keep their leading zeros. Returns false, with `names` in an
-// unspecified state, if `part` is empty, a bracket is not closed, a range is
-// not one of numbers or descends, or `names` would exceed kMaxListedNames.
+// unspecified state, if `part` is empty, a bracket is not closed, a range does
+// not consist of numbers or descends, or `names` would exceed kMaxListedNames.
 bool ExpandNames(std::string_view part, std::vector<std::string>* names);
 
 }  // namespace canopy

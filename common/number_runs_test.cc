@@ -9,7 +9,7 @@
 namespace canopy {
 namespace {
 
-TEST(NumberRuns, BothEnds) {
+TEST(NumberRuns, HoldsTheLowestAndTheHighestNumber) {
   NumberRuns runs;
   EXPECT_TRUE(runs.empty());
   runs.Insert(UINT64_MAX, UINT64_MAX);
@@ -35,7 +35,7 @@ void InsertSome(uint64_t number, uint64_t count, NumberRuns* runs,
 }
 
 // Compares with std::set while numbers come and go in random order.
-TEST(NumberRuns, IsASet) {
+TEST(NumberRuns, BehavesLikeASet) {
   std::mt19937 random(1);
   NumberRuns runs;
   std::set<uint64_t> expected;

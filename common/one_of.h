@@ -28,8 +28,8 @@ inline constexpr bool kIsAlternative<T, std::variant<Ts...>> =
     (std::same_as<T, Ts> || ...);
 
 // Alternatives::Variant is the std::variant, whose alternatives can all be
-// moved without an exception. Whatever takes a std::variant, such as
-// std::visit, takes a OneOf.
+// moved without an exception. A OneOf can be passed wherever a std::variant
+// can, for instance to std::visit.
 template <typename Alternatives>
 class OneOf : public Alternatives::Variant {
  public:

@@ -9,11 +9,11 @@
 
 namespace canopy {
 
-// One line of output as an element with a line feed behind it:
-// <CHANNEL nspace="NAMESPACE" rank="RANK">LINE</CHANNEL>. `channel` is
-// "stdout", "stderr" or "stddiag". `time` becomes the attribute "timestamp"
-// unless it is empty. The line feed at the end of `line` is left out. Bytes
-// that are no printable characters of ASCII become references to their numbers.
+// Returns one line of output as an element with a line feed behind it: <CHANNEL
+// nspace="NAMESPACE" rank="RANK">LINE</CHANNEL>. `channel` is "stdout",
+// "stderr" or "stddiag". `time` becomes the attribute "timestamp" unless it is
+// empty. The line feed at the end of `line` is left out. Bytes that are not
+// printable ASCII characters become references to their numbers.
 std::string OutputElement(std::string_view channel, const ProcId& source,
                           std::string_view time, std::string_view line);
 

@@ -6,7 +6,8 @@
 namespace canopy {
 
 inline constexpr char kPlacementOperation[] = "its place";
-// Begins what the job waits for; the scheduler's reason follows.
+// The beginning of the text that names what the job waits for; the scheduler's
+// reason follows.
 inline constexpr char kPlacementPrefix[] = "the scheduler: ";
 
 }  // namespace canopy

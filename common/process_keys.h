@@ -12,15 +12,15 @@ inline constexpr std::string_view kPidKey = "pmix.ppid";  // PMIX_PROC_PID
 inline constexpr std::string_view kExitCodeKey =
     "pmix.exit.code";  // PMIX_EXIT_CODE
 
-// Keys that only the agent of the process knows. They are requested one by one
-// and are in no segment, because their values may change.
+// Returns true for keys that only the agent of the process knows. They are
+// requested one by one and are in no segment, because their values may change.
 inline constexpr bool IsProcessFact(std::string_view key) {
   return key == kPidKey || key == kExitCodeKey;
 }
 
-// Keys that the process itself provides, with PMIx_Put or in the data that it
-// shares with a group, and that are stored with its other data:
-// PMIX_GROUP_LOCAL_CID.
+// Returns true for keys that the process itself provides, with PMIx_Put or in
+// the data that it shares with a group, and that are stored with its other
+// data: PMIX_GROUP_LOCAL_CID.
 inline constexpr bool IsOfProcess(std::string_view key) {
   return key == "pmix.grp.lclid";
 }

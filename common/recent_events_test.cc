@@ -10,7 +10,7 @@
 namespace canopy {
 namespace {
 
-TEST(RecentEvents, EachIsNewOnce) {
+TEST(RecentEvents, AnEventIsNewOnlyOnce) {
   RecentEvents events(8);
   EXPECT_TRUE(events.Note({{"job", 1}, 5}));
   EXPECT_FALSE(events.Note({{"job", 1}, 5}));

@@ -1,4 +1,4 @@
-// The flags of a directive that state who must honour it.
+// The flags of a directive that determine whether it must be honoured.
 #ifndef CANOPY_COMMON_REQUIRED_H_
 #define CANOPY_COMMON_REQUIRED_H_
 

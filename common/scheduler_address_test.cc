@@ -14,7 +14,7 @@ TEST(SchedulerAddressTest, UnixSocketsAndPortsAreAddresses) {
   EXPECT_TRUE(CheckSchedulerAddress("head.cluster:65535").ok());
 }
 
-TEST(SchedulerAddressTest, OthersAreNot) {
+TEST(SchedulerAddressTest, OtherTextsAreRejected) {
   for (const char* address :
        {"", "head", "head:", ":70", "head:0", "head:65536", "head:7x",
         "unix:relative", "unix:"}) {

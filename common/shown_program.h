@@ -13,8 +13,9 @@ namespace canopy {
 // (common/preload).
 inline constexpr std::string_view kCopiedBelow = "/@canopy-job-dir/";
 
-// Returns the name of a program for people. `cmd` is that of a JobApp: for a
-// copied program its own name is returned, for another one what the user typed.
+// Returns the name of a program for people. `cmd` is the member of a JobApp.
+// For a copied program the result is its own name, for another program the text
+// that the user typed.
 inline std::string ShownProgram(const std::string& cmd) {
   return cmd.starts_with(kCopiedBelow) ? cmd.substr(cmd.rfind('/') + 1) : cmd;
 }

@@ -11,8 +11,8 @@
 
 namespace canopy {
 
-// PMIx status codes that internal code raises, so that it need not include the
-// public headers. The values are those of the Standard.
+// PMIx status codes that internal code raises, so that this code need not
+// include the public headers. The values are those of the Standard.
 enum StatusCode : int {
   kSuccess = 0,
   kError = -1,

@@ -22,7 +22,7 @@ void ReplaceAll(std::string* text, std::string_view what, std::string_view by);
 // Returns the text without white space at both ends.
 std::string_view Trim(std::string_view text);
 
-// Parses a decimal number up to `max`. Returns nothing if `text` is anything
+// Parses a decimal number up to `max`. Returns no value if `text` is anything
 // else.
 std::optional<uint32_t> ParseNumber(std::string_view text,
                                     uint32_t max = UINT32_MAX);
@@ -37,7 +37,7 @@ std::string_view Nearest(std::string_view word,
 std::string ShellQuoted(std::string_view text);
 
 // Splits a line into words as a shell does: white space separates, single and
-// double quotes and backslashes protect. Nothing is expanded. Returns nothing
+// double quotes and backslashes protect. Nothing is expanded. Returns no value
 // if a quote is not closed.
 std::optional<std::vector<std::string>> SplitCommand(std::string_view line);
 

@@ -31,12 +31,12 @@ Topology Sample() {
   return t;
 }
 
-TEST(Topology, Signature) {
+TEST(Topology, TheSignatureCountsTheObjectsOfEachLevel) {
   EXPECT_EQ(Sample().signature, "2N:2S:2L3:4L2:0L1:4C:8H");
   EXPECT_EQ(FlatTopology(Set("0-2")).signature, "0N:1S:0L3:0L2:0L1:3C:3H");
 }
 
-TEST(Topology, RestrictedToSomeCpus) {
+TEST(Topology, RestrictLeavesOnlyTheGivenCpus) {
   CpuSet all;
   all.AddRange(0, 3);
   CpuSet some;
@@ -87,7 +87,7 @@ TEST(Locality, ALocalityNamesTheTouchedObjects) {
   EXPECT_EQ(LocalityString(t, Set("99")), "");
 }
 
-TEST(Locality, RelativeBits) {
+TEST(Locality, RelativeLocalityHasABitForEachSharedLevel) {
   const Topology t = Sample();
   const auto relative = [&](const char* a, const char* b) {
     return RelativeLocality(LocalityString(t, Set(a)),

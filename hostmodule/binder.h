@@ -13,20 +13,22 @@
 
 namespace canopy::host {
 
-// Each process gets the least used object of the binding level within the
-// object that it was mapped to (the lowest number if several are equal); with
-// pe=N it gets N of them. Nodes emulated on one machine share its objects. What
-// processes of other jobs are bound to is used from the beginning.
+// Binds each process to the least used object of the binding level within the
+// object to which the process was mapped; if several are equal, to the lowest
+// number. With pe=N the process gets N such objects. Nodes emulated on one
+// machine share its objects. Objects to which processes of other jobs are bound
+// count as used from the beginning. Used by one thread.
 class Binder {
  public:
-  // `pool` must outlive the binder. `bind.level` has a value, and `pe` >= 1.
-  // `hwthread_cpus`: a CPU is a hardware thread instead of a core.
+  // `pool` must outlive the binder. `bind.level` must have a value, and `pe` is
+  // at least 1. With `hwthread_cpus` a CPU is a hardware thread, otherwise a
+  // core.
   Binder(const std::vector<MapNode>& pool, const BindPolicy& bind, uint32_t pe,
          bool hwthread_cpus);
 
-  // Sets `cpus`. Returns kErrJobInsufficientResources if an object would get
+  // Sets `p->cpus`. Returns kErrJobInsufficientResources if an object would get
   // more processes than CPUs and overload is not allowed, and kErrNotSupported
-  // if the node has no such objects.
+  // if the node has no object of the binding level.
   Status Bind(Placed* p);
 
  private:

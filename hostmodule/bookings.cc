@@ -61,8 +61,8 @@ class Counter {
 std::vector<uint32_t> BookedCpus(const Topology& topology, TopologyLevel level,
                                  const std::vector<BoundProc>& procs) {
   Counter counter(topology, level);
-  // Processes with CPUs of their own come first, so that those which can run
-  // elsewhere are counted elsewhere.
+  // Processes that need all their CPUs are counted first; the others are then
+  // counted where fewer CPUs are needed.
   for (const bool floating : {false, true}) {
     for (const BoundProc& proc : procs) {
       if (counter.Floats(proc) == floating) counter.Add(proc);

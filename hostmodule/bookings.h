@@ -16,9 +16,10 @@ struct BoundProc {
   uint32_t cores = 1;  // number of CPUs that it needs of them, at least 1
 };
 
-// Returns for each object of `level` how many CPUs of it `procs` need. A
-// process that may run on more cores than it needs, such as one that is bound
-// to a package, is counted where the fewest others are.
+// Returns, for each object of `level`, the number of its CPUs that `procs`
+// need. A process that may run on more cores than it needs, such as a process
+// that is bound to a package, is counted on the objects on which the fewest
+// CPUs are needed so far.
 std::vector<uint32_t> BookedCpus(const Topology& topology, TopologyLevel level,
                                  const std::vector<BoundProc>& procs);
 

@@ -14,14 +14,16 @@
 
 namespace canopy::host {
 
-// Gives each process GPUs of its own: of one kind, and first those near the
-// CPUs that it is bound to. Nodes emulated on one machine share its GPUs.
+// Assigns GPUs to processes, each GPU to one process. All GPUs of a process are
+// of one kind; those near the CPUs to which the process is bound come first.
+// Nodes emulated on one machine share its GPUs. Used by one thread.
 class GpuAssigner {
  public:
   // `pool` must outlive the assigner; `per_proc` is at least 1.
   GpuAssigner(const std::vector<MapNode>& pool, uint32_t per_proc);
 
-  // Sets `gpus`. Returns kErrJobInsufficientResources if too few are free.
+  // Sets `p->gpus`. Returns kErrJobInsufficientResources if too few GPUs are
+  // free.
   Status Assign(Placed* p);
 
  private:

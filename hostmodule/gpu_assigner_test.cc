@@ -84,7 +84,7 @@ TEST(GpuAssigner, NodesOfOneMachineShareItsGpus) {
   EXPECT_EQ(Assigned(pool, 1, {On(0, ""), On(1, "")}), "nvidia:0 nvidia:1");
 }
 
-TEST(GpuAssigner, ANodeWithoutGpusGivesNone) {
+TEST(GpuAssigner, ANodeWithoutGpusFails) {
   MapNode node = Nodes(1, 2, "")[0];
   EXPECT_NE(Assigned({node}, 1, {On(0, "")}).find("not enough GPUs on node n0"),
             std::string::npos);

@@ -25,13 +25,14 @@ struct MapNode {
   // Nodes with the same text (not empty) are emulated on one machine and share
   // its CPUs.
   std::string machine;
-  // Processes of other jobs on the machine, without tools that are not bound.
+  // Bound and unbound processes of other jobs on the machine. A tool that is
+  // not bound is not counted.
   std::vector<BoundProc> bound;
   uint32_t unbound_procs = 0;
-  std::vector<std::string> gpus_in_use;  // names of GPUs that they have
-  uint64_t memory_in_use = 0;            // bytes that are booked for them
-  // Processes that are not bound to less may run only on the CPUs of
-  // `topology`, which are not all of the machine.
+  std::vector<std::string> gpus_in_use;  // names of other jobs' GPUs
+  uint64_t memory_in_use = 0;            // bytes booked for other jobs
+  // True if `topology` lacks some CPUs of the machine. Processes without a
+  // narrower binding may then run only on the CPUs of `topology`.
   bool is_confined = false;
 };
 

@@ -13,9 +13,9 @@
 
 namespace canopy::host {
 
-// slot | node | LEVEL | ppr:N:(node|LEVEL) | seq, with modifiers after ':' or
-// ',': pe=N, span, oversubscribe, nooversubscribe, nolocal, overload-allowed,
-// hwtcpus, corecpus.
+// A mapping policy: slot | node | LEVEL | ppr:N:(node|LEVEL) | seq, with
+// modifiers after ':' or ',': pe=N, span, oversubscribe, nooversubscribe,
+// nolocal, overload-allowed, hwtcpus, corecpus.
 struct MapPolicy {
   enum class Kind : uint8_t { kSlot, kNode, kObject, kPpr, kSeq };
   Kind kind = Kind::kSlot;
@@ -31,7 +31,7 @@ struct MapPolicy {
   bool hwthread_cpus = false;  // a CPU is a hardware thread, not a core
 };
 
-// slot | fill | node | span | LEVEL.
+// A ranking policy: slot | fill | node | span | LEVEL.
 struct RankPolicy {
   enum class Kind : uint8_t { kAsMapped, kSlot, kNode, kSpan, kObject };
   Kind kind = Kind::kAsMapped;
@@ -48,9 +48,9 @@ struct BindPolicy {
   std::vector<std::string> slots = {};  // by rank; empty: not given
 };
 
-// Case is ignored; empty text is the default. Returns kErrBadParam for a
-// misspelt word, with a suggestion, and kErrNotSupported for a policy of mpirun
-// that Canopy does not have.
+// Parse a policy. Case is ignored; an empty text is the default policy. They
+// return kErrBadParam for a misspelt word, with a suggestion, and
+// kErrNotSupported for a policy of mpirun that Canopy does not have.
 Result<MapPolicy> ParseMapBy(std::string_view text);
 Result<RankPolicy> ParseRankBy(std::string_view text);
 Result<BindPolicy> ParseBindTo(std::string_view text);

@@ -69,7 +69,7 @@ TEST(MapBy, ErrorsAdviseTheUser) {
   }
 }
 
-TEST(RankBy, Spellings) {
+TEST(RankBy, AcceptsEverySpelling) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "slot"},     {"slot", "slot"}, {"fill", "slot"},
       {"node", "node"}, {"span", "span"}, {"socket", "package"},
@@ -84,7 +84,7 @@ TEST(RankBy, Spellings) {
             "unknown --rank-by 'nodes'; did you mean 'node'?");
 }
 
-TEST(BindTo, Spellings) {
+TEST(BindTo, AcceptsEverySpelling) {
   Result<BindPolicy> none = ParseBindTo("none");
   ASSERT_TRUE(none.ok());
   EXPECT_TRUE(none->given);

@@ -101,7 +101,8 @@ Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
   return pool;
 }
 
-// Removes all other CPUs from the nodes. Each node must have all of these.
+// Removes all CPUs that are not in the list from the nodes. Each node must have
+// all CPUs of the list.
 Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
   if (cpu_list.empty()) return {};
   const Result<CpuSet> cpus = CpuSet::Parse(cpu_list);
@@ -156,7 +157,7 @@ class JobMapper {
 
   Status Place(const std::vector<MapNode>& all);
   Status Bind();
-  // Follows Bind, since GPUs near a process's CPUs are preferred.
+  // Called after Bind, since GPUs near a process's CPUs are preferred.
   Status AssignGpus();
   Status CheckMemory() const;
   // Restricts unbound processes to the CPUs of their node's topology.
@@ -236,7 +237,8 @@ void JobMapper::AddGivenSlots(const std::vector<PickedNode>& picked) {
   }
 }
 
-// Recorded only for such applications; the job's own pool is known anyway.
+// Records the nodes of an application with hosts of its own. All other
+// applications use the job's pool.
 void JobMapper::KeepPool(uint32_t app, const std::vector<PickedNode>& picked) {
   for (const PickedNode& p : picked) {
     pools_[app].names.push_back(pool_[p.node].name);

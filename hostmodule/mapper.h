@@ -13,15 +13,17 @@
 
 namespace canopy::host {
 
-// `nodes` are all nodes that may get processes, in the order of the overlay.
-// The job's nodes are in the order of their first rank. `local_agent` is the
-// user's node, for `no_local` and relative hosts.
+// Returns the map of the job that `request` describes. `nodes` are all nodes
+// that may get processes, in the order of the overlay. The job's nodes are in
+// the order of their first rank. `local_agent` is the agent of the user's node,
+// for `no_local` and relative hosts.
 //
 // Defaults: processes fill the slots of one node after the other. A job of at
 // most two processes is bound to cores, a larger one to packages. No process is
-// bound if there are more of them than slots or CPUs, if nodes share a machine,
-// or if jobs that are not bound run on a node. No CPU that a process of another
-// job is bound to is used for binding, unless overload is allowed.
+// bound if there are more processes than slots or CPUs, if nodes share a
+// machine, or if jobs that are not bound run on a node. A CPU to which a
+// process of another job is bound is not used for binding, unless overload is
+// allowed.
 //
 // Errors have one line with advice: kErrBadParam (misspelt policy),
 // kErrNotSupported, kErrNotFound (unknown host), kErrJobNoExeSpecified,

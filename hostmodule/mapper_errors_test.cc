@@ -9,7 +9,7 @@
 namespace canopy::host {
 namespace {
 
-TEST(Mapper, Errors) {
+TEST(Mapper, ErrorsNameTheCauseAndGiveAdvice) {
   const auto check = [](const std::vector<MapNode>& nodes,
                         const JobRequest& request, int code, const char* text) {
     Result<JobSpec> job = MapWhole(nodes, request);

@@ -13,9 +13,9 @@
 namespace canopy::host {
 namespace {
 
-// For every request: every process has one rank and one place, slots and CPUs
-// are never exceeded unless that was allowed, and the map survives its
-// encoding.
+// Checks for each random request that every process has one rank and one place,
+// that slots and CPUs are exceeded only where that was allowed, and that the
+// map survives its encoding.
 TEST(Mapper, PropertiesOfRandomRequests) {
   const char* const machines[] = {"core:2 pu:1", kTwoPackages,
                                   "pack:2 l3:2 l2:2 core:2 pu:1", ""};

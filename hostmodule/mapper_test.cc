@@ -20,7 +20,7 @@ struct MapCase {
   const char* expected;
 };
 
-TEST(Mapper, Policies) {
+TEST(Mapper, EachPolicyPlacesAndRanksProcesses) {
   // 3 nodes of 4 slots.
   const MapCase cases[] = {
       {0, "", "", "n0:0,1,2,3 n1:4,5,6,7 n2:8,9,10,11"},
@@ -63,7 +63,7 @@ TEST(Mapper, TheMapHasTheNumberOfCpusPerProcess) {
   }
 }
 
-TEST(Mapper, OnlySomeCpusOfEachNode) {
+TEST(Mapper, OnlyTheGivenCpusOfEachNodeAreUsed) {
   const std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
   JobRequest request = Request(8);
   request.places.cpu_list = "0-3";
@@ -89,7 +89,7 @@ TEST(Mapper, OnlySomeCpusOfEachNode) {
   EXPECT_EQ(MapWhole(Nodes(2, 4, ""), request).code(), kErrNotSupported);
 }
 
-TEST(Mapper, Oversubscription) {
+TEST(Mapper, ProcessesExceedTheSlotsOnlyWithOversubscribe) {
   const MapCase cases[] = {
       {8, "slot:oversubscribe", "", "n0:0,1,2,3 n1:4,5,6,7"},
       {5, "slot:oversubscribe", "", "n0:0,1,2 n1:3,4"},
@@ -124,7 +124,7 @@ struct BindCase {
   const char* expected;
 };
 
-TEST(Mapper, Bindings) {
+TEST(Mapper, EachPolicyBindsProcesses) {
   // One node, 2 packages of 4 cores of 2 threads: CPUs 0-7 and 8-15.
   const BindCase cases[] = {
       {2, "", "", "0-1 2-3"},
@@ -159,7 +159,7 @@ TEST(Mapper, Bindings) {
   }
 }
 
-TEST(Mapper, RanksByObject) {
+TEST(Mapper, RanksFollowTheObjectsOfThePolicy) {
   const std::vector<MapNode> nodes = Nodes(2, 4, "pack:2 core:2 pu:1");
   JobRequest request = Request(8);
   // Processes are mapped to cores in order, and ranked round-robin by package.
@@ -304,7 +304,7 @@ TEST(Mapper, EmulatedNodesShareTheirCpus) {
   EXPECT_EQ(MapWhole(nodes, request).code(), kErrJobInsufficientResources);
 }
 
-TEST(Mapper, Hosts) {
+TEST(Mapper, EachNotationOfHostsSelectsNodes) {
   std::vector<MapNode> nodes = Nodes(4, 4, kTwoPackages);
   nodes[3].slots_in_use = 2;
   const std::tuple<uint32_t, std::vector<Host>, const char*> cases[] = {
@@ -440,7 +440,7 @@ TEST(Mapper, SequenceOfHosts) {
             "hosts in the list");
 }
 
-TEST(Mapper, NoLocal) {
+TEST(Mapper, NoLocalLeavesOutTheNodeOfTheUser) {
   JobRequest request = Request(0);
   request.places.no_local = true;
   EXPECT_EQ(Map(Nodes(2, 2, ""), request, 10), "n1:0,1");
@@ -452,7 +452,7 @@ TEST(Mapper, NoLocal) {
   EXPECT_EQ(Map(Nodes(2, 2, ""), request, 10), "n1:0");
 }
 
-TEST(Mapper, SeveralPrograms) {
+TEST(Mapper, SeveralProgramsShareTheRanksOfTheJob) {
   JobRequest request = Request(3);
   request.apps.push_back({"", {"./b", "-x"}, {"A=1"}, "/tmp", 2});
   Result<JobSpec> job = MapWhole(Nodes(2, 4, kTwoPackages), request);

@@ -53,7 +53,7 @@ inline JobRequest Request(uint32_t num_procs) {
   return request;
 }
 
-// Returns the whole job.
+// Returns the job that the mapper makes of the request, complete, or its error.
 inline Result<JobSpec> MapWhole(const std::vector<MapNode>& nodes,
                                 const JobRequest& request,
                                 NodeId local_agent = kNoNode) {
@@ -64,7 +64,7 @@ inline Result<JobSpec> MapWhole(const std::vector<MapNode>& nodes,
   return job;
 }
 
-// Returns "n0:0,2 n1:1,3": nodes in the job's order, with their ranks.
+// Returns the nodes in the job's order, with their ranks: "n0:0,2 n1:1,3".
 inline std::string MapText(const JobMap& job) {
   std::string out;
   for (uint32_t n = 0; n < job.nodes.size(); ++n) {
@@ -78,7 +78,8 @@ inline std::string MapText(const JobMap& job) {
   return out;
 }
 
-// Returns "0 1 2-3": CPU sets by rank, '-' for none.
+// Returns the CPU sets by rank, with '-' for a rank that is not bound: "0 1
+// 2-3".
 inline std::string BindText(const JobMap& job) {
   std::string out;
   for (const ProcPlacement& p : job.procs) {

@@ -70,8 +70,8 @@ uint32_t FreeSlots(const MapNode& node) {
   return node.slots - std::min(node.slots, node.slots_in_use);
 }
 
-// Returns nodes in their order: those with free slots, and others only if these
-// are too few.
+// Returns the first nodes with free slots, and other nodes only if these are
+// too few.
 Result<std::vector<uint32_t>> FindAny(const std::vector<MapNode>& nodes,
                                       const Host& host) {
   const size_t wanted = host.slots_given ? host.slots : nodes.size();
@@ -93,7 +93,8 @@ Result<std::vector<uint32_t>> FindAny(const std::vector<MapNode>& nodes,
   return found;
 }
 
-// In an entry that selects several nodes, the count is that of the nodes.
+// Returns true if the entry selects several nodes. Its count is then the number
+// of these nodes.
 bool CountsNodes(const Host& host) {
   return host.name == "+e" || host.name == "+any";
 }

@@ -22,22 +22,24 @@ struct PickedNode {
   bool slots_given = false;
 };
 
-// `nodes` are in the order of the overlay; `hosts` are the user's entries,
-// empty for all. The result is in the user's order and contains each node once.
-// A node that is named k > 1 times without a count provides k slots, a node
-// named with counts their sum, and a node named once its free slots. Returns
+// Returns the nodes that `hosts`, the user's entries, select from `nodes`,
+// which are in the order of the overlay; without entries, all nodes. The result
+// is in the user's order and contains each node once. A node that is named k >
+// 1 times without a count provides k slots. A node named with counts provides
+// their sum, and a node named once without a count its free slots. Returns
 // kErrNotFound for an unknown host and lists the known ones.
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
                                           const std::vector<Host>& hosts,
                                           NodeId local_agent);
 
-// For --map-by seq: returns one entry for each process, so a node may occur
-// several times (as often as its count).
+// Returns the node of each process, for --map-by seq. A host with a count
+// occurs that number of times. Returns kErrNotFound for an unknown host, and
+// kErrBadParam for more than 2^20 processes.
 Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
                                            const std::vector<Host>& hosts,
                                            NodeId local_agent);
 
-// Returns the GPUs of a node that no process of another job has.
+// Returns the GPUs of a node that are not assigned to other jobs.
 std::vector<Gpu> FreeGpus(const MapNode& node);
 // Returns the bytes of a node's memory that are not booked for other jobs; 0 if
 // its memory is unknown.

@@ -9,9 +9,10 @@
 
 namespace canopy::host {
 
-// Sets JobNode::first_node_rank and other_procs of a mapped job. On each node
-// the job's ranks get the lowest consecutive numbers that no process of
-// `running` has there. Null pointers are not allowed. Thread-safe.
+// Sets JobNode::first_node_rank and other_procs of the nodes of a mapped job.
+// On each node, the job's ranks get the lowest consecutive numbers that no
+// process of the jobs in `running` has there; null pointers are not allowed.
+// Any thread.
 void NumberOnNodes(const std::vector<const JobSpec*>& running, JobSpec* job);
 
 }  // namespace canopy::host

@@ -5,7 +5,7 @@
 namespace canopy::host {
 namespace {
 
-// Agents 0, 1, ... with these numbers of processes.
+// Returns a job with these numbers of processes on the agents 0, 1, ...
 JobSpec Job(const std::vector<uint32_t>& procs_on) {
   JobSpec job;
   job.apps.emplace_back();

@@ -11,7 +11,7 @@
 namespace canopy::host {
 namespace {
 
-// A job with more processes is treated as an error.
+// A job with more processes is refused.
 constexpr uint32_t kMaxProcs = 1u << 20;
 
 std::string Count(uint64_t n, const char* one, const char* many) {
@@ -60,7 +60,7 @@ uint64_t Placer::Suffices(const MapNode& node) const {
 
 uint32_t Placer::RoomOn(const PickedNode& picked) const {
   uint32_t room = picked.slots;
-  // Slots that the user gave belong to the application alone.
+  // Slots that the user gave this application are not shared with others.
   if (!picked.slots_given) room -= std::min(room, used_[picked.node]);
   const uint64_t fits = Suffices(pool_[picked.node]);
   const uint64_t used = used_[picked.node];
@@ -284,7 +284,7 @@ std::optional<uint32_t> ObjectOf(const MapNode& node, const Placed& p,
 std::vector<Placed> TakeTurns(std::vector<Placed> placed,
                               const std::vector<uint64_t>& group,
                               const std::vector<uint32_t>& place) {
-  // group, number of its members so far.
+  // Pairs of a group and the number of its members so far.
   std::vector<std::pair<uint64_t, uint32_t>> seen;
   std::vector<uint32_t> turn(placed.size());
   for (size_t i = 0; i < placed.size(); ++i) {

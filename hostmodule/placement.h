@@ -22,33 +22,34 @@ struct Placed {
   // The level of the object that it was mapped to; no value: the whole node.
   std::optional<TopologyLevel> level;
   uint32_t object = 0;  // index at that level
-  CpuSet cpus;          // CPUs that it is bound to; empty: not bound
+  CpuSet cpus;          // CPUs to which it is bound; empty: not bound
   std::string gpus;     // its GPUs, as JoinGpus writes them
 };
 
-// Resources of its node that each process needs for itself.
+// The resources of its node that a process has for itself alone.
 struct ProcNeeds {
   uint32_t gpus = 0;
   uint64_t memory = 0;  // bytes
 };
 
-// Returns the text for people: "4 GiB".
+// Returns the number of bytes as text for people, such as "4 GiB".
 std::string MemoryText(uint64_t bytes);
 
 // Places the applications of one job, one after the other, on one pool of
-// nodes. A value object; one thread.
+// nodes. Used by one thread.
 class Placer {
  public:
-  // `pool` must outlive the placer. `cpus_limit`: with pe > 1 the CPUs of a
-  // node limit its processes.
+  // `pool` must outlive the placer. With `cpus_limit` and pe > 1, the CPUs of a
+  // node limit the number of its processes.
   Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
          bool oversubscribe, bool cpus_limit, ProcNeeds needs);
 
-  // Places `num_procs` processes (0: as many as there is room for) on `nodes`,
-  // which were picked for this application. The result is in mapping order.
+  // Places `num_procs` processes (0: all for which there is room) of
+  // application `app` on `nodes`, which were picked for it. The result is in
+  // the order of mapping.
   Result<std::vector<Placed>> Place(uint32_t app, uint32_t num_procs,
                                     const std::vector<PickedNode>& nodes);
-  // For --map-by seq: places one process for each entry.
+  // Places one process on each entry of `nodes`, for --map-by seq.
   Result<std::vector<Placed>> PlaceSequence(uint32_t app, uint32_t num_procs,
                                             const std::vector<uint32_t>& nodes);
 
@@ -59,8 +60,8 @@ class Placer {
     uint32_t room = 0;
     uint32_t objects = 1;  // number at the mapping level; 1 for a whole node
     uint32_t placed = 0;   // processes of this application
-    // The objects, those first of which other jobs have the fewest CPUs. Empty:
-    // in their own order.
+    // The objects in the order of their use: those of which other jobs need the
+    // fewest CPUs come first. Empty: in the order of their numbers.
     std::vector<uint32_t> order;
 
     uint32_t Object(uint64_t i) const {
@@ -71,8 +72,8 @@ class Placer {
   Result<std::vector<Use>> Uses(const std::vector<PickedNode>& nodes) const;
   std::vector<uint32_t> OrderOn(const MapNode& node) const;
   uint32_t RoomOn(const PickedNode& picked) const;
-  // Returns how many processes of the whole job the resources of a node suffice
-  // for.
+  // Returns the number of processes of the whole job for which the CPUs, GPUs
+  // and memory of a node suffice.
   uint64_t Suffices(const MapNode& node) const;
   Status CheckRoom(uint32_t num_procs, uint64_t room, size_t nodes) const;
   void Put(uint32_t app, Use* use);
@@ -89,9 +90,9 @@ class Placer {
   std::vector<Placed> placed_;  // processes of the current application
 };
 
-// Sorts `placed` (one application, bound already) into the order of ranks by
-// the policy. Returns kErrBadParam for an object level that a process is not
-// confined to.
+// Sorts `placed`, the processes of one application after their binding, into
+// the order of ranks by the policy. Returns kErrBadParam if the policy names a
+// level and a process is not confined to an object of that level.
 Result<std::vector<Placed>> OrderByRank(const std::vector<MapNode>& pool,
                                         const MapPolicy& map,
                                         const RankPolicy& policy,

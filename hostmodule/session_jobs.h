@@ -16,9 +16,9 @@ namespace canopy::host {
 // the size of a launch does not grow with the running jobs.
 inline constexpr size_t kMaxSessionRuns = 16384;
 
-// Sets JobSpec::universe_size and others of a mapped job. `nodes` are all
-// current nodes of the session; `running` are its other jobs, without null
-// pointers. Thread-safe.
+// Sets JobSpec::universe_size and others of a mapped job. `nodes` are all nodes
+// of the session now; `running` are its other jobs, without null pointers. Any
+// thread.
 void DescribeSession(const std::vector<MapNode>& nodes,
                      const std::vector<const JobSpec*>& running, JobSpec* job);
 

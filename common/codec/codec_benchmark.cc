@@ -14,7 +14,7 @@ namespace {
 Value Number() { return Value::Uint32(123456); }
 Value Text() { return Value::String("node0123.cluster.example"); }
 Value Bytes() { return Value::ByteObject(std::string(1024, 'x')); }
-// The data that a launcher provides about one process.
+// Returns the data that a launcher provides about one process.
 Value ProcRecord() {
   return Value::InfoArray({{"pmix.rank", Value::Rank(17)},
                            {"pmix.lrank", Value::Uint16(1)},

@@ -12,7 +12,7 @@ namespace canopy {
 std::string FormatFloat(float v);
 std::string FormatDouble(double v);
 
-// Read decimal or hexadecimal text, "inf" or "nan". Return nothing if `text`,
+// Read decimal or hexadecimal text, "inf" or "nan". Return no value if `text`,
 // which must be terminated, is not entirely a number. A value out of range
 // becomes infinite.
 std::optional<float> ParseFloat(const char* text);

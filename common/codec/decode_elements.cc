@@ -60,7 +60,8 @@ bool Decoder::GetFields(const TypeInfo& type, void* element) {
     if (field.on_wire && !GetField(field, element)) return false;
   }
   if (&type == FindType(PMIX_INFO)) {
-    // The decoded content is owned here, even if the sender's was persistent.
+    // The decoded info owns its content, even if the sender's info was
+    // persistent.
     static_cast<pmix_info_t*>(element)->flags &=
         ~static_cast<pmix_info_directives_t>(PMIX_INFO_PERSISTENT);
   }
@@ -186,7 +187,8 @@ bool Decoder::GetStrings(CountForm form, char*** v) {
   if (*v == nullptr) return Fail(kErrNomem);
   for (size_t i = 0; i < count; ++i) {
     if (!GetCString(&(*v)[i])) return false;
-    // The list ends at its first null, so a missing string would hide others.
+    // The list ends at its first null pointer, so a missing string would hide
+    // the strings after it.
     if ((*v)[i] == nullptr) return Fail(kErrUnpackFailure);
   }
   return true;
@@ -255,7 +257,7 @@ bool Decoder::GetDataArray(pmix_data_array_t* v) {
   ++depth_;
   const bool read = GetElements(v->type, count, &v->array);
   --depth_;
-  // Elements that were not reached are zeros and can be freed like others.
+  // Elements that were not read are zeros and can be freed like others.
   if (v->array != nullptr) v->size = count;
   return read;
 }

@@ -82,11 +82,13 @@ class Decoder {
   bool GetValue(Value* v);
   bool GetInfo(pmix_info_t* v);
   bool GetKval(KvalView* v);
-  // `element` is any memory of the type's size; all zeros after a failure.
+  // `element` points to memory of the type's size, whose content is ignored. It
+  // is all zeros after a failure.
   bool GetElement(pmix_data_type_t type, void* element);
   // Skip elements without building them.
   bool SkipValue();
   bool SkipElements(pmix_data_type_t type, size_t count);
+  // Reads `size` bytes as they are.
   bool GetRaw(size_t size, std::string_view* v);
 
   // Pack calls. The plain readers require exactly one element. UnpackCount
@@ -166,7 +168,8 @@ int DecodeValue(std::string_view encoded, pmix_value_t* value,
                 CodecForm form = {});
 Result<Value> DecodeValue(std::string_view encoded, CodecForm form = {});
 
-// Returns the data type of an encoded VALUE, or nothing if there is none.
+// Returns the data type of an encoded VALUE. Returns no value if `encoded` does
+// not begin with a type.
 std::optional<pmix_data_type_t> EncodedType(std::string_view encoded,
                                             CodecForm form = {});
 

@@ -21,10 +21,10 @@
 
 namespace canopy {
 
-// After the first failure all calls are ignored and Take returns nothing.
-// Failures: a type that the form cannot carry (kErrUnknownDataType), nesting
-// deeper than kMaxNesting (kErrPackFailure), an element whose content is
-// missing or belongs to another library (kErrBadParam). Not synchronised.
+// After the first failure all calls are ignored, and Take returns an empty
+// string. Failures: a type that the form cannot carry (kErrUnknownDataType),
+// nesting deeper than kMaxNesting (kErrPackFailure), an element whose content
+// is missing or belongs to another library (kErrBadParam). Not synchronised.
 class Encoder {
  public:
   explicit Encoder(CodecForm form = {}) : form_(form) {}
@@ -77,7 +77,7 @@ class Encoder {
   void PackRank(Rank v);
   void PackString(std::string_view v);
   void PackProc(const ProcId& v);
-  // Append one call with all processes or infos, or nothing if there are none.
+  // Append one call with all processes or infos, or no call if there are none.
   void PackProcs(std::span<const ProcId> v);
   void PackInfos(std::span<const pmix_info_t> v);
   void PackByteObject(std::string_view v);

@@ -28,6 +28,7 @@ struct CodecForm {
 
 // The form that Canopy itself writes everywhere.
 inline constexpr CodecForm kModernForm = {};
+// The form of OpenPMIx 3.
 inline constexpr CodecForm kV3Form = {IntegerForm::kFixed, false, true,
                                       PMIX_ENVAR};
 

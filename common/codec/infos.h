@@ -12,8 +12,8 @@
 
 namespace canopy {
 
-// Replaces *out. Returns a PMIX status: an info may hold a value that cannot be
-// encoded.
+// Encodes the infos into *out, whose content is replaced. Returns a PMIx
+// status, which is an error if the value of an info cannot be encoded.
 int EncodeInfos(const pmix_info_t* infos, size_t count, std::string* out);
 
 // Appends the infos to *infos. Returns false if `bytes` are not in the form

@@ -15,12 +15,12 @@
 namespace canopy {
 
 // Returns the name under which such an array is stored (stored_key.h), which is
-// the caller's key if no element is marked. Returns nothing if the value is no
-// array of INFO or its key is empty.
+// the caller's key if no element is marked. Returns no value if `value` is not
+// an array of INFO or the key in it is empty.
 std::optional<std::string> StoredNameOf(const pmix_value_t& value);
 
-// Returns the caller's VALUE in the encoded array, as a view of `encoded`, or
-// nothing if the array is malformed.
+// Returns the caller's VALUE in the encoded array, as a view of `encoded`.
+// Returns no value if the array is malformed.
 std::optional<std::string_view> MeantValueIn(std::string_view encoded);
 
 // Returns the encoded array for `key` with the VALUE `value` and one qualifier

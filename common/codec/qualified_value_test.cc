@@ -21,7 +21,7 @@ InfoList Qualified(const char* key, const char* qualifier) {
   return infos;
 }
 
-TEST(QualifiedValue, ItsNameContainsKeyAndQualifiers) {
+TEST(QualifiedValue, TheNameContainsKeyAndQualifiers) {
   const InfoList infos = Qualified("k", "q");
   EXPECT_EQ(StoredNameOf(Value::InfoArray(infos).raw()),
             QualifiedNameOf("k", infos.span().subspan(1)));
@@ -53,7 +53,7 @@ TEST(QualifiedValue, HoldsTheValueOfTheCaller) {
   }
 }
 
-TEST(QualifiedValue, OneQualifier) {
+TEST(QualifiedValue, EncodesOneQualifierLikeAnInfoArray) {
   const InfoList infos = Qualified("k", "q");
   EXPECT_EQ(EncodeQualified("k", EncodeValue(Value::Int(5).raw()), "q",
                             EncodeValue(Value::Uint32(1).raw())),

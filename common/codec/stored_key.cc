@@ -11,14 +11,14 @@
 namespace canopy {
 namespace {
 
-// A key of up to kMaxWhole bytes is part of the name as it is. Of a longer key
-// the name holds the first kKept bytes and a hash.
+// A key of up to kMaxWhole bytes is part of the name as it is. The name of a
+// longer key has the key's first kKept bytes and a hash.
 constexpr size_t kMaxWhole = 256;
 constexpr size_t kKept = 240;
 
-// Up to this number of qualifiers a name holds the hash of each one, so that a
-// request with some of them finds the value. With more qualifiers it holds one
-// hash of them all.
+// With up to this number of qualifiers, a name has the hash of each qualifier,
+// so that a request with some of them finds the value. With more qualifiers it
+// has one hash of them all.
 constexpr size_t kMaxQualifiers = 12;
 constexpr size_t kHashDigits = 16;
 

@@ -23,7 +23,7 @@ TEST(StoredKey, NamesAreNoKeysOfProcesses) {
 }
 
 // The names are part of the protocol between agents of different releases.
-TEST(StoredKey, ScopeNames) {
+TEST(StoredKey, ScopeNamesHaveAFixedForm) {
   EXPECT_EQ(ScopeNameOf("btl.tcp.4.1"), "\x01sbtl.tcp.4.1");
   const std::string whole(256, 'k');
   EXPECT_EQ(ScopeNameOf(whole), "\x01s" + whole);
@@ -48,7 +48,7 @@ std::string Name(std::string_view key, std::initializer_list<KeyValue> pairs) {
 const KeyValue kA = {"a", Value::Int(1)};
 const KeyValue kB = {"b", Value::String("x")};
 
-TEST(StoredKey, QualifiedNames) {
+TEST(StoredKey, QualifiedNamesDependOnTheSetOfQualifiers) {
   EXPECT_EQ(Name("k", {}), "k");
   const std::string name = Name("k", {kA});
   EXPECT_TRUE(IsQualifiedName(name));
@@ -70,17 +70,17 @@ TEST(StoredKey, OnlyMarkedInfosAreQualifiers) {
 }
 
 // The name is part of the protocol between agents of different releases.
-TEST(StoredKey, TheNameOfAContextId) {
+TEST(StoredKey, TheNameOfAContextIdIsFixed) {
   EXPECT_EQ(Name("pmix.grp.lclid", {{"pmix.grp.ctxid", Value::Size(7)}}),
             "\x01q14:pmix.grp.lclid1961077ff54e3a79");
 }
 
-TEST(StoredKey, OneEncodedQualifier) {
+TEST(StoredKey, AnEncodedQualifierGivesTheSameName) {
   EXPECT_EQ(QualifiedNameOf("k", "a", EncodeValue(Value::Int(1).raw())),
             Name("k", {kA}));
 }
 
-TEST(StoredKey, SomeQualifiersAreEnough) {
+TEST(StoredKey, ARequestWithSomeQualifiersIsSatisfied) {
   const std::string both = Name("k", {kA, kB});
   EXPECT_TRUE(Satisfies(both, both));
   EXPECT_TRUE(Satisfies(both, Name("k", {kA})));
@@ -106,7 +106,7 @@ TEST(StoredKey, NamesAreBounded) {
 }
 
 // Peers may send any name, so a malformed one must do no harm.
-TEST(StoredKey, NamesFromOtherReleases) {
+TEST(StoredKey, MalformedNamesAreHarmless) {
   for (const std::string name :
        {"\x01q", "\x01q:", "\x01q9999999999999999999999:k", "\x01q5:k",
         "\x01qx:k", "\x01q1:k+"}) {

@@ -11,7 +11,7 @@
 namespace canopy {
 namespace {
 
-TEST(TranscodeTest, BetweenForms) {
+TEST(TranscodeTest, ConvertsBetweenForms) {
   const Value value =
       Value::InfoArray({{"a", Value::Uint32(5)}, {"b", Value::String("text")}});
   const std::string modern = EncodeValue(value.raw());

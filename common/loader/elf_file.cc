@@ -77,8 +77,8 @@ FileStamp StampFrom(const struct stat& info) {
           info.st_ctim.tv_sec * int64_t{1000000000} + info.st_ctim.tv_nsec};
 }
 
-// Returns the text at `offset`, or nothing if it does not end within `strings`
-// and kMaxName bytes.
+// Returns the text at `offset`. Returns no value if the text does not end
+// within `strings` and kMaxName bytes.
 std::optional<std::string_view> TextAt(std::string_view strings,
                                        uint64_t offset) {
   if (offset >= strings.size()) return std::nullopt;
@@ -240,7 +240,7 @@ class SymbolReader {
 
 }  // namespace
 
-// Reads everything else.
+// Reads all parts of a file of class `Elf` except the symbols.
 template <typename Elf>
 class HeaderReader {
  public:
@@ -297,7 +297,7 @@ class HeaderReader {
     return Status();
   }
 
-  // The value of the last entry with this tag; 0 if there is none.
+  // Returns the value of the last entry with this tag; 0 if there is none.
   uint64_t Value(int64_t tag) const {
     uint64_t value = 0;
     for (const auto& entry : entries_) {
@@ -306,7 +306,8 @@ class HeaderReader {
     return value;
   }
 
-  // The file offset of what is loaded at `address`; 0 if nothing is.
+  // Returns the file offset of the byte that is loaded at `address`; 0 if no
+  // byte is.
   uint64_t OffsetOf(uint64_t address) const {
     if (address == 0) return 0;
     for (const auto& segment : segments_) {

@@ -26,7 +26,7 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// Follows links.
+// Returns the stamp of the file; symbolic links are followed.
 FileStamp StampOf(const std::string& path);
 
 // Symbol versions that a file needs from one library (DT_VERNEED), without the
@@ -43,12 +43,12 @@ struct SymbolNames {
   std::vector<std::string_view> wanted;  // undefined and not weak
 };
 
-// Any thread, one at a time.
+// May be used by any thread, but by one at a time.
 class ElfFile {
  public:
-  // kErrNotFound: not a regular file or not an ELF file; kErrUnpackFailure:
-  // malformed; kErrNoPermissions: not readable; kErrSysLimitsFiles: too many
-  // open files.
+  // Opens a file and reads its headers. kErrNotFound: not a regular file or not
+  // an ELF file; kErrUnpackFailure: malformed; kErrNoPermissions: not readable;
+  // kErrSysLimitsFiles: too many open files.
   static Result<ElfFile> Open(const std::string& path);
 
   const FileStamp& stamp() const { return stamp_; }
@@ -60,8 +60,8 @@ class ElfFile {
 
   const std::string& soname() const { return soname_; }
   const std::vector<std::string>& needed() const { return needed_; }
-  // As written, with $ORIGIN and colons. Empty if the file also has a runpath,
-  // which disables the rpath.
+  // The rpath as written, with $ORIGIN and colons. Empty if the file also has a
+  // runpath, which disables the rpath.
   const std::string& rpath() const { return rpath_; }
   const std::string& runpath() const { return runpath_; }
   // True if the standard directories are not searched (DF_1_NODEFLIB).
@@ -78,7 +78,7 @@ class ElfFile {
 
   // Returns the number of bytes from `address` to the end of the data object
   // that contains it, by the file's symbol tables. `address` counts from where
-  // the file is loaded. Returns nothing if no table names such an object.
+  // the file is loaded. Returns no value if no table names such an object.
   // Malformed tables and those with more than four million symbols are skipped.
   std::optional<uint64_t> BytesOfObjectAt(uint64_t address) const;
 

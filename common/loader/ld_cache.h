@@ -15,13 +15,14 @@ inline constexpr char kLdCachePath[] = "/etc/ld.so.cache";
 
 class LdCache {
  public:
-  // Empty if there is no such file or it has another format.
+  // Reads the file at `path`. The cache is empty if there is no such file or it
+  // has another format.
   static LdCache Read(const std::string& path);
   // Parses the bytes of such a file.
   explicit LdCache(std::vector<char> bytes);
 
-  // Paths of the libraries with this name, in the loader's order of preference.
-  // They may be for other machines.
+  // Returns the paths of the libraries with this name, in the loader's order of
+  // preference. They may be for other machines.
   std::vector<std::string> Find(std::string_view name) const;
 
  private:

@@ -62,7 +62,7 @@ bool ComesAfter(std::string_view a, std::string_view b) {
   return false;
 }
 
-// The newest of versions such as GLIBC_2.34.
+// Returns the newest of versions such as GLIBC_2.34.
 std::string Newest(const std::vector<std::string>& versions) {
   std::string newest;
   for (const std::string& version : versions) {
@@ -157,7 +157,8 @@ class Inquiry {
     return own_ == nullptr ? LibraryFit::kFits : CompareSymbols(*library);
   }
 
-  // Why Canopy's library cannot be loaded into the program; nothing if it can.
+  // Returns the reason why Canopy's library cannot be loaded into the program,
+  // or no value if it can.
   std::optional<std::string> WhyNotLoaded(const ElfFile& program,
                                           const ElfFile& library) {
     if (program.bits() != library.bits() ||

@@ -1,6 +1,6 @@
 // Decides whether a program can use Canopy's libpmix instead of the one that it
-// would load by itself. Decided before the program is started, from its files
-// alone.
+// would load by itself. The decision is made before the program is started,
+// from its files alone.
 #ifndef CANOPY_COMMON_LOADER_LIBRARY_FIT_H_
 #define CANOPY_COMMON_LOADER_LIBRARY_FIT_H_
 
@@ -26,7 +26,8 @@ enum class LibraryFit : uint8_t {
   kCannotLoad,    // Canopy's library cannot be loaded into it
 };
 
-// True if Canopy's library must be left out of the program's environment.
+// Returns true if Canopy's library must be left out of the program's
+// environment.
 constexpr bool NeedsOwnLibrary(LibraryFit fit) {
   return fit == LibraryFit::kLacksSymbols || fit == LibraryFit::kCannotLoad;
 }
@@ -54,7 +55,8 @@ struct LibraryFinding {
 // used. Opens a few hundred files at most.
 LibraryFinding FindLibraryFit(const LibraryQuestion& question);
 
-// True if the evidence is unchanged, so that the decision is still valid.
+// Returns true if the evidence is unchanged, so that the decision is still
+// valid.
 bool IsCurrent(const LibraryFinding& finding);
 
 // Encode and decode a finding. DecodeFinding returns false for malformed input.

@@ -76,7 +76,7 @@ TEST_F(LibraryFitTest, OursHasAllRequiredSymbols) {
   EXPECT_TRUE(IsCurrent(finding));
 }
 
-TEST_F(LibraryFitTest, SymbolMissingInTheProgram) {
+TEST_F(LibraryFitTest, ReportsASymbolThatTheProgramWouldMiss) {
   ElfSpec program = Program();
   program.wanted.emplace_back("pmix_extra");
   const LibraryFinding finding = Ask(program);
@@ -86,7 +86,7 @@ TEST_F(LibraryFitTest, SymbolMissingInTheProgram) {
                 ": program needs pmix_extra, which Canopy's libpmix lacks");
 }
 
-TEST_F(LibraryFitTest, SymbolMissingTwoLibrariesDeep) {
+TEST_F(LibraryFitTest, ReportsASymbolThatAnIndirectLibraryWouldMiss) {
   ElfSpec deep;
   deep.soname = "libdeep.so.1";
   deep.needed = {"libpmix.so.2"};
@@ -105,7 +105,7 @@ TEST_F(LibraryFitTest, SymbolMissingTwoLibrariesDeep) {
       << finding.reason;
 }
 
-TEST_F(LibraryFitTest, WeakSymbolMayBeMissing) {
+TEST_F(LibraryFitTest, AWeakSymbolMayBeMissing) {
   ElfSpec program = Program();
   program.weak = {"pmix_extra"};
   EXPECT_EQ(Ask(program).fit, LibraryFit::kFits);
@@ -181,7 +181,7 @@ TEST_F(LibraryFitTest, PreloadedLibraryIsInFrontOfAnRpath) {
   EXPECT_EQ(FindLibraryFit(question).fit, LibraryFit::kLacksSymbols);
 }
 
-TEST_F(LibraryFitTest, OlderCLibraryThanOursNeeds) {
+TEST_F(LibraryFitTest, RejectsACLibraryOlderThanOursNeeds) {
   ElfSpec libc;
   libc.soname = "libc.so.6";
   libc.versions = {"GLIBC_2.2.5", "GLIBC_2.9", "GLIBC_2.31"};
@@ -211,7 +211,7 @@ TEST_F(LibraryFitTest, MuslAndOtherMachinesCannotLoadOurs) {
 
 // A program that does not load libpmix at its start needs no report that it
 // cannot.
-TEST_F(LibraryFitTest, NoReasonIfTheProgramLosesNothing) {
+TEST_F(LibraryFitTest, GivesNoReasonIfTheProgramLosesNothing) {
   ElfSpec program = Program();
   program.needed = {"libc.so.6"};
   EXPECT_EQ(Ask(program).fit, LibraryFit::kNotLinked);
@@ -221,7 +221,7 @@ TEST_F(LibraryFitTest, NoReasonIfTheProgramLosesNothing) {
   EXPECT_EQ(finding.reason, "");
 }
 
-TEST_F(LibraryFitTest, StaticProgramAndScript) {
+TEST_F(LibraryFitTest, RecognisesStaticProgramsAndScripts) {
   ElfSpec program;
   program.dynamic = false;
   EXPECT_EQ(Ask(program).fit, LibraryFit::kStatic);
@@ -230,7 +230,7 @@ TEST_F(LibraryFitTest, StaticProgramAndScript) {
   EXPECT_EQ(AskFor(At("bin/absent")).fit, LibraryFit::kUnknown);
 }
 
-TEST_F(LibraryFitTest, ProgramWithoutALibraryOfItsOwn) {
+TEST_F(LibraryFitTest, AProgramWithoutALibraryOfItsOwnFits) {
   std::filesystem::remove(At("own/libpmix.so.2"));
   ElfSpec program = Program();
   program.needed = {"libpmix.so.2", "libc.so.6"};
@@ -258,7 +258,7 @@ TEST_F(LibraryFitTest, AFindingEndsWithTheProgramsFile) {
   EXPECT_FALSE(IsCurrent(finding));
 }
 
-TEST_F(LibraryFitTest, RealProgramOfThisMachine) {
+TEST_F(LibraryFitTest, ExaminesARealProgramOfThisMachine) {
   LibraryQuestion question;
   question.program = "/proc/self/exe";
   question.library = At("canopy/libpmix.so.2");

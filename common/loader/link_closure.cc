@@ -54,7 +54,9 @@ bool ReplaceToken(std::string* text, const std::string& name,
   return replaced;
 }
 
-// The directories that one element of a list stands for.
+// Returns the directories for one element of a library search path: replaces
+// $ORIGIN by `origin`, $PLATFORM by the machine's name, and $LIB by each of
+// kLibNames in turn.
 std::vector<std::string> Expand(std::string element,
                                 const std::string& origin) {
   ReplaceToken(&element, "ORIGIN", origin);
@@ -133,8 +135,8 @@ std::vector<std::string> LinkResolver::Directories(
   return out;
 }
 
-// A loader in a directory of its own has its own libraries and does not use
-// this machine's index.
+// If the loader is in a directory of its own, it has its own libraries there
+// and does not use this machine's index.
 void LinkResolver::SetDefaults(const ElfFile& program, Search* search) const {
   const std::string& interpreter = program.interpreter();
   if (interpreter.empty() || InSystemDirectory(interpreter)) {
@@ -195,9 +197,9 @@ std::string LinkResolver::OriginOf(size_t object, const Search& search) {
                      : DirectoryOf(search.closure.objects[object].path);
 }
 
-// The rpaths of the requesting object, of the object that requested that one,
-// and so on up to the program. None apply if the requesting object has a
-// runpath.
+// Returns the rpaths of the requesting object, of the object that requested
+// that one, and so on up to the program. No rpath applies if the requesting
+// object has a runpath.
 std::vector<std::string> LinkResolver::RpathDirectories(
     size_t loader, const Search& search) const {
   std::vector<std::string> out;

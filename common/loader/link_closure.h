@@ -47,21 +47,21 @@ struct LinkClosure {
   const LoadedObject* Find(std::string_view name) const;
 };
 
-// Opens each file once, for all calls of Resolve. One thread.
+// Opens each file once, for all calls of Resolve. Used by one thread.
 class LinkResolver {
  public:
   // Relative paths are relative to `cwd`; empty: the current directory.
   explicit LinkResolver(std::string cwd);
 
-  // Returns the errors of ElfFile::Open for the program itself, and
-  // kErrOutOfResource for more than 512 objects. Libraries for other machines
-  // are skipped, as the loader does. Directories below glibc-hwcaps are not
-  // searched.
+  // Returns the objects that the program would consist of. Returns the errors
+  // of ElfFile::Open for the program itself, and kErrOutOfResource for more
+  // than 512 objects. Libraries for other machines are skipped, as the loader
+  // does. Directories below glibc-hwcaps are not searched.
   Result<LinkClosure> Resolve(const std::string& program,
                               const LoaderEnvironment& environment);
 
-  // The files and directories that results depended on so far, with their
-  // state: while that is unchanged, so are the results.
+  // Returns the files and directories on which the results so far depend, with
+  // their state: while that is unchanged, so are the results.
   const std::map<std::string, FileStamp>& evidence() const { return evidence_; }
   // Records the state of another file.
   void Note(const std::string& path);

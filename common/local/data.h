@@ -69,7 +69,7 @@ void Describe(V& v, wire::Is<Publish> auto& m) {
 // kLookup and kUnpublish. The payload of the reply to a lookup is in codec
 // form: SIZE n, then n PDATA, the values found.
 struct Keys {
-  // None in kUnpublish: all keys that the caller has published.
+  // Empty in kUnpublish: all keys that the caller has published.
   std::vector<std::string_view> keys;
   std::string_view info;  // the directives, in codec form
 };

@@ -31,20 +31,22 @@ void Describe(V& v, wire::Is<Hello> auto& m) {
 }
 
 // The payload of the reply to kHello. Descriptors of the files whose sizes are
-// not 0 are attached (SCM_RIGHTS) in the order of the sizes. A tool gets its
-// name and the server's alone, and the epoch.
+// not 0 are attached (SCM_RIGHTS) in the order of the sizes. A tool gets only
+// its name, the server's name and the epoch.
 struct Welcome {
   ProcView self;
   ProcView server;
   uint64_t segment_size = 0;  // of the job's segment, in bytes
-  // common/shm/barrier_layout.h. 0: fences are messages.
+  // Size of the barrier's file (common/shm/barrier_layout.h). 0: fences are
+  // messages.
   uint64_t barrier_size = 0;
   uint32_t index = 0;  // of the client, in the barrier and the mailboxes
-  // How long to look for another agent when this one is gone. 0: not at all.
+  // Time for which the client searches for another agent when this one is gone.
+  // 0: the client does not search.
   uint32_t reattach_ms = 0;
   uint64_t epoch = 0;  // differs for each agent
-  // common/shm/commit_layout.h. 0: commits are messages. Mailboxes are there
-  // only with a barrier.
+  // Size of the file of mailboxes (common/shm/commit_layout.h). 0: commits are
+  // messages. There are mailboxes only with a barrier.
   uint64_t mailboxes_size = 0;
 };
 
@@ -82,8 +84,9 @@ void Describe(V& v, wire::Is<SeriesCount> auto& m) {
   v.Field(2, m.ended);
 }
 
-// kReattach: how many collectives the client has seen end under former agents
-// of this node. It is the first frame after the welcome of a successor.
+// kReattach: the number of collectives of each series that the client has seen
+// end under former agents of this node. It is the first frame after the welcome
+// of a successor.
 struct Reattach {
   std::vector<SeriesCount> counts;
 };

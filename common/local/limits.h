@@ -10,9 +10,10 @@
 
 namespace canopy::local {
 
-// Returns the limit for frames of clients, in bytes. No limit is below what
-// the agent can accept: 32 MiB have room for a million processes with names of
-// usual length, or for 16 MiB that the members of a group share.
+// Returns the limit for frames of clients, in bytes. No limit is below the
+// largest frame that the agent can accept: 32 MiB have room for a million
+// processes with names of usual length, or for 16 MiB that the members of a
+// group share.
 constexpr uint32_t MaxPayloadOf(uint16_t type) {
   constexpr uint32_t kKib = 1u << 10;
   constexpr uint32_t kMib = 1u << 20;
@@ -33,8 +34,8 @@ constexpr uint32_t MaxPayloadOf(uint16_t type) {
     case FrameType::kLookup:
     case FrameType::kUnpublish:
       return 66 * kMib;  // a job publishes at most 64 MiB
-    // kCommit has all that a process commits at once, kReattach the counts of
-    // all collectives that have ended for it.
+    // kCommit has all data that a process commits at once, and kReattach the
+    // counts of all collectives that have ended for it.
     case FrameType::kCommit:
     case FrameType::kReattach:
       return kMaxPayload;

@@ -11,12 +11,13 @@
 
 namespace canopy {
 
-// One thread at a time.
+// Used by one thread at a time.
 class Acceptor {
  public:
-  // Descriptors that are kept open and released when no others are left: how
-  // many there are, and how many are released for one connection and what it
-  // opens. The last ones are used only to refuse connections.
+  // Descriptors that are kept open and released when no others are left.
+  // `descriptors` is their number, and `per_connection` the number released for
+  // one connection and for what it opens. The last ones are used only to refuse
+  // connections.
   struct Reserve {
     size_t descriptors = 1;
     size_t per_connection = 1;
@@ -28,7 +29,8 @@ class Acceptor {
       : Acceptor(std::move(listener), {1, 1}) {}
   Acceptor(UniqueFd listener, Reserve reserve);
 
-  // To be watched for input; -1 if there is no socket.
+  // Returns the socket, which the caller watches for input; -1 if there is
+  // none.
   int fd() const { return listener_.get(); }
   explicit operator bool() const { return static_cast<bool>(listener_); }
 

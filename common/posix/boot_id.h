@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// Different on other machines and after each boot. Empty if the kernel does not
-// provide it.
+// Returns an identifier that differs on other machines and after each boot. It
+// is empty if the kernel does not provide it.
 std::string BootId();
 
 }  // namespace canopy

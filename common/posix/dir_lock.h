@@ -20,7 +20,7 @@ enum class DirLock {
 // directory, close-on-exec.
 DirLock LockDir(const std::string& path, UniqueFd* fd);
 
-// True if `fd` is the directory that is now at `path`.
+// Returns true if `fd` is the directory that is now at `path`.
 bool IsDirAt(int fd, const std::string& path);
 
 }  // namespace canopy

@@ -29,7 +29,7 @@ class DirLockTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(DirLockTest, OneHolderAtATime) {
+TEST_F(DirLockTest, ALockHasOneHolderAtATime) {
   UniqueFd first;
   UniqueFd second;
   EXPECT_EQ(LockDir(path_, &first), DirLock::kLocked);

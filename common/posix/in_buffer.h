@@ -13,7 +13,7 @@
 namespace canopy {
 
 // Bytes in order, and the descriptors that arrived with them. The counterpart
-// of OutQueue. One thread.
+// of OutQueue. Used by one thread.
 class InBuffer {
  public:
   enum class State {
@@ -27,11 +27,11 @@ class InBuffer {
   explicit InBuffer(size_t capacity);
 
   // Calls recvmsg once, with `flags`. `frame` is the size of the frame with
-  // which view() begins, if it is known: the buffer then has room for all of
-  // it. The caller must bound it.
+  // which view() begins, if it is known: the buffer then has room for the whole
+  // frame. The caller must bound `frame`.
   State Receive(int socket, size_t frame = 0, int flags = 0);
 
-  // Valid until the next Receive.
+  // Returns the bytes that were not consumed, valid until the next Receive.
   std::string_view view() const { return {data_.get() + begin_, size()}; }
   size_t size() const { return end_ - begin_; }
   void Consume(size_t bytes) { begin_ += bytes; }

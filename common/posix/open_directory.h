@@ -10,7 +10,7 @@
 
 namespace canopy {
 
-// Which users can change what a path leads to, and the names in its directory.
+// The users who can change where a path leads, and the names in its directory.
 enum class PathControl {
   kOwn,  // only root and this process's user
   // Any user: a directory on the path, or this one, belongs to root, is
@@ -27,20 +27,20 @@ struct OpenedDirectory {
   FileUser user;
 };
 
-// Opens `path`, which may be relative. A privileged process follows it one name
-// at a time: a symbolic link is followed only if root made it and only root
-// controls its directory. From the first directory or link of another user on,
-// the rest of the path is followed with that user's rights. So a path never
+// Opens `path`, which may be relative. A privileged process follows the path
+// one name at a time: a symbolic link is followed only if root made it and only
+// root controls its directory. From the first directory or link of another user
+// on, the rest of the path is followed with that user's rights. So a path never
 // leads to a place that the users who control it could not reach themselves. In
 // an unprivileged process, which has no additional rights, every path is kOwn.
 //
-// kErrNotFound: there is no such directory; kErrNoPermissions: it must not be
-// entered, or a link on the path is not followed.
+// kErrNotFound: there is no such directory; kErrNoPermissions: the process must
+// not enter it, or a link on the path is not followed.
 Result<OpenedDirectory> OpenDirectory(const std::string& path);
 
-// The path of the directory that contains `path`, and the name there: "/" and
-// "tmp" for "/tmp", "." and "file" for "file". `path` must not end with a
-// slash.
+// The path of the directory that contains a file, and the file's name there.
+// SplitLast returns "/" and "tmp" for "/tmp", and "." and "file" for "file";
+// `path` must not end with a slash.
 struct SplitPath {
   std::string directory;
   std::string name;

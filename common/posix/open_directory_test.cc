@@ -89,7 +89,7 @@ TEST_F(OpenDirectoryTest, EveryFormOfAPathIsFollowed) {
   ExpectOpens("/tmp", PathControl::kOwn, "/tmp");
 }
 
-TEST_F(OpenDirectoryTest, RelativeToThisProcess) {
+TEST_F(OpenDirectoryTest, RelativePathsAreRelativeToThisProcess) {
   const std::string before = std::filesystem::current_path();
   const std::string own = Make("own");
   ASSERT_EQ(chdir(top_.c_str()), 0);
@@ -98,7 +98,7 @@ TEST_F(OpenDirectoryTest, RelativeToThisProcess) {
   ASSERT_EQ(chdir(before.c_str()), 0);
 }
 
-TEST_F(OpenDirectoryTest, OtherFilesAreNotFound) {
+TEST_F(OpenDirectoryTest, FilesThatAreNotDirectoriesAreNotFound) {
   const std::string file = top_ + "/file";
   UniqueFd(open(file.c_str(), O_CREAT | O_WRONLY, 0600));
   Link("loop", "loop");

@@ -10,10 +10,10 @@
 
 namespace canopy {
 
-// Like open(path, flags, mode), but a privileged process cannot be made to
-// write to a place of another user's choice (OpenDirectory). In a directory
-// that one user controls, the file is opened or made with that user's rights.
-// In a directory that several users may write, no link is followed and no other
+// Like open(path, flags, mode), but other users cannot make a privileged
+// process write to a place of their choice (OpenDirectory). In a directory that
+// one user controls, the file is opened or made with that user's rights. In a
+// directory that several users may write, no link is followed and no other
 // user's file is opened. On failure returns no descriptor and sets errno:
 // ENOENT for a missing directory, EACCES for a file that must not be opened.
 UniqueFd OpenToWrite(const std::string& path, int flags, mode_t mode);

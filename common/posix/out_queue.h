@@ -20,6 +20,7 @@ struct SharedFd {
 };
 
 // Bytes in order; some chunks have descriptors attached to their first byte.
+// Used by one thread.
 class OutQueue {
  public:
   // The kernel's limit for descriptors in one message.
@@ -36,8 +37,8 @@ class OutQueue {
   void Append(Bytes bytes);
   // `fds`, at most kMaxFds, arrive together with the first of these bytes.
   void AppendWithFds(std::string bytes, std::vector<SharedFd> fds);
-  // The same for descriptors that the queue owns; they are closed when they
-  // were sent.
+  // Does the same with descriptors that the queue owns, and which are closed
+  // when they were sent.
   void AppendWithOwnFds(std::string bytes, std::vector<UniqueFd> fds);
 
   // Sends as much as the socket takes without blocking, with one system call

@@ -9,35 +9,36 @@
 
 namespace canopy {
 
-// Begins the names of the directories that this user's agents and servers make
-// in a directory of others, such as /tmp.
+// The beginning of the names of the directories that this user's agents and
+// servers make in a directory of others, such as /tmp.
 inline constexpr char kDirectoryPrefix[] = "canopy-";
 
 // An agent's directory leaves this many bytes of a socket's path (sun_path) for
 // the sockets in it.
 inline constexpr size_t kSocketNameRoom = 40;
 
-// True if `path` is a directory and, for root, no other user can change what
-// the path leads to (OpenDirectory).
+// Returns true if `path` is a directory and, for root, no other user can change
+// what the path leads to (OpenDirectory).
 bool IsOwnDirectory(const std::string& path);
 
-// ${XDG_RUNTIME_DIR} if it is set, writable and IsOwnDirectory, otherwise /tmp.
+// Returns ${XDG_RUNTIME_DIR} if it is set, writable and IsOwnDirectory,
+// otherwise /tmp.
 std::string RuntimeBase();
-// The directory "canopy-UID" there, which contains everything that this user
-// runs.
+// Returns the directory "canopy-UID" in RuntimeBase, which contains everything
+// that this user runs.
 std::string UserRuntimeDir();
 
-// ${TMPDIR} if it is set, otherwise /tmp: the place of files for which tools
-// search.
+// Returns ${TMPDIR} if it is set, otherwise /tmp: the directory in which tools
+// search for files.
 std::string TemporaryBase();
 
-// kErrNoPermissions unless `path` is a real directory of this user that no
-// other user may enter; kErrNotFound if it does not exist.
+// Returns kErrNoPermissions unless `path` is a real directory of this user that
+// no other user may enter, and kErrNotFound if it does not exist.
 Status CheckPrivateDir(const std::string& path);
 
 // Makes `path` with mode 0700, or accepts an existing private directory.
-// kErrNoPermissions, with the reason, if something else is in the way;
-// kErrNotFound if the parent does not exist.
+// Returns kErrNoPermissions, with the reason, if `path` is another file or
+// another directory, and kErrNotFound if the parent does not exist.
 Status MakePrivateDir(const std::string& path);
 
 }  // namespace canopy

@@ -24,7 +24,7 @@ class PrivateDirTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(PrivateDirTest, IsMadeAndAcceptedAgain) {
+TEST_F(PrivateDirTest, ADirectoryIsMadeAndAcceptedAgain) {
   const std::string path = root_ + "/d";
   ASSERT_TRUE(MakePrivateDir(path).ok());
   EXPECT_TRUE(MakePrivateDir(path).ok());

@@ -18,14 +18,14 @@ extern "C" int __clone(int (*function)(void*), void* stack, int flags,
 
 namespace canopy {
 
-// Size of the kernel's signal set, in bytes; the C library's calls hide two
-// signals.
+// Size of the kernel's signal set, in bytes. The sets of the C library's calls
+// lack the two signals that it uses itself.
 inline constexpr size_t kKernelSigsetSize = 8;
 
 }  // namespace canopy
 
-// For functions that such a child executes: a sanitizer does not know its
-// stack.
+// Marks functions that such a child executes: a sanitizer does not know the
+// child's stack.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CANOPY_NO_SANITIZE \
   __attribute__((no_sanitize("address", "thread", "undefined")))

@@ -6,8 +6,8 @@
 
 namespace canopy {
 
-// Reads from `fd` until its end or an error. Blocks and has no limit, so it is
-// only for data of this program's own processes.
+// Reads from `fd` until its end or an error, and returns what was read. Blocks
+// and has no limit, so it is only for data of this program's own processes.
 std::string ReadToEnd(int fd);
 
 }  // namespace canopy

@@ -24,7 +24,7 @@ TEST(ReadToEndTest, EverythingIsRead) {
   EXPECT_EQ(ReadToEnd(reader.get()), "");
 }
 
-TEST(ReadToEndTest, AnUnreadableDescriptorGivesNothing) {
+TEST(ReadToEndTest, AnUnreadableDescriptorGivesAnEmptyText) {
   EXPECT_EQ(ReadToEnd(-1), "");
 }
 

@@ -40,7 +40,7 @@ class RemoveTreeTest : public ::testing::Test {
   std::string tree_;
 };
 
-TEST_F(RemoveTreeTest, FilesAndDirectories) {
+TEST_F(RemoveTreeTest, RemovesFilesAndDirectories) {
   MakeDirectory(tree_ + "/a");
   MakeDirectory(tree_ + "/a/b");
   MakeFile(tree_ + "/a/b/file");

@@ -29,7 +29,7 @@ constexpr int kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
 struct Order {
   FileUser user;
   const std::function<void()>* work;
-  int error = 0;  // why the work was not called
+  int error = 0;  // the reason why the work was not called
 };
 
 bool DropCapabilities() {
@@ -64,8 +64,8 @@ int RunThread(void* argument) noexcept {
   return 0;
 }
 
-// Returns when the thread has ended. Returns false, with errno, if it could not
-// be made.
+// Returns when the thread has ended. Returns false, with errno, if the thread
+// could not be made.
 bool RunToEnd(Order* order) {
   void* const memory = mmap(nullptr, kGuardSize + kStackSize, PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

@@ -20,7 +20,7 @@ struct FileUser {
 // The group of the user `nobody`, for a user of whom only the number is known.
 inline constexpr gid_t kNoGroup = 65534;
 
-// True if this process is root, or has only temporarily dropped root's
+// Returns true if this process is root, or has only temporarily dropped root's
 // identity, as slurmstepd does with seteuid.
 bool IsPrivileged();
 

@@ -10,14 +10,14 @@
 
 namespace canopy {
 
-// "run-PID" for attempt 1, "run-PID-N" for attempt N.
+// Returns "run-PID" for attempt 1, "run-PID-N" for attempt N.
 std::string RunDirName(pid_t pid, int attempt);
 
-// True if RunDirName can return `name`.
+// Returns true if RunDirName can return `name`.
 bool IsRunDirName(std::string_view name);
 
-// True if `path` is a run directory of the effective user. Considers only the
-// text of the path: its last component and the one before it.
+// Returns true if `path` is a run directory of the effective user. Considers
+// only the text of the path: its last component and the one before it.
 bool IsRunDirPath(std::string_view path);
 
 }  // namespace canopy

@@ -60,12 +60,13 @@ Result<UniqueFd> ListenUnix(const std::string& path, int backlog, mode_t mode) {
       open(last.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!directory || !fd) return SystemError(path, "socket");
-  // Left over from an earlier process with the same PID.
+  // An earlier process with the same PID may have left a socket there.
   unlinkat(directory.get(), draft.c_str(), 0);
   if (bind(fd.get(), Generic(address), sizeof address) != 0) {
     return SystemError(path, "bind");
   }
-  // Before the socket listens, no process can connect, whatever its mode was.
+  // Before the socket listens, no process can connect, even if its mode allows
+  // it.
   if (fchmodat(directory.get(), draft.c_str(), mode, 0) != 0 ||
       listen(fd.get(), backlog) != 0 ||
       renameat(directory.get(), draft.c_str(), directory.get(),

@@ -29,14 +29,18 @@ struct PeerCredentials {
 Result<UniqueFd> ListenUnix(const std::string& path, int backlog,
                             mode_t mode = 0600);
 
-// Returns a connected, blocking socket.
+// Returns a connected, blocking, close-on-exec socket. Waits while the
+// listener's backlog is full. kErrBadParam: the path is too long for a socket;
+// kErrUnreach: no process listens there, or a system call failed.
 Result<UniqueFd> ConnectUnix(const std::string& path);
 
+// Returns the credentials of the process that made the connection `fd`.
 Result<PeerCredentials> GetPeerCredentials(int fd);
 // Returns only the user, which needs no descriptor.
 Result<uid_t> GetPeerUser(int fd);
 
-// True while the process of the pidfd runs, and if there is no pidfd.
+// Returns true while the process of the pidfd runs, and always if there is no
+// pidfd.
 bool IsAlive(const UniqueFd& pidfd);
 
 }  // namespace canopy

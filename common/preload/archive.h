@@ -32,7 +32,7 @@ std::string EncodeHead(const Head& head);
 Head DecodeHead(std::string_view bytes);
 
 // Reads the files with the permissions of the calling process. Blocks for the
-// file system. One thread.
+// file system. Used by one thread.
 class ArchiveSource {
  public:
   explicit ArchiveSource(std::vector<Item> items);
@@ -58,7 +58,7 @@ class ArchiveSource {
 
 // Writes the files below a directory with the permissions of the calling
 // process. Never overwrites a file and never writes elsewhere. Blocks for the
-// file system. One thread.
+// file system. Used by one thread.
 class Unpacker {
  public:
   explicit Unpacker(std::string directory) : directory_(std::move(directory)) {}
@@ -67,7 +67,7 @@ class Unpacker {
   // malformed; kErrJobFailedToLaunch: a file cannot be written. Errors are
   // final.
   Status Take(std::string_view data);
-  // True when the stream is complete.
+  // Returns true if the stream is complete.
   bool done() const { return state_ == State::kDone; }
 
  private:

@@ -18,8 +18,8 @@ inline constexpr char kFiles[] = "files";
 inline constexpr char kPrograms[] = "programs";
 // The environment variable with the job's directory.
 inline constexpr char kJobDirectoryVariable[] = "CANOPY_JOB_DIR";
-// The processes that copy: argv[0], and the argument that selects what each
-// does (server/shim/stage.h).
+// The processes that copy the files: their argv[0], and the argument that
+// selects whether a process reads or writes (server/shim/stage.h).
 inline constexpr char kStageProgram[] = "canopy-stage";
 inline constexpr char kStageRead[] = "read";
 inline constexpr char kStageWrite[] = "write";
@@ -38,11 +38,13 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-// The namespace of the job whose processes copy for job `nspace`. The agents
-// move what it leaves in its directory into that job's directory.
+// Returns the namespace of the job whose processes copy the files of job
+// `nspace`. The agents move the files from the directory of the former into
+// that of the latter.
 std::string StagingNspace(const std::string& nspace);
 
-// True if `name` is a relative path that cannot leave the job's directory.
+// Returns true if `name` is a relative path that cannot leave the job's
+// directory.
 bool IsName(std::string_view name);
 
 // Collects the items of a job.
@@ -53,8 +55,8 @@ class List {
   // others under their whole name. kErrBadParam: a name contains "..", or two
   // files have the same name.
   Status AddFiles(std::string_view names, const std::string& cwd);
-  // Adds the program of an application. For a program
-  // without '/', the directories of `path` are searched, and then `cwd`.
+  // Adds the program of an application. A program without '/' is searched in
+  // the directories of `path`, and then in `cwd`.
   Status AddProgram(uint32_t app, const std::string& program,
                     const std::string& cwd, const std::string& path);
 
@@ -66,12 +68,12 @@ class List {
   std::vector<Item> items_;
 };
 
-// The name of a copied program in a job map (JobApp::cmd): the same on every
-// node, although the job's directories differ. ShownProgram gives the name for
-// display.
+// Returns the name of a copied program in a job map (JobApp::cmd). The name is
+// the same on every node, although the job's directories differ; ShownProgram
+// gives the name for display.
 std::string CopiedProgram(uint32_t app, const std::string& program);
-// The path of a copied program on a node; returns any other `program`
-// unchanged.
+// Returns the path of a copied program on a node; any other `program` is
+// returned unchanged.
 std::string ResolveProgram(const std::string& program,
                            const std::string& job_directory);
 

@@ -29,7 +29,7 @@ TEST(PreloadListTest, NamesThatLeadOutsideAreRejected) {
   EXPECT_TRUE(IsName("files/.hidden/..x"));
 }
 
-TEST(PreloadListTest, TwoFilesHaveTwoNames) {
+TEST(PreloadListTest, TwoFilesOfOneNameAreRejected) {
   List list;
   ASSERT_TRUE(list.AddFiles("/a/x", "/").ok());
   EXPECT_TRUE(list.AddFiles("/a/x", "/").ok()) << "the same file";

@@ -22,17 +22,18 @@ class Arena {
  public:
   static constexpr uint64_t kNoBlock = UINT64_MAX;
 
-  // `capacity`: bytes of the arena. `budget`: bytes that may ever be used;
-  // memory that was used once is never returned to the system.
+  // `capacity` is the number of bytes of the arena, `budget` the number of
+  // bytes that may ever be used: memory that was used once is never returned to
+  // the system.
   Arena(uint64_t capacity, uint64_t budget);
 
-  // Returns kNoBlock if the budget does not allow it.
+  // Returns the offset of a block, or kNoBlock if the budget does not allow it.
   uint64_t Allocate(uint64_t size);
   // `offset` must come from Allocate with the same size.
   void Free(uint64_t offset, uint64_t size);
 
   uint64_t budget() const { return budget_; }
-  // Bytes of the arena used so far: an upper bound for its memory.
+  // Returns the bytes of the arena used so far: an upper bound for its memory.
   uint64_t used() const { return used_; }
 
   static constexpr uint64_t kQuarantineBytes = 4u << 20;

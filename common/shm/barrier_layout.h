@@ -23,8 +23,8 @@ inline constexpr uint32_t kBarrierRanksPerWord = 63;
 inline constexpr uint64_t kBarrierClosedWord = uint64_t{1} << 63;
 inline constexpr uint32_t kMaxBarrierRanks = 1 << 16;
 
-// Requests of an arrival, in the top bits of the state. kBarrierCollect: data
-// goes to other nodes.
+// Requests of an arrival, in the top bits of the state. kBarrierCollect: the
+// fence collects data for other nodes.
 inline constexpr uint64_t kBarrierCollect = uint64_t{1} << 62;
 // The rank has sent commits that the agent may not have read yet.
 inline constexpr uint64_t kBarrierSync = uint64_t{1} << 63;
@@ -53,7 +53,8 @@ constexpr uint32_t BarrierWords(uint32_t num_ranks) {
   return (num_ranks + kBarrierRanksPerWord - 1) / kBarrierRanksPerWord;
 }
 
-// Size of the header, the words, and a commit counter for each rank.
+// Returns the size of the header, the words, and a commit counter for each
+// rank.
 constexpr size_t BarrierSize(uint32_t num_ranks) {
   return sizeof(BarrierHeader) + BarrierWords(num_ranks) * sizeof(uint64_t) +
          num_ranks * sizeof(uint32_t);
@@ -85,11 +86,12 @@ class BarrierView {
   std::atomic<uint64_t>& word(uint32_t index) const {
     return reinterpret_cast<std::atomic<uint64_t>*>(header_ + 1)[index];
   }
-  // Commits that the rank with this index has sent to the agent.
+  // Returns the counter of the commits that the rank with this index has sent
+  // to the agent.
   std::atomic<uint32_t>& commits(uint32_t index) const {
     return reinterpret_cast<std::atomic<uint32_t>*>(&word(num_words_))[index];
   }
-  // The bits of the ranks of a word.
+  // Returns the bits of the ranks of a word.
   uint64_t Mask(uint32_t index) const {
     const uint32_t left = num_ranks_ - index * kBarrierRanksPerWord;
     return left >= kBarrierRanksPerWord ? kBarrierClosedWord - 1
@@ -108,8 +110,8 @@ class BarrierView {
   }
   // Wakes all participants that wait for the generation to change.
   void WakeAll() const;
-  // Sleeps while the futex contains `value`, for at most `timeout_ns`.
-  // kForever, no limit, is cheaper by a sixth.
+  // Sleeps while the futex contains `value`, for at most `timeout_ns`. Without
+  // a limit (kForever) the call costs a sixth less.
   static constexpr int64_t kForever = -1;
   enum class Slept {
     kWoken,     // by WakeAll

@@ -30,6 +30,7 @@ class BarrierParticipant {
     kNotify,    // arrived as the last one: signal the agent, then call Wait
     kClosed,    // not arrived: arrive by message
   };
+  // The properties of an arrival that Wait needs.
   struct Ticket {
     uint32_t generation = 0;
     // True for the first two arrivals of each word. They check from time to
@@ -38,9 +39,9 @@ class BarrierParticipant {
     bool watch = false;
   };
   // Arrives at the next fence over the whole job. `wants` is a combination of
-  // kBarrierCollect and kBarrierSync; `ticket` is an argument for Wait. A rank
-  // has only one bit, so at most one thread may use the barrier until its fence
-  // is over.
+  // kBarrierCollect and kBarrierSync; Arrive sets `ticket`, an argument of
+  // Wait. A rank has only one bit, so at most one thread may use the barrier
+  // until its fence is over.
   Arrival Arrive(uint64_t wants, Ticket* ticket);
 
   // Waits for the end of the fence, for at most `timeout_ns` (or
@@ -48,13 +49,13 @@ class BarrierParticipant {
   // status in `*status`.
   bool Wait(const Ticket& ticket, int64_t timeout_ns, int* status) const;
 
-  // The agent is gone for good: closes the barrier and ends the fence of all
-  // participants with `status`.
+  // Called when the agent is gone for good: closes the barrier and ends the
+  // fence of all participants with `status`.
   void GiveUp(const Ticket& ticket, int status) const;
 
-  // The number of commits sent to the agent. The rank increments it before it
-  // sends each commit, and so before the next Arrive. Any thread; valid as long
-  // as this object.
+  // Returns the counter of the commits sent to the agent. The rank increments
+  // it before it sends each commit, and so before the next Arrive. Any thread;
+  // valid as long as this object.
   std::atomic<uint32_t>* commits() const { return &barrier_.commits(index_); }
 
  private:

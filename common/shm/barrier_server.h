@@ -12,8 +12,8 @@
 
 namespace canopy::shm {
 
-// Owns the file. One thread. Does not trust what participants write: corruption
-// harms only their own job.
+// Owns the file. Used by one thread. Does not trust what participants write:
+// corruption harms only their own job.
 class BarrierServer {
  public:
   // Makes a closed barrier of `num_ranks` (1 to kMaxBarrierRanks) local ranks.
@@ -39,26 +39,28 @@ class BarrierServer {
     bool corrupted =
         false;  // a participant gave up, so none waits: never open again
   };
-  // Closes the barrier: ranks arrive by message from now on. Those that have
-  // arrived wait for Release.
+  // Closes the barrier: ranks arrive by message from now on. Ranks that have
+  // arrived already wait for Release.
   Taken Close();
 
   // Ends the fence of the arrivals that Close returned. The barrier stays
-  // closed, and they sleep until Wake, so that a participant finds the barrier
-  // open again when it wakes.
+  // closed, and the ranks sleep until Wake, so that a participant finds the
+  // barrier open again when it wakes.
   void Release(int status);
 
   // Wakes participants that sleep although their fence has ended.
   void Wake() const { barrier_.WakeAll(); }
 
-  // True if all ranks have arrived, according to what participants wrote.
+  // Returns true if all ranks have arrived, according to what participants
+  // wrote.
   bool IsFull() const;
-  // True if a participant that waited at the previous call still waits at the
-  // same fence.
+  // Returns true if a participant that waited at the previous call still waits
+  // at the same fence.
   bool IsStuck();
-  // Number of commits that a rank claims to have sent.
+  // Returns the number of commits that a rank claims to have sent.
   uint32_t CommitsOf(uint32_t index) const;
-  // Another process takes the place of the rank.
+  // Called when another process takes the place of the rank: sets its counter
+  // to 0.
   void ResetCommits(uint32_t index);
 
  private:

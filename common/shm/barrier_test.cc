@@ -62,14 +62,14 @@ TEST_F(BarrierTest, TheLastRankReleases) {
   }
 }
 
-TEST_F(BarrierTest, ASingleRank) {
+TEST_F(BarrierTest, ASingleRankReleasesItself) {
   Make(1);
   server_->Open();
   EXPECT_EQ(Arrive(0), Arrival::kReleased);
   EXPECT_EQ(Arrive(0), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, SeveralWords) {
+TEST_F(BarrierTest, TheLastRankReleasesAlsoWithSeveralWords) {
   const uint32_t ranks = 3 * kBarrierRanksPerWord + 1;
   Make(ranks);
   server_->Open();
@@ -98,7 +98,7 @@ TEST_F(BarrierTest, AfterCommitsTheAgentIsSignalled) {
   EXPECT_EQ(Arrive(1), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, OtherNodesNeedTheAgent) {
+TEST_F(BarrierTest, ABarrierOfSeveralNodesNotifiesTheAgent) {
   Make(2, /*local_only=*/false);
   server_->Open();
   EXPECT_EQ(Arrive(0, kBarrierCollect), Arrival::kWait);
@@ -114,7 +114,7 @@ TEST_F(BarrierTest, OtherNodesNeedTheAgent) {
   EXPECT_EQ(status, kErrTimeout);
 }
 
-TEST_F(BarrierTest, RanksThatHaveArrivedStayWhenItCloses) {
+TEST_F(BarrierTest, ArrivedRanksWaitForReleaseWhenItCloses) {
   Make(3);
   server_->Open();
   EXPECT_EQ(Arrive(2), Arrival::kWait);
@@ -137,7 +137,7 @@ TEST_F(BarrierTest, RanksThatHaveArrivedStayWhenItCloses) {
   EXPECT_EQ(Arrive(2), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, OpensAgainInEitherGeneration) {
+TEST_F(BarrierTest, OpensAgainInEvenAndOddGenerations) {
   Make(2);
   server_->Open();
   for (int round = 0; round < 6; ++round) {
@@ -174,7 +174,7 @@ TEST_F(BarrierTest, WhenTheAgentIsGoneOneRankGivesUpForAll) {
   EXPECT_EQ(Arrive(0), Arrival::kClosed);
 }
 
-TEST_F(BarrierTest, GivingUpSpoilsTheBarrier) {
+TEST_F(BarrierTest, GivingUpCorruptsTheBarrier) {
   Make(2);
   server_->Open();
   EXPECT_EQ(Arrive(0), Arrival::kWait);
@@ -184,7 +184,7 @@ TEST_F(BarrierTest, GivingUpSpoilsTheBarrier) {
   EXPECT_TRUE(taken.ranks.empty()) << "1 looks as if it had arrived";
 }
 
-TEST_F(BarrierTest, GivingUpAfterTheCloseSpoilsTheBarrier) {
+TEST_F(BarrierTest, GivingUpAfterTheCloseCorruptsTheBarrier) {
   Make(2);
   server_->Open();
   EXPECT_EQ(Arrive(0), Arrival::kWait);
@@ -266,7 +266,7 @@ TEST_F(BarrierTest, ASecondArrivalOfARankUsesMessages) {
   EXPECT_EQ(Arrive(1), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, IsStuckWithoutProgress) {
+TEST_F(BarrierTest, IsStuckIfARankWaitsAtTheSameFenceTwice) {
   Make(2);
   EXPECT_FALSE(server_->IsStuck());
   server_->Open();
@@ -293,8 +293,8 @@ TEST_F(BarrierTest, OtherFilesAreRejected) {
   EXPECT_FALSE(BarrierParticipant::Map(other.get(), 4096, 0).ok());
 }
 
-// Does what agent and core do together with the barrier: takes over repeatedly,
-// and ends the fence when all ranks have arrived in either way.
+// Does what agent and core do together with the barrier: closes it repeatedly,
+// and ends the fence when all ranks have arrived, in the barrier or by message.
 class Guardian {
  public:
   Guardian(BarrierServer* server, uint32_t ranks)
@@ -331,7 +331,7 @@ class Guardian {
   std::vector<std::atomic<bool>> mail_;
 };
 
-TEST_F(BarrierTest, ClosingAndOpeningWhileAllRun) {
+TEST_F(BarrierTest, FencesEndWhileTheAgentClosesAndOpens) {
   constexpr uint32_t kRanks = 4;
   constexpr int kFences = 2000;
   Make(kRanks);

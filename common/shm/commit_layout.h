@@ -41,10 +41,9 @@ constexpr uint32_t BytesOf(uint64_t position) {
 struct alignas(64) CommitMailbox {
   // Written by the rank: end of the written data.
   std::atomic<uint64_t> written{0};
-  // Written by the agent: end of the data that may be overwritten.
+  // Written by the agent: end of the data that the rank may overwrite.
   alignas(64) std::atomic<uint64_t> taken{0};
-  // Written by the agent: number of commits that it has received as messages
-  // instead.
+  // Written by the agent: number of commits that it has received as messages.
   std::atomic<uint32_t> messages{0};
   // Written by the agent, the doorbell request: not 0 if the next commit must
   // be signalled.

@@ -14,15 +14,15 @@
 
 namespace canopy::shm {
 
-// Owns the file. One thread. Does not trust what ranks write: the content of a
-// mailbox is copied with a bound, and the caller must validate it.
+// Owns the file. Used by one thread. Does not trust what ranks write: the
+// content of a mailbox is copied with a bound, and the caller must validate it.
 class CommitReader {
  public:
   // Makes empty mailboxes for `num_mailboxes` (1 to kMaxCommitMailboxes) local
   // ranks.
   static Result<std::unique_ptr<CommitReader>> Create(uint32_t num_mailboxes);
-  // Opens a predecessor's file, with the commits that were not released.
-  // kErrBadParam if it is not such a file.
+  // Opens a predecessor's file, with the commits that the predecessor has not
+  // released. kErrBadParam if it is not such a file.
   static Result<std::unique_ptr<CommitReader>> Open(UniqueFd fd,
                                                     uint32_t num_mailboxes);
   ~CommitReader();
@@ -42,18 +42,18 @@ class CommitReader {
   // Between two calls of Release, all calls for a rank copy at most the size of
   // one mailbox.
   Found Take(uint32_t index, std::string* bytes);
-  // Everything taken so far has been persisted, and its space may be reused.
-  // Until then a successor would find it again.
+  // Called when all data taken so far has been persisted: the ranks may reuse
+  // its space. Until then a successor would find it again.
   void Release();
-  // The mailbox will not be read any more.
+  // From now on the mailbox is not read any more.
   void MarkCorrupted(uint32_t index) { corrupted_[index] = true; }
 
   // Requests a signal for the rank's next commit; valid until the next Take.
   // The caller then calls Take once more, in case a commit came before the
   // request.
   void Ask(uint32_t index);
-  // Sets the number of commits that the rank sent as messages and the agent has
-  // read.
+  // Publishes, for the rank, the number of the rank's messages with commits
+  // that the agent has read.
   void SetMessages(uint32_t index, uint32_t messages);
 
  private:
@@ -71,7 +71,7 @@ class CommitReader {
   std::vector<uint64_t> taken_;  // indexed by mailbox, like the next two
   std::vector<bool> corrupted_;
   std::vector<bool> unreleased_;      // data was taken since the last Release
-  std::vector<uint32_t> to_release_;  // these mailboxes
+  std::vector<uint32_t> to_release_;  // the mailboxes with such data
 };
 
 }  // namespace canopy::shm

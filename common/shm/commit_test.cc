@@ -19,7 +19,7 @@ namespace {
 using Found = CommitReader::Found;
 using Outcome = CommitWriter::Outcome;
 
-// The content of `bytes`, record by record.
+// Returns the content of `bytes`, record by record.
 std::vector<std::string> Records(std::string bytes) {
   std::vector<std::string> out;
   while (bytes.size() >= sizeof(CommitLength)) {
@@ -47,7 +47,7 @@ class CommitTest : public ::testing::Test {
     if (reader_->Take(index, &bytes) != Found::kCommits) return {};
     return Records(bytes);
   }
-  // The file as a malicious rank sees it.
+  // Returns the mailbox of a rank in the file, as a malicious rank sees it.
   CommitMailbox* Mailbox(uint32_t index) {
     if (base_ == nullptr) {
       base_ = mmap(nullptr, reader_->size(), PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -79,7 +79,7 @@ TEST_F(CommitTest, ACommitIsTakenOnce) {
   EXPECT_EQ(Take(2), Texts());
 }
 
-TEST_F(CommitTest, CommitsFollowBeforeARelease) {
+TEST_F(CommitTest, CommitsAreTakenInOrderAlsoBeforeARelease) {
   auto writer = Writer(0);
   writer->Write("one");
   EXPECT_EQ(Take(0), Texts{"one"});
@@ -133,7 +133,7 @@ TEST_F(CommitTest, ARequestForASignalOutlivesAnEmptyTake) {
   EXPECT_EQ(writer->Write("a"), Outcome::kNotify);
 }
 
-TEST_F(CommitTest, ASuccessorContinues) {
+TEST_F(CommitTest, ASuccessorTakesWhatWasNotReleased) {
   auto writer = Writer(1);
   writer->Write("one");
   writer->Write("two");

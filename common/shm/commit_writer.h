@@ -13,8 +13,8 @@
 
 namespace canopy::shm {
 
-// One thread at a time. Whatever other ranks of the job write to the file, this
-// object accesses only its own memory.
+// Used by one thread at a time. Whatever other ranks of the job write to the
+// file, this object accesses only its own memory.
 class CommitWriter {
  public:
   // Maps the mailbox of the rank with this index among the local ranks. The

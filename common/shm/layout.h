@@ -59,7 +59,7 @@ static_assert(sizeof(Header) == 136);
 // NodeRow::id is valid. Without this flag, a node's number is its index.
 inline constexpr uint32_t kHasNodeIds = 1;
 
-// Offset / 8 of a ValueBlob in the fixed part; 0: no value.
+// A reference to a ValueBlob in the fixed part: its offset / 8; 0: no value.
 using ValueRef = uint32_t;
 
 // Followed by `size` bytes.
@@ -104,9 +104,9 @@ static_assert(sizeof(AppRow) == 8);
 
 // A hash table of keys: header, slots, entries back to back. Offsets within it
 // count from the table's own start. The content does not change, except in the
-// arena, where entries may be added if there is room: new keys and
-// replacements. The writer stores the entry first, then the key's slot as one
-// word, then num_entries.
+// arena, where the writer may add entries if there is room, for new keys and
+// for new values of keys. The writer stores the entry first, then the key's
+// slot as one word, then num_entries.
 struct Table {
   uint32_t size;       // bytes in total, including free room
   uint32_t num_slots;  // power of two, more than the number of keys

@@ -22,7 +22,7 @@ uint32_t Load32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_RELAXED);
 }
 
-// Data that was written before this value is visible afterwards.
+// Data that was written before this value is visible after the load.
 uint32_t LoadAcquire32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_ACQUIRE);
 }

@@ -98,7 +98,8 @@ class SegmentReader {
   // rank of the job runs there.
   uint32_t self_node() const { return header_.self_node; }
 
-  // VALUEs in codec form.
+  // Return the VALUE of a key at its level, in codec form. Return no value if
+  // there is no such key, application or node.
   std::optional<std::string_view> FindSession(std::string_view key) const;
   std::optional<std::string_view> FindJob(std::string_view key) const;
   std::optional<std::string_view> FindApp(uint32_t app,
@@ -106,18 +107,20 @@ class SegmentReader {
   std::optional<std::string_view> FindNode(uint32_t node,
                                            std::string_view key) const;
 
-  // Job-relative index of the node with this name or alias.
+  // Returns the job-relative index of the node with this name or alias.
   std::optional<uint32_t> NodeByName(std::string_view name) const;
-  // Job-relative index of the node with this PMIX_NODEID.
+  // Returns the job-relative index of the node with this PMIX_NODEID.
   std::optional<uint32_t> NodeById(uint32_t id) const;
-  // kNoNode if the job has no such rank.
+  // Returns the job-relative index of a rank's node, or kNoNode if the job has
+  // no such rank.
   uint32_t NodeOf(Rank rank) const;
   uint32_t AppOf(Rank rank) const;
-  // Ranks of the job on a node, ascending.
+  // Returns the ranks of the job on a node, ascending.
   std::span<const uint32_t> RanksOn(uint32_t node) const;
 
-  // A key of one process: a reserved key that follows from its place in the job
-  // (PMIX_LOCAL_RANK, PMIX_HOSTNAME, PMIX_CPUSET, ...), or a committed key.
+  // Finds a key of one process: a reserved key that follows from its place in
+  // the job (PMIX_LOCAL_RANK, PMIX_HOSTNAME, PMIX_CPUSET, ...), or a committed
+  // key.
   Lookup FindProc(Rank rank, std::string_view key) const;
   // Returns false if the value of `lookup` may have been overwritten meanwhile.
   bool StillValid(const Lookup& lookup) const;
@@ -132,7 +135,8 @@ class SegmentReader {
     }
   }
 
-  // Changes whenever a rank's committed data changes; 0: no data so far.
+  // Returns a number that changes whenever the rank's committed data changes;
+  // 0: no data so far.
   uint64_t Stamp(Rank rank) const;
   // Calls visit(key, value) for all keys of a rank: the reserved ones first,
   // then the committed ones that this node may see. Returns false if the
@@ -140,7 +144,7 @@ class SegmentReader {
   // the caller must visit again.
   template <typename Visit>
   bool ForEachProcKey(Rank rank, Visit&& visit) const;
-  // The same without the reserved keys.
+  // Does the same without the reserved keys.
   template <typename Visit>
   bool ForEachCommittedKey(Rank rank, Visit&& visit) const;
   // Calls visit(key, value, hidden) for the committed keys, including hidden
@@ -194,7 +198,7 @@ class SegmentReader {
   }
   const ProcRow* Row(Rank rank) const;
   const NodeRow* Node(uint32_t node) const;
-  // PMIX_NODEID; kNoNode if the job has no such node.
+  // Returns PMIX_NODEID; kNoNode if the job has no such node.
   uint32_t IdOf(uint32_t node) const;
   CheckedTable AppTable(uint32_t app) const;
   CheckedTable NodeTable(uint32_t node) const;
@@ -216,13 +220,13 @@ class SegmentReader {
   template <typename Visit>
   static void VisitSlots(const CheckedTable& table, Visit&& visit);
   std::string_view Blob(ValueRef ref) const;
-  // The bytes from `offset` in the arena to the end of the mapped window: at
-  // least `size`, or empty.
+  // Returns the bytes from `offset` in the arena to the end of the mapped
+  // window: at least `size`, or an empty view.
   std::string_view Arena(uint64_t offset, uint64_t size) const;
   const Window* MapWindow(uint64_t index, uint64_t size) const;
   uint64_t LoadEntry(Rank rank) const;
-  // The index-th reserved key; RowValue returns false if the rank has no value
-  // for it.
+  // RowKey returns the index-th reserved key, and RowValue finds its value; it
+  // returns false if the rank has no value for it.
   static constexpr int kNumRowKeys = 20;
   static std::string_view RowKey(int index);
   bool RowValue(Rank rank, int index, Lookup* lookup) const;

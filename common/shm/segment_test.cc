@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// VALUE of a PMIX_STRING.
+// Returns the VALUE of a PMIX_STRING.
 std::string StringValue(const std::string& s) {
   return "\x03"s + static_cast<char>((s.size() + 1) * 2) + s + '\0';
 }
@@ -82,7 +82,7 @@ std::string Value(const SegmentReader& reader, Rank rank,
   return lookup.found() ? std::string(lookup.value()) : "none";
 }
 
-TEST(SegmentTest, JobLevelData) {
+TEST(SegmentTest, FindsTheDataOfEachLevelOfTheJob) {
   const Pair p = Make();
   const SegmentReader& r = *p.reader;
   EXPECT_EQ(r.nspace(), "job-1");
@@ -104,7 +104,7 @@ TEST(SegmentTest, JobLevelData) {
   EXPECT_EQ(job["pmix.job.size"], "\x0e\x03"s);
 }
 
-TEST(SegmentTest, NodesAndRanks) {
+TEST(SegmentTest, FindsNodesByNameIdAndRank) {
   const Pair p = Make();
   const SegmentReader& r = *p.reader;
   EXPECT_EQ(r.NodeByName("b"), 1u);
@@ -120,7 +120,7 @@ TEST(SegmentTest, NodesAndRanks) {
   EXPECT_TRUE(r.RanksOn(2).empty());
 }
 
-TEST(SegmentTest, ReservedKeysOfARank) {
+TEST(SegmentTest, DerivesTheReservedKeysOfARank) {
   const Pair p = Make();
   const SegmentReader& r = *p.reader;
   EXPECT_EQ(Value(r, 2, "pmix.rank"), "\x28\x02"s);
@@ -161,7 +161,7 @@ TEST(SegmentTest, PublishReplacesAndFlagsOutsideScope) {
   EXPECT_EQ(p.writer->Publish(9, {}).code(), kErrBadParam);
 }
 
-TEST(SegmentTest, IterationOverARank) {
+TEST(SegmentTest, VisitsAllVisibleKeysOfARank) {
   const Pair p = Make();
   ASSERT_TRUE(p.writer
                   ->Publish(1, {{"a", "1", 0},
@@ -319,7 +319,7 @@ TEST(SegmentTest, OverBudgetKeepsOldDataAndReportsWhy) {
   EXPECT_EQ(p.reader->FindProc(0, "big").state(), LookupState::kAbsent);
 }
 
-TEST(SegmentTest, ValueLargerThanAWindow) {
+TEST(SegmentTest, HoldsAValueLargerThanAWindow) {
   SegmentLimits limits;
   limits.arena_bytes = 8 * kWindow;
   limits.memory_budget = 4 * kWindow;
@@ -349,7 +349,7 @@ TEST(SegmentTest, ReaderOutlivesTheWriter) {
   EXPECT_EQ(Value(*p.reader, 0, "k"), "v");
 }
 
-TEST(SegmentTest, TinyAddressSpace) {
+TEST(SegmentTest, WorksWithLittleAddressSpace) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need address space of their own";
 #endif
@@ -504,7 +504,7 @@ TEST(SegmentTest, OtherFilesAreRejected) {
 }
 
 // Any damage may change answers, but must not crash the reader.
-TEST(SegmentTest, SurvivesDamage) {
+TEST(SegmentTest, ReadersSurviveDamage) {
   const Pair p = Make();
   ASSERT_TRUE(p.writer->Publish(0, {{"k", "v", 0}, {"l", "w", 0}}).ok());
   Header header;

@@ -196,7 +196,7 @@ bool Seal(int fd) {
   return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL) == 0;
 }
 
-// The largest file size, up to `wanted`, that this process may make.
+// Returns the largest file size, up to `wanted`, that this process may make.
 uint64_t AllowedFileSize(uint64_t wanted) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {

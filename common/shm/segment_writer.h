@@ -72,15 +72,16 @@ struct SegmentLimits {
 // keep their mapping if the writer dies.
 class SegmentWriter {
  public:
-  // kErrOutOfResource if the data exceeds the budget or the system has no room.
+  // Makes the segment of a job. Returns kErrOutOfResource if the data exceeds
+  // the budget or the system has no room.
   static Result<std::unique_ptr<SegmentWriter>> Create(
       const SegmentContents& contents, const SegmentLimits& limits);
   ~SegmentWriter();
   SegmentWriter(const SegmentWriter&) = delete;
   SegmentWriter& operator=(const SegmentWriter&) = delete;
 
-  // The descriptor for readers. It is sealed: the file cannot be resized, and
-  // other processes cannot map it for writing.
+  // Returns the descriptor for readers. It is sealed: the file cannot be
+  // resized, and other processes cannot map it for writing.
   int fd() const { return fd_.get(); }
   uint64_t size() const { return size_; }
   uint32_t num_ranks() const { return num_ranks_; }
@@ -89,19 +90,21 @@ class SegmentWriter {
   // VALUEs in codec form. On kErrOutOfResource the earlier data stays, and
   // readers that miss a key of this rank get LookupState::kNoRoom.
   Status Publish(Rank rank, const std::vector<TableItem>& items);
-  // Adds to a rank's committed data or replaces keys of it, under the same
-  // rules. The amortised cost is that of the new items: the table is rewritten
-  // only when additions and replacements have filled it.
+  // Adds items to a rank's committed data or replaces the values of its keys,
+  // with the conditions and errors of Publish. The amortised cost is that of
+  // the new items: the table is rewritten only when additions and replacements
+  // have filled it.
   Status Update(Rank rank, const std::vector<TableItem>& items);
   // The rank's process was started: sets PMIX_PROC_PID.
   void SetPid(Rank rank, uint32_t pid);
   // The rank was restarted: sets PMIX_REINCARNATION.
   void SetReincarnation(Rank rank, uint32_t number);
 
-  // True if a commit may not fit, because more than a quarter of the memory is
-  // used. Below that there is room for twice the table of each rank.
+  // Returns true if a commit may not fit, because more than a quarter of the
+  // memory is used. With less in use, there is room for twice the table of each
+  // rank.
   bool IsScarce() const { return arena_.used() > arena_.budget() / 4; }
-  // Memory used, in bytes.
+  // Returns the memory used, in bytes.
   uint64_t used() const { return fixed_used_ + arena_.used(); }
 
  private:
@@ -115,7 +118,7 @@ class SegmentWriter {
   void Replace(Rank rank, uint64_t block);
   // Adds items to the rank's present table. Returns false if it has no room.
   bool PutIntoTable(Rank rank, const std::vector<TableItem>& items);
-  // The rank's committed items, except those with the keys of `items`.
+  // Returns the rank's committed items, except those with the keys of `items`.
   std::vector<TableItem> Others(Rank rank, const std::vector<TableItem>& items);
 
   UniqueFd fd_;

@@ -9,7 +9,8 @@
 namespace canopy::shm {
 namespace {
 
-// At most two thirds full, so that a miss ends after one or two probes.
+// The table is at most two thirds full, so that a search for an absent key ends
+// after one or two probes.
 uint64_t SlotsFor(uint64_t items) {
   return std::bit_ceil(items + items / 2 + 1);
 }
@@ -67,8 +68,8 @@ bool ReadItem(const char* table, uint64_t size, uint32_t offset,
   return true;
 }
 
-// The first free slot for a hash. There is one, unless another process has
-// written to the table.
+// Returns the first free slot for a hash. There is one, unless another process
+// has written to the table.
 uint32_t FreeSlot(const char* table, uint32_t mask, uint32_t hash) {
   uint32_t at = hash & mask;
   for (uint32_t n = 0; n < mask && SlotAt(table, at).entry != 0; ++n) {

@@ -14,16 +14,16 @@ struct TableItem {
   uint32_t flags = 0;
 };
 
-// Bytes that WriteTable needs for these items; 0 if they exceed the maximum of
-// a table (4 GiB).
+// Returns the bytes that WriteTable needs for these items; 0 if they exceed the
+// maximum of a table (4 GiB).
 uint64_t TableSize(const std::vector<TableItem>& items);
 
 // Writes the table to `out`, which must have TableSize(items) bytes and be
 // aligned to 8. The keys must be distinct.
 void WriteTable(const std::vector<TableItem>& items, char* out);
 
-// The keys of a table, each with its valid entry, as views into the table.
-// Reads at most `available` bytes.
+// Returns the keys of a table, each with its valid entry, as views into the
+// table. Reads at most `available` bytes.
 std::vector<TableItem> ItemsOf(const char* table, uint64_t available);
 
 // A table with free room, to which entries are added while others read it.
@@ -31,8 +31,8 @@ std::vector<TableItem> ItemsOf(const char* table, uint64_t available);
 // memory.
 class GrowingTable {
  public:
-  // Bytes of a table of these items with room for about as many more; 0 if that
-  // exceeds the maximum of a table.
+  // Returns the bytes of a table of these items with room for about as many
+  // more; 0 if that exceeds the maximum of a table.
   static uint64_t SizeFor(const std::vector<TableItem>& items);
 
   // Writes the table to `out`, which must have SizeFor(items) bytes, be aligned
@@ -46,11 +46,11 @@ class GrowingTable {
   bool Put(const std::vector<TableItem>& items);
   // Hides replaced entries from readers that iterate over entries. By then such
   // a reader must be able to detect that the table has changed. Returns false
-  // if there are none.
+  // if no entry had to be hidden.
   bool HideReplaced();
 
  private:
-  // The index of the key's slot, or of the free slot that it would get.
+  // Returns the index of the key's slot, or of the free slot that it would get.
   uint32_t SlotOf(std::string_view key, uint32_t hash) const;
   bool HasKey(uint32_t entry, std::string_view key) const;
   void PutItem(const TableItem& item);

@@ -100,7 +100,7 @@ TEST_F(GrowingTableTest, AnItemThatDoesNotFitChangesNothing) {
   EXPECT_EQ(BySlots(memory_), before);
 }
 
-TEST_F(GrowingTableTest, ATableBecomesFull) {
+TEST_F(GrowingTableTest, PutFailsWhenTheTableIsFull) {
   int puts = 0;
   while (table_.Put({{"a", "two", 0}})) ++puts;
   EXPECT_GT(puts, 5);

@@ -124,7 +124,8 @@ bool IsAt(const FunctionEntry& function, Level level,
   if (!IsImplemented(function.name) || !IsImplemented(row.init)) return false;
   if (function.role.view().find(row.role) == std::string_view::npos)
     return false;
-  // The host serves what the library cannot do by itself.
+  // A function is at the host's level if the host honours at least one of its
+  // attributes.
   return level != Level::kHost ||
          std::ranges::any_of(canopy::AttributesOf(function.name),
                              [&](const FunctionAttribute& row) {

@@ -24,16 +24,16 @@ struct Levels {
   std::vector<Level> attributes;
 };
 
-// The features that only a scheduler can provide, and whether the present one
-// does.
+// The features that only a scheduler can provide, and whether the present
+// scheduler provides them.
 struct Scheduler {
   bool places_jobs = false;  // PMIX_ALLOC_* of PMIx_Spawn
   bool allocates = false;    // PMIx_Allocation_request
 };
 
-// Determines the levels from the keys of the query's qualifiers
+// Returns the levels that the keys of the query's qualifiers request
 // (PMIX_CLIENT_FUNCTIONS, PMIX_HOST_ATTRIBUTES, ...); other keys are ignored.
-// Without such keys, the attributes of all levels.
+// Without such keys, these are the attributes of all levels.
 Levels LevelsOf(std::span<const std::string> keys);
 
 // An attribute as PMIx_Register_attributes declares it.
@@ -44,26 +44,26 @@ struct Attribute {
   std::vector<std::string> description;
 };
 
-// The functions of each level, separated by commas, with the key that requests
-// them (PMIX_CLIENT_FUNCTIONS, ...).
+// Returns the functions of each level, separated by commas, with the key that
+// requests them (PMIX_CLIENT_FUNCTIONS, ...).
 std::vector<std::pair<std::string, std::string>> Functions(
     const Levels& levels, const Scheduler& scheduler = {});
-// The attributes of a function at one level; empty if the function is not
-// supported there or takes none.
+// Returns the attributes of a function at one level; empty if the function is
+// not supported there or takes none.
 std::vector<Attribute> AttributesAt(std::string_view function, Level level,
                                     const Scheduler& scheduler = {});
-// The key of the attributes of a level, such as "pmix.client.attrs".
+// Returns the key of the attributes of a level, such as "pmix.client.attrs".
 std::string_view KeyOf(Level level);
-// A data array of pmix_regattr_t.
+// Returns a data array of pmix_regattr_t.
 Value RegattrArray(std::span<const Attribute> attributes);
-// The answer to a query for a function's attributes: a data array of infos, one
-// for each of these levels that has attributes; its value is a RegattrArray.
-// The empty value if there are none.
+// Returns the answer to a query for a function's attributes: a data array of
+// infos, one for each of these levels that has attributes; the value of an info
+// is a RegattrArray. Returns the empty value if no level has attributes.
 Value AttributesOf(std::string_view function, const Levels& levels,
                    const Scheduler& scheduler = {});
 
-// PMIX_QUERY_SPAWN_SUPPORT and PMIX_QUERY_DEBUG_SUPPORT: the keys of the
-// attributes, separated by commas.
+// Return the answers to PMIX_QUERY_SPAWN_SUPPORT and PMIX_QUERY_DEBUG_SUPPORT:
+// the keys of the attributes, separated by commas.
 std::string SpawnAttributes(const Scheduler& scheduler = {});
 std::string DebugAttributes();
 

@@ -15,7 +15,7 @@ bool Has(const std::vector<Attribute>& attributes, std::string_view name) {
   return std::ranges::count(attributes, name, &Attribute::name) == 1;
 }
 
-TEST(AttributeSupportTest, LevelsAreThoseOfTheQualifiers) {
+TEST(AttributeSupportTest, QualifiersSelectTheLevels) {
   EXPECT_EQ(LevelsOf({}).attributes.size(), 4u);
   EXPECT_TRUE(LevelsOf({}).functions.empty());
   const std::string keys[] = {PMIX_HOST_ATTRIBUTES, PMIX_TOOL_FUNCTIONS, "k"};
@@ -78,7 +78,7 @@ TEST(AttributeSupportTest, ASchedulersAttributesAreListedWithAScheduler) {
   }
 }
 
-TEST(AttributeSupportTest, FunctionsOfALevel) {
+TEST(AttributeSupportTest, FunctionsAreListedByLevel) {
   const std::string keys[] = {PMIX_CLIENT_FUNCTIONS};
   const auto lists = Functions(LevelsOf(keys));
   ASSERT_EQ(lists.size(), 1u);
@@ -105,7 +105,7 @@ TEST(AttributeSupportTest, AnAnswerHasAnArrayForEachLevel) {
 
 // Chapter "Tools and Debuggers": the attributes by which a debugger decides
 // what to request.
-TEST(AttributeSupportTest, AttributesThatDebuggersLookFor) {
+TEST(AttributeSupportTest, AttributesThatDebuggersNeedAreListed) {
   EXPECT_TRUE(Has(AttributesAt("PMIx_Init", Level::kClient),
                   "PMIX_DEBUG_STOP_IN_INIT"));
   for (const char* function : {"PMIx_Spawn", "PMIx_Spawn_nb"}) {
@@ -124,7 +124,7 @@ TEST(AttributeSupportTest, AttributesThatDebuggersLookFor) {
   }
 }
 
-TEST(AttributeSupportTest, ListsOfKeys) {
+TEST(AttributeSupportTest, SpawnAndDebugAttributesAreListsOfKeys) {
   EXPECT_NE(SpawnAttributes().find(PMIX_MAPBY), std::string::npos);
   const std::string debug = "," + DebugAttributes() + ",";
   for (const std::string key :

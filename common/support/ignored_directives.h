@@ -1,5 +1,6 @@
-// The rule for directives that a function of libpmix does not honour: one that
-// is marked required makes the call fail, any other one is reported in a log.
+// The rule for directives that a function of libpmix does not honour: a
+// directive that is marked as required makes the call fail, any other directive
+// is reported in a log.
 #ifndef CANOPY_COMMON_SUPPORT_IGNORED_DIRECTIVES_H_
 #define CANOPY_COMMON_SUPPORT_IGNORED_DIRECTIVES_H_
 
@@ -13,13 +14,13 @@
 
 namespace canopy::support {
 
-// The directives that this process has given in vain. The library has no log of
-// its own, so each of them is passed to a reporter: the agent's log, or the log
-// of a server in C. Any thread.
+// The directives of this process that were not honoured. The library has no log
+// of its own, so each of them is passed to a reporter: the agent's log, or the
+// log of a server in C. Any thread.
 class IgnoredDirectives {
  public:
-  // Called once for each function and key, with the mutex held: it does not
-  // block, and does not call this object.
+  // Called once for each function and key, with the mutex held: the function
+  // must not block and must not call this object.
   using Report =
       std::function<void(std::string_view function, std::string_view key)>;
 
@@ -28,8 +29,9 @@ class IgnoredDirectives {
   static constexpr size_t kMaxReported = 64;
 
   static IgnoredDirectives& OfProcess();
-  // After a fork, in the child: nothing has been reported, and there is no
-  // reporter. What the parent had is never freed, as its mutex may be held.
+  // Called after a fork, in the child: the child has reported nothing, and has
+  // no reporter. The parent's object is never freed, because its mutex may be
+  // held.
   static void ResetInChild();
 
   // Reports a directive, or keeps it for the next reporter if there is none.

@@ -25,7 +25,7 @@ class IgnoredDirectivesTest : public testing::Test {
   Reported reported_;
 };
 
-TEST_F(IgnoredDirectivesTest, EachIsReportedOnce) {
+TEST_F(IgnoredDirectivesTest, EachDirectiveIsReportedOnce) {
   ignored_.SetReport(ToList());
   ignored_.Note("PMIx_Get", "a");
   ignored_.Note("PMIx_Get", "a");

@@ -14,18 +14,18 @@ namespace canopy {
 // Values and data arrays may be nested in one another at most this deep.
 inline constexpr int kMaxNesting = 64;
 
-// Makes `element` (any memory of type.size bytes) empty.
+// Makes `element`, which is uninitialised memory of type.size bytes, empty.
 void ConstructElement(const TypeInfo& type, void* element);
 
 // Frees what `element` owns and sets it to zeros. The content of a PMIX_INFO
 // that is marked persistent belongs to another owner and is not freed.
 void DestructElement(const TypeInfo& type, void* element);
 
-// Deep copy of `from` into `to`, which may be uninitialised. Returns
-// PMIX_SUCCESS, or an error with `to` left empty: kErrNomem,
-// kErrNotSupported (a topology or cpuset without its library) or kErrBadParam
-// (nested too deeply, or a type inside that is unknown). A copied PMIX_INFO
-// owns its value, so its persistent flag is dropped.
+// Makes in `to`, which may be uninitialised, a deep copy of `from`. Returns
+// PMIX_SUCCESS, or an error with `to` left empty: kErrNomem, kErrNotSupported
+// (a topology or cpuset without its library) or kErrBadParam (nested too
+// deeply, or a type inside that is unknown). A copied PMIX_INFO owns its value,
+// so its persistent flag is dropped.
 int CopyElement(const TypeInfo& type, void* to, const void* from,
                 int depth = 0);
 
@@ -36,7 +36,7 @@ pmix_value_cmp_t CompareElements(const TypeInfo& type, const void* a,
 // Returns the number of bytes that `element` owns outside itself.
 size_t OwnedBytes(const TypeInfo& type, const void* element, int depth = 0);
 
-// Returns `count` empty elements, or null if there is no memory. The caller
+// Returns `count` empty elements, or null if memory is exhausted. The caller
 // frees them with FreeElements.
 void* NewElements(const TypeInfo& type, size_t count);
 void FreeElements(const TypeInfo& type, void* elements, size_t count);

@@ -20,17 +20,17 @@ int CopyTopology(pmix_topology_t* to, const pmix_topology_t& from);
 void DestructCpuset(pmix_cpuset_t* cpuset);
 void DestructTopology(pmix_topology_t* topology);
 
-// Returns the set in hwloc's list form ("0-3,8"), or nothing if the object
-// holds no set or hwloc is absent.
+// Returns the set in hwloc's list form ("0-3,8"). Returns no value if the
+// object holds no set or hwloc is absent.
 std::optional<std::string> CpusetText(const pmix_cpuset_t& cpuset);
 
 // Returns the levels of the topology from the root, with the number of objects
-// in each ("Machine 1, Package 2, Core 8, PU 16"). Returns nothing if the
+// in each ("Machine 1, Package 2, Core 8, PU 16"). Returns no value if the
 // object holds no topology or one of another library, or if hwloc is absent.
 std::optional<std::string> TopologyText(const pmix_topology_t& topology);
 
 // Sets `cpuset`, whose previous content is ignored, from the list form. Null
-// text gives an empty cpuset. Returns kErrBadParam if the text is no list.
+// text gives an empty cpuset. Returns kErrBadParam if the text is not a list.
 int ParseCpuset(pmix_cpuset_t* cpuset, const char* text);
 
 }  // namespace canopy

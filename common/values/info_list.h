@@ -59,8 +59,8 @@ class InfoList {
   // Returns the first info with this key, or null.
   const pmix_info_t* Find(std::string_view key) const;
   bool Has(std::string_view key) const { return Find(key) != nullptr; }
-  // Return the value of the first info with this key, or nothing if there is
-  // none or its value does not convert to the type.
+  // Return the value of the first info with this key. Return no value if there
+  // is no such info or its value does not convert to the type.
   std::optional<bool> FindBool(std::string_view key) const;
   std::optional<uint64_t> FindUint(std::string_view key) const;
   std::optional<int64_t> FindInt(std::string_view key) const;
@@ -69,7 +69,7 @@ class InfoList {
 
   // Moves the infos into a malloc array that the caller owns and frees with
   // FreeInfos; the list becomes empty. Returns null if the list was empty, or
-  // if there is no memory; then *count is 0 and the infos are lost.
+  // if memory is exhausted; then *count is 0 and the infos are lost.
   pmix_info_t* Release(size_t* count);
 
   bool operator==(const InfoList& other) const;

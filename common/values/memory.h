@@ -1,6 +1,6 @@
 // Memory that crosses the C interface. Callers free with free() what this
-// library allocates, and this library frees what they allocated. Nothing here
-// throws.
+// library allocates, and this library frees what they allocated. No function
+// here throws.
 #ifndef CANOPY_COMMON_VALUES_MEMORY_H_
 #define CANOPY_COMMON_VALUES_MEMORY_H_
 
@@ -10,14 +10,14 @@
 
 namespace canopy {
 
-// Returns `count` zeroed elements of `size` bytes, or null if there is no
-// memory or the product does not fit. A count of 0 does not by itself give
+// Returns `count` zeroed elements of `size` bytes, or null if memory is
+// exhausted or the product does not fit. A count of 0 does not by itself give
 // null.
 inline void* AllocateZeroed(size_t count, size_t size) {
   return calloc(count == 0 ? 1 : count, size == 0 ? 1 : size);
 }
 
-// Returns a terminated copy of `text`, or null if there is no memory. The
+// Returns a terminated copy of `text`, or null if memory is exhausted. The
 // caller frees it with free().
 inline char* DuplicateString(std::string_view text) {
   char* copy = static_cast<char*>(malloc(text.size() + 1));

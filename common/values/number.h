@@ -7,7 +7,7 @@
 namespace canopy {
 
 // Stores the number in `value` as a number of type `type` at `dest`. Returns a
-// PMIX status. After an error nothing is stored: PMIX_ERR_BAD_PARAM if the
+// PMIx status. After an error `dest` is unchanged: PMIX_ERR_BAD_PARAM if the
 // value or the type is not numeric, PMIX_ERR_CHANGE_SIGN if a negative number
 // would lose its sign, PMIX_ERR_LOST_PRECISION if the number would change in
 // another way.

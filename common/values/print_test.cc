@@ -8,7 +8,7 @@
 namespace canopy {
 namespace {
 
-TEST(PrintTest, NumbersAndNames) {
+TEST(PrintTest, ValuesArePrintedWithTypeAndName) {
   EXPECT_EQ(PrintValue(Value::Uint32(5).raw(), " "),
             " PMIX_VALUE:  Data type: PMIX_UINT32\tValue: 5");
   EXPECT_EQ(PrintValue(Value::Bool(true).raw(), ""),
@@ -22,7 +22,7 @@ TEST(PrintTest, NumbersAndNames) {
             "PMIX_VALUE:  Data type: PMIX_UNDEF");
 }
 
-TEST(PrintTest, InfosInArrays) {
+TEST(PrintTest, ArraysOfInfosArePrintedByLine) {
   const InfoList list = {{"k1", Value::String("v1")}};
   EXPECT_EQ(PrintValue(Value::InfoArray(list).raw(), "P "),
             "P PMIX_VALUE:  Data type: PMIX_DATA_ARRAY\tType: PMIX_INFO\t"
@@ -32,7 +32,7 @@ TEST(PrintTest, InfosInArrays) {
             " \t PMIX_VALUE:  Data type: PMIX_STRING\tValue: v1");
 }
 
-TEST(PrintTest, UnknownTypesAndMissingContent) {
+TEST(PrintTest, UnknownTypesAndMissingContentArePrinted) {
   pmix_value_t value = {};
   value.type = 400;
   EXPECT_NE(PrintValue(value, "").find("UNKNOWN(400)"), std::string::npos);

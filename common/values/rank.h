@@ -11,10 +11,10 @@
 
 namespace canopy {
 
-// Reads a rank from a value of any integer type, or returns nothing. The
-// special ranks are the largest numbers of 32 bits. In a signed type they
-// appear as small negative numbers: PRRTE's debuggers name all ranks by the
-// PMIX_INT32 -2.
+// Reads a rank from a value of any integer type. Returns no value for any other
+// value. The special ranks are the largest numbers of 32 bits. In a signed type
+// they appear as small negative numbers: PRRTE's debuggers name all ranks by
+// the PMIX_INT32 -2.
 inline std::optional<Rank> RankOf(const pmix_value_t& v) {
   constexpr int64_t kBelowSpecial =
       int64_t{kRankValid} - (int64_t{UINT32_MAX} + 1);

@@ -23,12 +23,12 @@ std::string CompressNodeList(std::string_view names);
 
 // Returns the names of a list that CompressNodeList or another PMIx library has
 // made, in order. A text that begins with neither "pmix[" nor "raw:" is a plain
-// list. Returns nothing if the text is malformed or exceeds the bounds above.
+// list. Returns no value if the text is malformed or exceeds the bounds above.
 std::optional<std::vector<std::string>> ExpandNodeList(std::string_view regex);
 
 // Encodes the ranks per node. In `map`, semicolons separate nodes and commas
-// separate ranks; ranges such as "0-3" are allowed. The result is the map
-// behind a mark.
+// separate ranks; ranges such as "0-3" are allowed. The result is `map` after
+// "raw:".
 std::string CompressRankMap(std::string_view map);
 
 // Joins names into the plain list that CompressNodeList takes.

@@ -20,7 +20,8 @@ struct Page {
 
 using Printer = std::string (*)(const Page&);
 
-// Returns null for a type without structure. The type must be known.
+// Returns the printer of a type, or null for a type without structure. The type
+// must be known.
 Printer PrinterOf(pmix_data_type_t type);
 
 }  // namespace canopy

@@ -18,7 +18,7 @@ namespace canopy {
 class InfoList;
 
 // Movable and copyable; copies are deep. If a value cannot be copied (see
-// CopyElement) or there is no memory, the copy is the empty value. Not
+// CopyElement) or memory is exhausted, the copy is the empty value. Not
 // synchronised.
 class Value {
  public:
@@ -55,8 +55,8 @@ class Value {
   static Value ProcArray(std::span<const ProcId> v);
   static Value StringArray(std::span<const std::string> v);
   // Makes a value of an integer type, or of a scope, range, state and so on.
-  // `v` is cut to the type's width. Returns the empty value if `type` is none
-  // of these.
+  // `v` is cut to the type's width. Returns the empty value if `type` is not
+  // such a type.
   static Value Integer(pmix_data_type_t type, uint64_t v);
 
   // Makes a deep copy of a C value.
@@ -72,7 +72,7 @@ class Value {
   // Moves the content to the caller and leaves this value empty.
   pmix_value_t Release() { return std::exchange(raw_, {}); }
 
-  // Each getter returns nothing if the value is of another kind. A view is
+  // Each getter returns no value if this value is of another kind. A view is
   // valid as long as this value is unchanged.
   std::optional<std::string_view> AsString() const;
   // Read any integer type, including states, scopes, ranks and times, if the
@@ -95,7 +95,7 @@ class Value {
   pmix_value_t raw_ = {};
 };
 
-// The same getters for a C value, which keeps its owner.
+// The same getters for a C value, which keeps the ownership of its content.
 std::optional<std::string_view> StringOf(const pmix_value_t& v);
 std::optional<uint64_t> Uint64Of(const pmix_value_t& v);
 std::optional<int64_t> Int64Of(const pmix_value_t& v);

@@ -17,7 +17,7 @@ const void* ValueElement(const TypeInfo& type, const pmix_value_t& value);
 
 // Prepares `value`, whose previous content is ignored, to hold a `type`.
 // Returns the place of its element, zeroed, and allocated if the type is held
-// by a pointer. Returns null if there is no memory; then the value is
+// by a pointer. Returns null if memory is exhausted; then the value is
 // PMIX_UNDEF.
 void* EmplaceValue(pmix_value_t* value, pmix_data_type_t id,
                    const TypeInfo& type);
@@ -63,7 +63,7 @@ int CopyInfo(pmix_info_t* to, const pmix_info_t& from);
 void DestructInfo(pmix_info_t* info);
 
 // Returns `count` infos, the last of which is marked as the array's end, or
-// null if count is 0 or there is no memory.
+// null if count is 0 or memory is exhausted.
 pmix_info_t* NewInfos(size_t count);
 void FreeInfos(pmix_info_t* infos, size_t count);
 

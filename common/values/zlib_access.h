@@ -11,11 +11,11 @@
 
 namespace canopy {
 
-// Returns the compressed content. Returns nothing if that would not be smaller,
-// if `content` has 4 GiB or more, or if zlib is absent.
+// Returns the compressed content. Returns no value if that would not be
+// smaller, if `content` has 4 GiB or more, or if zlib is absent.
 std::optional<std::string> Compress(std::string_view content);
 
-// Returns the content. Returns nothing if `compressed` is malformed, if the
+// Returns the content. Returns no value if `compressed` is malformed, if the
 // content would be larger than `limit` bytes, or if zlib is absent.
 std::optional<std::string> Decompress(std::string_view compressed,
                                       size_t limit = size_t{1} << 30);

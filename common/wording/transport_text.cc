@@ -20,8 +20,8 @@ constexpr std::array kClosed = {
     "keepalive watchdog"sv, "Endpoint write"sv, "Connection closed"sv,
 };
 
-// Returns the innermost cause of a message that nests them: what follows its
-// last colon.
+// Returns the innermost cause of a message that contains nested causes: the
+// text after its last colon.
 std::string Innermost(std::string_view message) {
   if (message.ends_with('.')) message.remove_suffix(1);
   message.remove_prefix(message.rfind(':') + 1);

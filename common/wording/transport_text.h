@@ -7,7 +7,7 @@
 
 namespace canopy {
 
-// Returns the cause in a message that gRPC's transport has made, such as
+// Returns the cause that a message of gRPC's transport contains, such as
 // "Connection refused". Other messages are returned as they are.
 std::string TransportText(std::string_view message);
 

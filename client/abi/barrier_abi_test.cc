@@ -58,7 +58,7 @@ class BarrierAbiTest : public testing::Test {
   shm::BarrierParticipant::Ticket ticket_;
 };
 
-TEST_F(BarrierAbiTest, NoMessageWhenAllAreHere) {
+TEST_F(BarrierAbiTest, FencesOfOneNodeSendNoMessage) {
   Start(true);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(OtherArrives(), Arrival::kWait);
@@ -68,7 +68,7 @@ TEST_F(BarrierAbiTest, NoMessageWhenAllAreHere) {
   EXPECT_EQ(agent_->Count(FrameType::kBarrierFull), 0u);
 }
 
-TEST_F(BarrierAbiTest, WaitsForTheOthers) {
+TEST_F(BarrierAbiTest, AFenceWaitsForTheOtherRanks) {
   Start(true);
   std::thread other([&] {
     if (OtherArrives() == Arrival::kReleased) return;
@@ -81,7 +81,7 @@ TEST_F(BarrierAbiTest, WaitsForTheOthers) {
   other.join();
 }
 
-TEST_F(BarrierAbiTest, TheWholeJobByName) {
+TEST_F(BarrierAbiTest, AWildcardOfTheJobUsesTheBarrier) {
   Start(true);
   const pmix_proc_t all = Proc(agent_->nspace(), PMIX_RANK_WILDCARD);
   EXPECT_EQ(OtherArrives(), Arrival::kWait);
@@ -89,7 +89,7 @@ TEST_F(BarrierAbiTest, TheWholeJobByName) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
-TEST_F(BarrierAbiTest, OthersUseMessages) {
+TEST_F(BarrierAbiTest, FencesOfSomeRanksOrWithATimeoutUseMessages) {
   Start(true);
   EXPECT_EQ(PMIx_Fence(&self_, 1, nullptr, 0), PMIX_SUCCESS);
   InfoList timeout;
@@ -100,7 +100,7 @@ TEST_F(BarrierAbiTest, OthersUseMessages) {
 
 // A later fence must not overtake an earlier one that the agent does not know
 // yet.
-TEST_F(BarrierAbiTest, OneAfterAnotherThatIsUnderWayUsesMessages) {
+TEST_F(BarrierAbiTest, AFenceBehindAPendingFenceUsesMessages) {
   Start(true);
   std::mutex mu;
   std::vector<Request> held;
@@ -124,14 +124,14 @@ TEST_F(BarrierAbiTest, OneAfterAnotherThatIsUnderWayUsesMessages) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u) << "the gate again";
 }
 
-TEST_F(BarrierAbiTest, AClosedBarrierMeansMessages) {
+TEST_F(BarrierAbiTest, FencesUseMessagesWhileTheBarrierIsClosed) {
   Start(true);
   agent_->barrier().Close();
   EXPECT_EQ(Fence(), PMIX_SUCCESS);
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 1u);
 }
 
-TEST_F(BarrierAbiTest, CommitsGoFirst) {
+TEST_F(BarrierAbiTest, TheAgentReadsCommitsBeforeItReleasesAFence) {
   Start(true);
   ReleaseOnRing(kSuccess);
   EXPECT_EQ(Commit(), PMIX_SUCCESS);
@@ -147,7 +147,7 @@ TEST_F(BarrierAbiTest, CommitsGoFirst) {
       << "nothing to wait for";
 }
 
-TEST_F(BarrierAbiTest, OtherNodesNeedTheAgent) {
+TEST_F(BarrierAbiTest, AFenceOfSeveralNodesNotifiesTheAgent) {
   Start(false);
   // The barrier's two mappings order the accesses, which sanitizers cannot see.
   std::atomic<bool> collect = false;
@@ -157,7 +157,7 @@ TEST_F(BarrierAbiTest, OtherNodesNeedTheAgent) {
   EXPECT_TRUE(collect);
 }
 
-TEST_F(BarrierAbiTest, TheAgentsDeathEndsTheWait) {
+TEST_F(BarrierAbiTest, TheDeathOfTheAgentEndsAFence) {
   Start(false);
   agent_->On(FrameType::kBarrierFull,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
@@ -175,7 +175,7 @@ TEST_F(BarrierAbiTest, TheAgentsDeathEndsTheWait) {
   other.join();
 }
 
-TEST_F(BarrierAbiTest, WhoCameFirstLooksForTheAgent) {
+TEST_F(BarrierAbiTest, TheFirstRankChecksWhetherTheAgentLives) {
   Start(false);
   agent_->Die();
   EXPECT_EQ(Fence(), PMIX_ERR_LOST_CONNECTION);

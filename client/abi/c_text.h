@@ -8,7 +8,7 @@
 namespace canopy::client {
 
 // Returns a terminated copy of `text`, which the caller of a C function frees
-// with free(). Returns nullptr without memory.
+// with free(). Returns nullptr if memory is exhausted.
 inline char* CopyToC(std::string_view text) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) return nullptr;

@@ -16,7 +16,7 @@ auto OrIgnore(void (*callback)(Args...)) {
   return callback != nullptr ? callback : +[](Args...) {};
 }
 
-// The replacement for a null callback of this type still calls the release
+// Returns `callback`, or for null a function that only calls the release
 // function.
 inline pmix_info_cbfunc_t OrIgnore(pmix_info_cbfunc_t callback) {
   if (callback != nullptr) return callback;

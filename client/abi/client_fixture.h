@@ -1,5 +1,5 @@
-// Shared by the tests of the client's entry points: a process that is
-// initialised as rank 0 of a fake agent's job.
+// A process that is initialised as rank 0 of a fake agent's job, for the tests
+// of the client's entry points.
 #ifndef CANOPY_CLIENT_ABI_CLIENT_FIXTURE_H_
 #define CANOPY_CLIENT_ABI_CLIENT_FIXTURE_H_
 
@@ -57,7 +57,8 @@ class ClientTest : public testing::Test {
     }
   }
 
-  // Calls PMIx_Get and returns the value, which it owns. *status is the result.
+  // Calls PMIx_Get and returns the value, which the result owns. *status is the
+  // status of the call.
   static Value Get(const pmix_proc_t* proc, const char* key,
                    const InfoList& infos, int* status) {
     pmix_value_t* raw = nullptr;

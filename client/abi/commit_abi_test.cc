@@ -42,7 +42,7 @@ class CommitAbiTest : public testing::Test {
   pmix_proc_t self_ = {};
 };
 
-TEST_F(CommitAbiTest, NoMessage) {
+TEST_F(CommitAbiTest, ACommitInTheMailboxSendsNoMessage) {
   Init();
   EXPECT_EQ(PMIx_Commit(), PMIX_SUCCESS);
   EXPECT_EQ(Take(), "") << "nothing was put";
@@ -58,7 +58,7 @@ TEST_F(CommitAbiTest, NoMessage) {
   EXPECT_EQ(agent_->Count(FrameType::kCommitted), 0u);
 }
 
-TEST_F(CommitAbiTest, TheFenceTellsTheAgentToLook) {
+TEST_F(CommitAbiTest, AFenceMakesTheAgentReadTheMailbox) {
   Init();
   // The barrier's two mappings order the accesses, which sanitizers cannot see.
   std::atomic<bool> seen = false;
@@ -77,7 +77,7 @@ TEST_F(CommitAbiTest, TheFenceTellsTheAgentToLook) {
   EXPECT_TRUE(seen);
 }
 
-TEST_F(CommitAbiTest, RingsWhenItIsAsked) {
+TEST_F(CommitAbiTest, ACommitSignalsTheAgentOnRequest) {
   Init();
   agent_->mailboxes().Ask(0);
   EXPECT_EQ(Commit("one", "1"), PMIX_SUCCESS);
@@ -88,7 +88,7 @@ TEST_F(CommitAbiTest, RingsWhenItIsAsked) {
   EXPECT_EQ(agent_->Count(FrameType::kCommitted), 1u);
 }
 
-TEST_F(CommitAbiTest, WhatDoesNotFitIsAMessageAndWhatFollowsStaysBehindIt) {
+TEST_F(CommitAbiTest, CommitsAfterOneThatIsTooLargeAreMessagesInOrder) {
   Init();
   const std::string large(shm::kCommitMailboxBytes, 'x');
   EXPECT_EQ(Commit("large", large), PMIX_SUCCESS);
@@ -103,7 +103,7 @@ TEST_F(CommitAbiTest, WhatDoesNotFitIsAMessageAndWhatFollowsStaysBehindIt) {
   EXPECT_EQ(agent_->Count(FrameType::kCommit), 2u);
 }
 
-TEST_F(CommitAbiTest, AFullMailbox) {
+TEST_F(CommitAbiTest, ACommitIntoAFullMailboxIsAMessage) {
   Init();
   const std::string half(shm::kCommitMailboxBytes / 2, 'x');
   EXPECT_EQ(Commit("a", half), PMIX_SUCCESS);
@@ -112,13 +112,13 @@ TEST_F(CommitAbiTest, AFullMailbox) {
   EXPECT_NE(Take(), "");
 }
 
-TEST_F(CommitAbiTest, NothingIsLeftForAnAgentThatIsGone) {
+TEST_F(CommitAbiTest, ACommitFailsIfTheAgentIsGone) {
   Init();
   agent_->Die();
   EXPECT_EQ(Commit("key", "x"), PMIX_ERR_LOST_CONNECTION);
 }
 
-TEST_F(CommitAbiTest, TheNextAgentFindsIt) {
+TEST_F(CommitAbiTest, ASuccessorFindsTheCommit) {
   agent_->BeAgent(7, 10000);
   Init();
   agent_->BeAgent(8, 10000);

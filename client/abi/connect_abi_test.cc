@@ -15,7 +15,7 @@ using local::FrameType;
 
 class ConnectTest : public ClientTest {
  protected:
-  // The caller's job and another one.
+  // Returns the caller's job and another one.
   std::vector<pmix_proc_t> Jobs() {
     return {Proc(agent_->nspace(), PMIX_RANK_WILDCARD),
             Proc("job-2", PMIX_RANK_WILDCARD)};
@@ -59,14 +59,14 @@ TEST_F(ConnectTest, BothOperationsReachTheAgent) {
   EXPECT_TRUE(arrival.infos.empty());
 }
 
-TEST_F(ConnectTest, TheAgentsStatusComesThrough) {
+TEST_F(ConnectTest, CallsReturnTheAgentsStatus) {
   Answer(kErrInvalidOperation);
   EXPECT_EQ(Disconnect(Jobs()), PMIX_ERR_INVALID_OPERATION);
   Answer(kErrProcTermWoSync);
   EXPECT_EQ(Connect(Jobs()), PMIX_ERR_PROC_TERM_WO_SYNC);
 }
 
-TEST_F(ConnectTest, WrongArguments) {
+TEST_F(ConnectTest, WrongArgumentsAreRejected) {
   OpResult result;
   for (const auto& call : {PMIx_Connect, PMIx_Disconnect}) {
     EXPECT_EQ(call(nullptr, 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
@@ -83,7 +83,7 @@ TEST_F(ConnectTest, WrongArguments) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
-TEST_F(ConnectTest, RequiredDirectives) {
+TEST_F(ConnectTest, UnsupportedRequiredDirectivesAreRefused) {
   InfoList infos;
   infos.Add(PMIX_ALL_CLONES_PARTICIPATE, Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(Connect(Jobs(), infos), PMIX_ERR_NOT_SUPPORTED);
@@ -93,7 +93,7 @@ TEST_F(ConnectTest, RequiredDirectives) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
-TEST_F(ConnectTest, NonBlocking) {
+TEST_F(ConnectTest, NonBlockingCallsReportByTheirCallbacks) {
   Answer(kErrTimeout);
   const std::vector<pmix_proc_t> jobs = Jobs();
   OpResult connect;
@@ -110,7 +110,7 @@ TEST_F(ConnectTest, NonBlocking) {
   EXPECT_EQ(Last(2).op, 3u);
 }
 
-TEST_F(ConnectTest, TheCallerIsOneOfTheSet) {
+TEST_F(ConnectTest, TheCallerMustBeAmongTheProcesses) {
   const pmix_proc_t other = Proc("job-2", PMIX_RANK_WILDCARD);
   EXPECT_EQ(PMIx_Connect(&other, 1, nullptr, 0), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Disconnect(&other, 1, nullptr, 0), PMIX_ERR_INVALID_OPERATION);
@@ -141,7 +141,7 @@ TEST_F(ConnectTest, TheOtherJobsDataIsReadable) {
   EXPECT_EQ(status_, PMIX_SUCCESS);
 }
 
-TEST(ConnectWithoutAgentTest, NobodyIsThere) {
+TEST(ConnectWithoutAgentTest, CallsFailWithoutAnAgent) {
   pmix_proc_t self;
   OpResult result;
   EXPECT_EQ(PMIx_Connect(&self, 1, nullptr, 0), PMIX_ERR_INIT);

@@ -81,7 +81,7 @@ TEST_F(CredentialTest, TheNonBlockingFormCallsBack) {
   EXPECT_EQ(done.get_future().get(), "secret");
 }
 
-TEST_F(CredentialTest, Sec05ValidationTellsOfTheHolder) {
+TEST_F(CredentialTest, Sec05ValidationReportsTheHolder) {
   Answer(kSuccess, {{PMIX_USERID, Value::Uint32(7)}});
   std::string bytes = "secret";
   const pmix_byte_object_t credential = {bytes.data(), bytes.size()};
@@ -100,7 +100,7 @@ TEST_F(CredentialTest, Sec05ValidationTellsOfTheHolder) {
   EXPECT_EQ(call.infos, Encoded(with));
 }
 
-TEST_F(CredentialTest, ValidationThatFails) {
+TEST_F(CredentialTest, AFailedValidationHasNoResults) {
   Answer(kErrInvalidCred);
   std::promise<int> done;
   const auto on_done = [](pmix_status_t status, pmix_info_t*, size_t ninfo,
@@ -114,7 +114,7 @@ TEST_F(CredentialTest, ValidationThatFails) {
   EXPECT_EQ(done.get_future().get(), PMIX_ERR_INVALID_CRED);
 }
 
-TEST_F(CredentialTest, Refusals) {
+TEST_F(CredentialTest, MalformedCallsAreRejected) {
   pmix_info_t* results = nullptr;
   size_t count = 0;
   pmix_byte_object_t credential = {nullptr, 3};

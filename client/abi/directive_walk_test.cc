@@ -171,7 +171,7 @@ class DirectiveWalk : public ClientTest {
   bool ignored_ = false;  // the last attribute was reported
 };
 
-TEST_F(DirectiveWalk, RequiredOnesAreSupportedOrRefused) {
+TEST_F(DirectiveWalk, RequiredDirectivesAreSupportedOrRefused) {
   for (const Function& function : kFunctions) {
     const auto supported = SupportedBy(function.name);
     for (const AttributeEntry& attribute : Attributes()) {
@@ -183,7 +183,7 @@ TEST_F(DirectiveWalk, RequiredOnesAreSupportedOrRefused) {
   }
 }
 
-TEST_F(DirectiveWalk, OptionalOnesThatAreIgnoredAreReported) {
+TEST_F(DirectiveWalk, IgnoredOptionalDirectivesAreReported) {
   for (const Function& function : kFunctions) {
     const auto supported = SupportedBy(function.name);
     std::set<std::string_view> documented;

@@ -10,7 +10,8 @@
 namespace canopy::client {
 
 // Lets `edit` change the entries of *env, which may be null. Unchanged entries
-// keep their addresses. Returns false without memory and then changes nothing.
+// keep their addresses. If memory is exhausted, returns false and leaves *env
+// unchanged.
 bool EditEnvironment(const std::function<void(std::vector<std::string>*)>& edit,
                      char*** env);
 

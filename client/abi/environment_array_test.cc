@@ -32,12 +32,12 @@ class EnvironmentArrayTest : public testing::Test {
   char** env_ = nullptr;
 };
 
-TEST_F(EnvironmentArrayTest, IsMadeOfNothing) {
+TEST_F(EnvironmentArrayTest, ANullArrayGetsEntries) {
   Set({"A=1", "B=2"});
   EXPECT_EQ(Content(), (Entries{"A=1", "B=2"}));
 }
 
-TEST_F(EnvironmentArrayTest, EntriesComeAndGoAndStay) {
+TEST_F(EnvironmentArrayTest, EntriesAreAddedRemovedAndKept) {
   Set({"A=1", "B=2"});
   const char* kept = env_[1];
   Set({"B=2", "C=3"});
@@ -45,7 +45,7 @@ TEST_F(EnvironmentArrayTest, EntriesComeAndGoAndStay) {
   EXPECT_EQ(env_[0], kept);
 }
 
-TEST_F(EnvironmentArrayTest, NothingChangesWithoutAChange) {
+TEST_F(EnvironmentArrayTest, AnEqualEnvironmentKeepsTheArray) {
   Set({"A=1"});
   char** before = env_;
   Set({"A=1"});

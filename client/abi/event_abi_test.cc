@@ -114,7 +114,7 @@ class EventTest : public ClientTest {
   std::map<std::string, std::function<void(size_t)>> actions_;
 };
 
-TEST_F(EventTest, OrderOfCategories) {
+TEST_F(EventTest, HandlersRunInTheOrderOfTheirCategories) {
   Register("last", {kCode}, Flags({PMIX_EVENT_HDLR_LAST}));
   Register("default", {});
   Register("multi", {kCode, kOtherCode});
@@ -125,7 +125,7 @@ TEST_F(EventTest, OrderOfCategories) {
                                                      "default", "last"}));
 }
 
-TEST_F(EventTest, OrderInsideACategory) {
+TEST_F(EventTest, HandlersOfACategoryRunInTheOrderOfTheirPlaces) {
   Register("lastcat", {kCode}, Flags({PMIX_EVENT_HDLR_LAST_IN_CATEGORY}));
   Register("app1", {kCode}, Flags({PMIX_EVENT_HDLR_APPEND}));
   Register("plain1", {kCode});
@@ -140,7 +140,7 @@ TEST_F(EventTest, OrderInsideACategory) {
                                       "plain2", "app1", "app2", "lastcat"}));
 }
 
-TEST_F(EventTest, BeforeAndAfterANamedHandler) {
+TEST_F(EventTest, HandlersRunBeforeAndAfterANamedHandler) {
   InfoList before;
   before.Add(PMIX_EVENT_HDLR_BEFORE, Value::String("a"));
   InfoList after;
@@ -157,7 +157,7 @@ TEST_F(EventTest, BeforeAndAfterANamedHandler) {
             (std::vector<std::string>{"before", "a", "after", "b", "unknown"}));
 }
 
-TEST_F(EventTest, APlaceForOneOnly) {
+TEST_F(EventTest, TheFirstAndTheLastPlaceAreForOneHandler) {
   const int first = Register("x", {}, Flags({PMIX_EVENT_HDLR_FIRST}));
   ASSERT_GE(first, 0);
   EXPECT_EQ(Register("y", {kCode}, Flags({PMIX_EVENT_HDLR_FIRST})),
@@ -198,7 +198,7 @@ TEST_F(EventTest, ResultsAccumulate) {
   EXPECT_EQ(KeyOf(runs[2].results[2]), "b");
 }
 
-TEST_F(EventTest, WhatTheHandlerGets) {
+TEST_F(EventTest, AHandlerGetsItsObjectAndTheEventsInfos) {
   int object = 0;
   pmix_value_t pointer = {};
   pointer.type = PMIX_POINTER;
@@ -226,7 +226,7 @@ TEST_F(EventTest, NonDefaultSkipsDefaultHandlers) {
   EXPECT_EQ(log_.Names(2), (std::vector<std::string>{"single", "default"}));
 }
 
-TEST_F(EventTest, CustomRangeNamesTheReceivers) {
+TEST_F(EventTest, ACustomRangeSelectsTheReceivers) {
   Register("a", {kCode});
   const ProcId other{agent_->nspace(), 3};
   const ProcId self{agent_->nspace(), 0};
@@ -240,7 +240,7 @@ TEST_F(EventTest, CustomRangeNamesTheReceivers) {
   EXPECT_EQ(log_.Await(1)[0].infos.FindInt("n"), 2);
 }
 
-TEST_F(EventTest, RangeOfTheHandlerFiltersSources) {
+TEST_F(EventTest, TheRangeOfAHandlerFiltersSources) {
   const auto range = [](pmix_data_range_t r) {
     InfoList infos;
     infos.Add(PMIX_RANGE, Value::Integer(PMIX_DATA_RANGE, r));
@@ -265,7 +265,7 @@ TEST_F(EventTest, RangeOfTheHandlerFiltersSources) {
             (std::vector<std::string>{"local", "rm", "all"}));
 }
 
-TEST_F(EventTest, AffectedProcessesFilter) {
+TEST_F(EventTest, AHandlerMayFilterByAffectedProcess) {
   const ProcId two{agent_->nspace(), 2};
   const ProcId three{agent_->nspace(), 3};
   InfoList infos;
@@ -281,7 +281,7 @@ TEST_F(EventTest, AffectedProcessesFilter) {
   EXPECT_EQ(log_.Await(1)[0].infos.FindInt("n"), 2);
 }
 
-TEST_F(EventTest, EventsThatNobodyWantedWaitForAHandler) {
+TEST_F(EventTest, EventsWithoutAHandlerAreKeptForALaterOne) {
   InfoList no_cache = Flags({PMIX_EVENT_DO_NOT_CACHE});
   Raise(kCode, no_cache);
   InfoList infos;
@@ -299,7 +299,7 @@ TEST_F(EventTest, EventsThatNobodyWantedWaitForAHandler) {
   EXPECT_EQ(log_.Names(3).back(), "end");
 }
 
-TEST_F(EventTest, TheAgentHearsOfEachCodeOnce) {
+TEST_F(EventTest, TheAgentIsNotifiedOnceOfEachCode) {
   const int a = Register("a", {kCode});
   Register("b", {kCode, kOtherCode});
   Register("c", {kCode});
@@ -321,7 +321,7 @@ TEST_F(EventTest, TheAgentHearsOfEachCodeOnce) {
   EXPECT_TRUE(unwanted.codes.empty());
 }
 
-TEST_F(EventTest, AnEventThatComesAgainIsNoNews) {
+TEST_F(EventTest, ARepeatedEventIsHandledOnce) {
   Register("a", {kCode});
   const ProcId other{agent_->nspace(), 1};
   for (const uint64_t number : {7, 7, 8, 0, 0}) {
@@ -332,7 +332,7 @@ TEST_F(EventTest, AnEventThatComesAgainIsNoNews) {
   EXPECT_EQ(log_.Names(5), (std::vector<std::string>{"a", "a", "a", "a", "b"}));
 }
 
-TEST_F(EventTest, AnEventBeforeTheRegistrationIsAnswered) {
+TEST_F(EventTest, AnEventBeforeTheReplyToARegistrationIsDelivered) {
   agent_->On(FrameType::kEventsWanted,
              [](FakeAgent& agent, const Request& request) {
                agent.SendEvent(kCode, {"agent", 0}, PMIX_RANGE_GLOBAL, {});
@@ -342,7 +342,7 @@ TEST_F(EventTest, AnEventBeforeTheRegistrationIsAnswered) {
   EXPECT_EQ(log_.Await(1)[0].source, (ProcId{"agent", 0}));
 }
 
-TEST_F(EventTest, TheAgentMayRefuseARegistration) {
+TEST_F(EventTest, ARegistrationThatTheAgentRefusesFails) {
   agent_->On(FrameType::kEventsWanted,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, kErrNotSupported);
@@ -361,7 +361,7 @@ struct Registered {
   std::promise<std::pair<int, size_t>> done;
 };
 
-TEST_F(EventTest, NonBlockingRegistration) {
+TEST_F(EventTest, ANonBlockingRegistrationReportsItsReference) {
   Registered registered;
   int code = kCode;
   Raise(kCode);
@@ -377,7 +377,7 @@ TEST_F(EventTest, NonBlockingRegistration) {
             PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(EventTest, NonBlockingDeregistration) {
+TEST_F(EventTest, ANonBlockingDeregistrationReportsByItsCallback) {
   std::promise<int> done;
   const auto on_done = [](pmix_status_t status, void* data) {
     static_cast<std::promise<int>*>(data)->set_value(status);
@@ -388,7 +388,7 @@ TEST_F(EventTest, NonBlockingDeregistration) {
   EXPECT_EQ(done.get_future().get(), PMIX_SUCCESS);
 }
 
-TEST_F(EventTest, ErrorsAreTheCallbacks) {
+TEST_F(EventTest, CallbacksGetTheErrors) {
   OpResult deregistered;
   ASSERT_EQ(PMIx_Deregister_event_handler(12345, OpResult::Set, &deregistered),
             PMIX_SUCCESS);
@@ -440,7 +440,7 @@ TEST_F(EventTest, DeregisterWaitsForARunningHandler) {
   other.join();
 }
 
-TEST_F(EventTest, OneShot) {
+TEST_F(EventTest, AOneShotHandlerRunsOnce) {
   Register("once", {kCode}, Flags({PMIX_EVENT_ONESHOT}));
   Register("always", {kCode});
   Raise(kCode);
@@ -449,7 +449,7 @@ TEST_F(EventTest, OneShot) {
             (std::vector<std::string>{"once", "always", "always"}));
 }
 
-TEST_F(EventTest, NotifyTellsTheAgentAndThisProcess) {
+TEST_F(EventTest, NotifySendsToTheAgentAndToThisProcess) {
   Register("a", {kCode});
   const ProcId three{agent_->nspace(), 3};
   const ProcId self{agent_->nspace(), 0};
@@ -474,7 +474,7 @@ TEST_F(EventTest, NotifyTellsTheAgentAndThisProcess) {
   EXPECT_EQ(runs[1].source, three);
 }
 
-TEST_F(EventTest, NotifyRefusals) {
+TEST_F(EventTest, NotifyRejectsMalformedCalls) {
   EXPECT_EQ(PMIx_Notify_event(kCode, nullptr, PMIX_RANGE_INVALID, nullptr, 0,
                               nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
@@ -493,7 +493,7 @@ TEST_F(EventTest, NotifyRefusals) {
   }
 }
 
-TEST_F(EventTest, RegistrationRefusals) {
+TEST_F(EventTest, MalformedRegistrationsAreRejected) {
   EXPECT_EQ(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, nullptr,
                                         nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
@@ -505,13 +505,13 @@ TEST_F(EventTest, RegistrationRefusals) {
   EXPECT_EQ(Register("a", {kCode}, infos), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(EventTest, AnIdleProcessHearsThatItsAgentDied) {
+TEST_F(EventTest, AnIdleProcessGetsTheLossOfItsAgentAsAnEvent) {
   Register("lost", {PMIX_ERR_LOST_CONNECTION});
   agent_->Die();
   EXPECT_EQ(log_.Await(1)[0].status, PMIX_ERR_LOST_CONNECTION);
 }
 
-TEST_F(EventTest, ModelDeclared) {
+TEST_F(EventTest, InitRaisesAnEventForADeclaredModel) {
   Register("default", {});
   Register("model", {PMIX_MODEL_DECLARED});
   InfoList infos;
@@ -524,7 +524,7 @@ TEST_F(EventTest, ModelDeclared) {
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 
-TEST_F(EventTest, BlockingCallsInsideAHandler) {
+TEST_F(EventTest, AHandlerMayMakeBlockingCalls) {
   std::promise<int> result;
   actions_["a"] = [&](size_t) {
     result.set_value(PMIx_Fence(nullptr, 0, nullptr, 0));

@@ -111,7 +111,7 @@ class FabricTest : public ClientTest {
   }
 };
 
-TEST_F(FabricTest, DataOfTheDefaultFabric) {
+TEST_F(FabricTest, RegisterGivesTheDataOfTheDefaultFabric) {
   Have(kEthernet + kInfiniBand);
   char name[] = "mine";
   pmix_fabric_t fabric = {};
@@ -154,7 +154,7 @@ TEST_F(FabricTest, DirectivesChooseTheFabric) {
   EXPECT_EQ(Register(&fabric, wrong), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(FabricTest, UpdateSeesWhatHasChanged) {
+TEST_F(FabricTest, UpdateReadsTheHardwareAgain) {
   Have(kEthernet + kInfiniBand);
   pmix_fabric_t fabric = {};
   ASSERT_EQ(Register(&fabric), PMIX_SUCCESS);
@@ -169,14 +169,14 @@ TEST_F(FabricTest, UpdateSeesWhatHasChanged) {
   EXPECT_EQ(PMIx_Fabric_deregister(&fabric), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(FabricTest, NoDeviceNoFabric) {
+TEST_F(FabricTest, RegisterFailsWithoutADevice) {
   Have("");
   pmix_fabric_t fabric = {};
   EXPECT_EQ(Register(&fabric), PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Register(nullptr), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(FabricTest, NonBlocking) {
+TEST_F(FabricTest, NonBlockingCallsReportByTheirCallbacks) {
   Have(kEthernet);
   pmix_fabric_t fabric = {};
   OpResult registered;
@@ -196,7 +196,7 @@ TEST_F(FabricTest, NonBlocking) {
             PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(FabricTest, WhatTheHostTellsIsWhatThereIs) {
+TEST_F(FabricTest, TheHostsDataReplaceThoseOfTheNode) {
   Have(kEthernet);
   const InfoList told{{PMIX_FABRIC_VENDOR, Value::String("a vendor")},
                       {PMIX_FABRIC_INDEX, Value::Size(3)}};
@@ -213,7 +213,7 @@ TEST_F(FabricTest, WhatTheHostTellsIsWhatThereIs) {
 }
 
 // The host knows the fabric by its index.
-TEST_F(FabricTest, AnUpdateOfTheHostsData) {
+TEST_F(FabricTest, AnUpdateReplacesTheHostsData) {
   HostAnswers(kSuccess, {{PMIX_FABRIC_VENDOR, Value::String("a vendor")},
                          {PMIX_FABRIC_INDEX, Value::Size(3)}});
   pmix_fabric_t fabric = {};
@@ -234,7 +234,7 @@ TEST_F(FabricTest, AnUpdateOfTheHostsData) {
   EXPECT_EQ(PMIx_Fabric_deregister(&fabric), PMIX_SUCCESS);
 }
 
-TEST_F(FabricTest, WhatTheHostRefusesIsRefused) {
+TEST_F(FabricTest, ARefusalOfTheHostIsReturned) {
   Have(kEthernet);
   HostAnswers(kErrNotFound);
   pmix_fabric_t fabric = {};
@@ -247,7 +247,7 @@ TEST_F(FabricTest, WhatTheHostRefusesIsRefused) {
   EXPECT_EQ(fabric.info, nullptr);
 }
 
-TEST_F(FabricTest, GetOfDevices) {
+TEST_F(FabricTest, GetFindsTheDevicesOfTheNode) {
   Have(kEthernet + kInfiniBand);
   const Value all = Get(PMIX_RANK_WILDCARD, PMIX_FABRIC_DEVICES);
   ASSERT_TRUE(all.AsInfos());

@@ -25,7 +25,7 @@ class FenceTest : public ClientTest {
   Arrival Last() { return ParseArrival(agent_->Await(FrameType::kCollective)); }
 };
 
-TEST_F(FenceTest, OfTheWholeJob) {
+TEST_F(FenceTest, AFenceWithoutProcessesIsOverTheWholeJob) {
   EXPECT_EQ(Fence({}), PMIX_SUCCESS);
   const Arrival arrival = Last();
   EXPECT_EQ(arrival.op, 1u);
@@ -47,7 +47,7 @@ TEST_F(FenceTest, DirectivesReachTheAgent) {
   EXPECT_EQ(arrival.infos, infos);
 }
 
-TEST_F(FenceTest, Gen12WhatIsHonouredHereIsMarked) {
+TEST_F(FenceTest, Gen12HonouredRequiredDirectivesAreMarked) {
   InfoList infos;
   infos.Add(PMIX_COLLECT_DATA, Value::Bool(true), PMIX_INFO_REQD);
   infos.Add("site.directive", Value::Bool(true));
@@ -63,20 +63,20 @@ TEST_F(FenceTest, Gen12WhatIsHonouredHereIsMarked) {
   EXPECT_EQ(Fence({self_}, infos), PMIX_SUCCESS);
 }
 
-TEST_F(FenceTest, FailureComesThrough) {
+TEST_F(FenceTest, AFenceReturnsTheAgentsStatus) {
   agent_->On(FrameType::kCollective, [](FakeAgent& agent, const Request& r) {
     agent.Reply(r, kErrTimeout);
   });
   EXPECT_EQ(Fence({}), PMIX_ERR_TIMEOUT);
 }
 
-TEST_F(FenceTest, WildcardsAndOtherNamespaces) {
+TEST_F(FenceTest, ParticipantsMayBeWildcardsOfSeveralJobs) {
   EXPECT_EQ(Fence({Proc(agent_->nspace(), PMIX_RANK_WILDCARD),
                    Proc("job-2", PMIX_RANK_WILDCARD)}),
             PMIX_SUCCESS);
 }
 
-TEST_F(FenceTest, BadParticipants) {
+TEST_F(FenceTest, MalformedParticipantsAreRejected) {
   EXPECT_EQ(Fence({Proc(agent_->nspace(), 1)}), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Fence({self_, Proc(agent_->nspace(), 4)}), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Fence({self_, Proc("", 1)}), PMIX_ERR_BAD_PARAM);
@@ -87,7 +87,7 @@ TEST_F(FenceTest, BadParticipants) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
-TEST_F(FenceTest, RequiredDirectives) {
+TEST_F(FenceTest, UnsupportedRequiredDirectivesAreRefused) {
   InfoList infos;
   infos.Add(PMIX_ALL_CLONES_PARTICIPATE, Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(Fence({}, infos), PMIX_ERR_NOT_SUPPORTED);
@@ -96,7 +96,7 @@ TEST_F(FenceTest, RequiredDirectives) {
   EXPECT_EQ(Fence({}, infos), PMIX_SUCCESS);
 }
 
-TEST_F(FenceTest, NonBlocking) {
+TEST_F(FenceTest, ANonBlockingFenceReportsOnAnotherThread) {
   OpResult result;
   EXPECT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, OpResult::Set, &result),
             PMIX_SUCCESS);
@@ -127,7 +127,7 @@ TEST_F(FenceTest, NonBlockingEndsWhenTheAgentDies) {
   EXPECT_EQ(result.status.get_future().get(), PMIX_ERR_LOST_CONNECTION);
 }
 
-TEST_F(FenceTest, BlockingCallsFromACallback) {
+TEST_F(FenceTest, ACallbackMayMakeBlockingCalls) {
   struct Nested {
     pmix_proc_t self;
     std::promise<int> status;
@@ -141,7 +141,7 @@ TEST_F(FenceTest, BlockingCallsFromACallback) {
   EXPECT_EQ(nested.status.get_future().get(), PMIX_SUCCESS);
 }
 
-TEST_F(FenceTest, Abort) {
+TEST_F(FenceTest, AbortSendsStatusTextAndTargets) {
   agent_->On(FrameType::kAbort, [](FakeAgent& agent, const Request& r) {
     agent.Reply(r, kErrNotSupported);
   });
@@ -155,7 +155,7 @@ TEST_F(FenceTest, Abort) {
   EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 2), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(FenceTest, AbortOfTheCallerWaitsForTheEnd) {
+TEST_F(FenceTest, AnAbortOfTheCallerWaitsForItsEnd) {
   agent_->On(FrameType::kAbort, [](FakeAgent& agent, const Request& r) {
     agent.Reply(r, kSuccess);
     agent.Die();
@@ -163,7 +163,7 @@ TEST_F(FenceTest, AbortOfTheCallerWaitsForTheEnd) {
   EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 0), PMIX_SUCCESS);
 }
 
-TEST_F(FenceTest, ResolvePeersAndNodes) {
+TEST_F(FenceTest, ResolveFindsPeersAndNodes) {
   pmix_proc_t* procs = nullptr;
   size_t count = 0;
   ASSERT_EQ(

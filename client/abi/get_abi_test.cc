@@ -60,7 +60,7 @@ TEST_F(GetTest, AnOptionalDirectiveThatIsIgnoredIsReportedOnce) {
   EXPECT_EQ(agent_->Count(FrameType::kIgnored), 2u);
 }
 
-TEST_F(GetTest, WaitForOneValueIsWhatAGetDoes) {
+TEST_F(GetTest, WaitIsAcceptedForOneValueAtMost) {
   const auto wait_for = [this](const Value& number) {
     InfoList infos;
     infos.Add(PMIX_WAIT, number, PMIX_INFO_REQD);
@@ -73,7 +73,7 @@ TEST_F(GetTest, WaitForOneValueIsWhatAGetDoes) {
   EXPECT_EQ(wait_for(Value::String("all")), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(GetTest, JobKeysForWildcardAndForRanks) {
+TEST_F(GetTest, JobKeysAreFoundForTheWildcardAndForRanks) {
   EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE), Value::Uint32(4));
   EXPECT_EQ(Get(0, PMIX_JOB_SIZE), Value::Uint32(4));
   EXPECT_EQ(Get(3, PMIX_JOB_SIZE), Value::Uint32(4));
@@ -86,7 +86,7 @@ bool IsPrivateDirectory(const std::string& path) {
          (info.st_mode & 0777) == 0700;
 }
 
-TEST_F(GetTest, ARanksDirectoryIsMadeForWhoAsks) {
+TEST_F(GetTest, ARanksDirectoryIsMadeWhenItsNameIsRequested) {
   const std::string own = agent_->RankDirectory(0);
   const std::string other = agent_->RankDirectory(1);
   EXPECT_FALSE(IsPrivateDirectory(own));
@@ -98,20 +98,20 @@ TEST_F(GetTest, ARanksDirectoryIsMadeForWhoAsks) {
   EXPECT_TRUE(IsPrivateDirectory(other));
 }
 
-TEST_F(GetTest, ARanksDirectoryIsMadeForWhoAsksForEverything) {
+TEST_F(GetTest, ARanksDirectoryIsMadeWhenAllKeysAreRequested) {
   const pmix_proc_t self = Proc(agent_->nspace(), 0);
   Get(&self, nullptr, {}, &status_);
   EXPECT_EQ(status_, PMIX_SUCCESS);
   EXPECT_TRUE(IsPrivateDirectory(agent_->RankDirectory(0)));
 }
 
-TEST_F(GetTest, SessionKeys) {
+TEST_F(GetTest, SessionKeysAreFound) {
   EXPECT_EQ(Get(kAny, PMIX_UNIV_SIZE), Value::Uint32(16));
   EXPECT_EQ(Get(0, PMIX_CLUSTER_ID), Value::String("cluster"));
   EXPECT_EQ(Get(kAny, PMIX_SESSION_ID), Value::Uint32(7));
 }
 
-TEST_F(GetTest, RealmDirectivesOverrideTheKeysOwn) {
+TEST_F(GetTest, RealmDirectivesOverrideTheRealmOfTheKey) {
   EXPECT_EQ(Get(kAny, PMIX_NUM_NODES), Value::Uint32(2));
   EXPECT_EQ(Get(kAny, PMIX_NUM_NODES, Flags({PMIX_SESSION_INFO})),
             Value::Uint32(9));
@@ -123,7 +123,7 @@ TEST_F(GetTest, RealmDirectivesOverrideTheKeysOwn) {
   EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(GetTest, AnotherSessionIsNotOurs) {
+TEST_F(GetTest, DataOfAnotherSessionAreNotFound) {
   InfoList infos = Flags({PMIX_SESSION_INFO});
   infos.Add(PMIX_SESSION_ID, Value::Uint32(7));
   EXPECT_EQ(Get(kAny, PMIX_UNIV_SIZE, infos), Value::Uint32(16));
@@ -132,7 +132,7 @@ TEST_F(GetTest, AnotherSessionIsNotOurs) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GetTest, ApplicationOfTheRankOrAsNamed) {
+TEST_F(GetTest, ApplicationKeysAreForTheApplicationOfTheRankOrTheNamedOne) {
   EXPECT_EQ(Get(3, PMIX_APP_SIZE), Value::Uint32(1));
   EXPECT_EQ(Get(kAny, PMIX_APP_SIZE), Value::Uint32(3));
   InfoList infos = Flags({PMIX_APP_INFO});
@@ -143,7 +143,7 @@ TEST_F(GetTest, ApplicationOfTheRankOrAsNamed) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GetTest, NodeOfTheRankOrAsNamed) {
+TEST_F(GetTest, NodeKeysAreForTheNodeOfTheRankOrTheNamedNode) {
   EXPECT_EQ(Get(2, PMIX_HOSTNAME), Value::String("there"));
   EXPECT_EQ(Get(kAny, PMIX_HOSTNAME), Value::String("here"));
   EXPECT_EQ(Get(kAny, PMIX_LOCAL_PEERS), Value::String("0,1"));
@@ -159,7 +159,7 @@ TEST_F(GetTest, NodeOfTheRankOrAsNamed) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GetTest, ANodeOfTheSessionThatTheJobDoesNotUse) {
+TEST_F(GetTest, DataOfANodeThatTheJobDoesNotUseAreFound) {
   InfoList infos = Flags({PMIX_NODE_INFO});
   infos.Add(PMIX_HOSTNAME, Value::String("elsewhere"));
   EXPECT_EQ(Get(kAny, PMIX_NODEID, infos), Value::Uint32(2));
@@ -178,7 +178,7 @@ TEST_F(GetTest, ANodeOfTheSessionThatTheJobDoesNotUse) {
   EXPECT_EQ(Asked(), 0u);
 }
 
-TEST_F(GetTest, ProcessKeys) {
+TEST_F(GetTest, ProcessKeysAreFoundForRanks) {
   EXPECT_EQ(Get(3, PMIX_LOCAL_RANK), Value::Uint16(1));
   EXPECT_EQ(Get(3, PMIX_APPNUM), Value::Uint32(1));
   EXPECT_EQ(Get(1, PMIX_LOCALITY_STRING), Value::String("hwloc:NM0:SK0"));
@@ -189,7 +189,7 @@ TEST_F(GetTest, ProcessKeys) {
   EXPECT_EQ(Asked(), 0u);
 }
 
-TEST_F(GetTest, WhoAmI) {
+TEST_F(GetTest, AProcessFindsItsOwnIdentity) {
   int status = 0;
   EXPECT_EQ(Get(nullptr, PMIX_PROCID, {}, &status),
             Value::Proc({agent_->nspace(), 0}));
@@ -198,7 +198,7 @@ TEST_F(GetTest, WhoAmI) {
             agent_->nspace());
 }
 
-TEST_F(GetTest, ReservedKeysOfTheOwnJobAreNeverAskedFor) {
+TEST_F(GetTest, ReservedKeysOfTheOwnJobAreNotRequested) {
   Get(2, "pmix.no.such.key");
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Asked(), 0u);
@@ -210,7 +210,7 @@ TEST_F(GetTest, PublishedDataNeedsNoMessage) {
   EXPECT_EQ(Asked(), 0u);
 }
 
-TEST_F(GetTest, AbsentDataIsAskedForAndThenFoundInSharedMemory) {
+TEST_F(GetTest, AbsentDataAreRequestedAndThenFoundInSharedMemory) {
   PublishWhenAsked(2, "key", Value::Uint64(42));
   EXPECT_EQ(Get(2, "key"), Value::Uint64(42));
   const AskedFor asked = Parse(agent_->Await(FrameType::kGet));
@@ -222,7 +222,7 @@ TEST_F(GetTest, AbsentDataIsAskedForAndThenFoundInSharedMemory) {
   EXPECT_EQ(Asked(), 1u);
 }
 
-TEST_F(GetTest, WhatIsNotInSharedMemoryComesWithTheAnswer) {
+TEST_F(GetTest, DataThatAreNotInSharedMemoryComeWithTheReply) {
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
     agent.Reply(request, kSuccess,
                 EncodeKvals({{"other", Value::Bool(true)},
@@ -231,7 +231,7 @@ TEST_F(GetTest, WhatIsNotInSharedMemoryComesWithTheAnswer) {
   EXPECT_EQ(Get(2, "key"), Value::String("large"));
 }
 
-TEST_F(GetTest, WhatOnlyTheAgentOfAProcessKnowsIsAskedForEachTime) {
+TEST_F(GetTest, ProcessFactsAreRequestedEachTime) {
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
     agent.Reply(request, kSuccess,
                 EncodeKvals({{PMIX_PROC_PID, Value::Pid(4711)}}));
@@ -249,13 +249,13 @@ TEST_F(GetTest, WhatOnlyTheAgentOfAProcessKnowsIsAskedForEachTime) {
   EXPECT_EQ(Asked(), 3u);
 }
 
-TEST_F(GetTest, OptionalNeverAsks) {
+TEST_F(GetTest, AnOptionalGetSendsNoRequest) {
   Get(2, "key", Flags({PMIX_OPTIONAL}));
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Asked(), 0u);
 }
 
-TEST_F(GetTest, FlagsMayBeUnset) {
+TEST_F(GetTest, AFlagThatIsFalseHasNoEffect) {
   InfoList infos;
   infos.Add(PMIX_OPTIONAL, Value::Bool(false));
   Get(2, "key", infos);
@@ -275,14 +275,14 @@ TEST_F(GetTest, ImmediateAndTimeoutReachTheAgent) {
   EXPECT_EQ(asked.timeout_ms, 3000u);
 }
 
-TEST_F(GetTest, OutsideScope) {
+TEST_F(GetTest, AKeyOutsideItsScopeIsReportedAsSuch) {
   agent_->Publish(2, {{"shared", Value::Bool(true)}}, {"private"});
   Get(2, "private");
   EXPECT_EQ(status_, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
   EXPECT_EQ(Asked(), 0u);
 }
 
-TEST_F(GetTest, OwnKeysAreNeverAskedFor) {
+TEST_F(GetTest, KeysOfTheProcessItselfAreNotRequested) {
   Get(0, "key");
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Asked(), 0u);
@@ -290,7 +290,7 @@ TEST_F(GetTest, OwnKeysAreNeverAskedFor) {
   EXPECT_EQ(Get(0, "key"), Value::Int(5));
 }
 
-TEST_F(GetTest, DataScopeOfOwnPuts) {
+TEST_F(GetTest, DataScopeSelectsAmongOwnPuts) {
   Put(PMIX_LOCAL, "l", Value::Int(1));
   Put(PMIX_REMOTE, "r", Value::Int(2));
   Put(PMIX_INTERNAL, "i", Value::Int(3));
@@ -308,7 +308,7 @@ TEST_F(GetTest, DataScopeOfOwnPuts) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GetTest, DataScopeOfOwnPutsOfOneKey) {
+TEST_F(GetTest, DataScopeSelectsAmongOwnPutsOfOneKey) {
   Put(PMIX_GLOBAL, "k", Value::Int(1));
   Put(PMIX_REMOTE, "k", Value::Int(2));
   Put(PMIX_LOCAL, "k", Value::Int(3));
@@ -322,7 +322,7 @@ TEST_F(GetTest, DataScopeOfOwnPutsOfOneKey) {
   EXPECT_EQ(Get(0, "k", with(PMIX_LOCAL)), Value::Int(3));
 }
 
-TEST_F(GetTest, GlobalDataOfPeers) {
+TEST_F(GetTest, GlobalScopeExcludesDataOfOneSide) {
   const std::string name = ScopeNameOf("alone");
   for (const uint32_t rank : {1u, 2u}) {
     agent_->Publish(rank, {{"all", Value::Int(1)},
@@ -341,7 +341,7 @@ TEST_F(GetTest, GlobalDataOfPeers) {
   }
 }
 
-TEST_F(GetTest, DataScopeOfPeers) {
+TEST_F(GetTest, DataScopeSelectsAmongPutsOfPeers) {
   const std::string name = ScopeNameOf("key");
   agent_->Publish(1, {{"key", Value::Int(1)},
                       {name, Value::Bool(true)},
@@ -387,7 +387,7 @@ std::pair<std::string, Value> Stored(const char* key, int number,
   return {QualifiedNameOf(key, qualifiers.span()), Value::InfoArray(all)};
 }
 
-TEST_F(GetTest, QualifiersNarrow) {
+TEST_F(GetTest, QualifiersSelectAValue) {
   const InfoList a = Qualifiers({{"a", Value::Int(1)}});
   const InfoList both =
       Qualifiers({{"a", Value::Int(2)}, {"b", Value::Int(2)}});
@@ -407,7 +407,7 @@ TEST_F(GetTest, QualifiersNarrow) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(GetTest, AQualifiedValueIsWaitedForUnderItsName) {
+TEST_F(GetTest, AQualifiedValueIsRequestedByItsStoredName) {
   const InfoList a = Qualifiers({{"a", Value::Int(1)}});
   const auto [name, value] = Stored("key", 1, a);
   PublishWhenAsked(2, name, value);
@@ -416,7 +416,7 @@ TEST_F(GetTest, AQualifiedValueIsWaitedForUnderItsName) {
 }
 
 // A get does not wait for a reserved key, but the agent may have it.
-TEST_F(GetTest, AReservedKeyOfAProcessIsAskedForOnce) {
+TEST_F(GetTest, AReservedKeyOfAProcessIsRequestedOnce) {
   const InfoList context =
       Qualifiers({{PMIX_GROUP_CONTEXT_ID, Value::Size(7)}});
   const auto [name, value] = Stored(PMIX_GROUP_LOCAL_CID, 1, context);
@@ -433,7 +433,7 @@ TEST_F(GetTest, AReservedKeyOfAProcessIsAskedForOnce) {
   EXPECT_EQ(Asked(), 3u);
 }
 
-TEST_F(GetTest, WhatTheHostKnowsHasNoQualifiers) {
+TEST_F(GetTest, KeysOfTheHostHaveNoQualifiers) {
   Get(kAny, PMIX_JOB_SIZE, Qualifiers({{"a", Value::Int(1)}}));
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE,
@@ -453,14 +453,14 @@ TEST_F(GetTest, AmongAllDataQualifiedValuesHaveTheKeyOfTheirPut) {
   EXPECT_EQ(Value::FromC(one->value), value);
 }
 
-TEST_F(GetTest, WildcardOwnsNothing) {
+TEST_F(GetTest, AWildcardHasNoCommittedKeys) {
   Get(kAny, "key");
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Asked(), 0u);
   EXPECT_EQ(Get(kAny, "host.key"), Value::String("from the host"));
 }
 
-TEST_F(GetTest, UnknownOwner) {
+TEST_F(GetTest, AnUndefinedRankStandsForAnyOwner) {
   agent_->Publish(3, {{"unique", Value::Int(33)}});
   EXPECT_EQ(Get(PMIX_RANK_UNDEF, "unique"), Value::Int(33));
   EXPECT_EQ(Asked(), 0u);
@@ -471,7 +471,7 @@ TEST_F(GetTest, UnknownOwner) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GetTest, RefreshAsksFirstAndThenLooksOnlyHere) {
+TEST_F(GetTest, ARefreshRequestsDataAndThenReadsLocally) {
   agent_->Publish(2, {{"key", Value::Int(1)}});
   PublishWhenAsked(2, "key", Value::Int(2));
   EXPECT_EQ(Get(2, "key"), Value::Int(1));
@@ -494,7 +494,7 @@ TEST_F(GetTest, RefreshedDataThatDoesNotFitComesWithTheAnswer) {
   EXPECT_EQ(status_, PMIX_ERR_UNREACH);
 }
 
-TEST_F(GetTest, RefreshOfEverythingNeedsNoPlaceForAValue) {
+TEST_F(GetTest, ARefreshOfAllKeysNeedsNoPlaceForAValue) {
   const pmix_proc_t proc = Proc(agent_->nspace(), 2);
   const InfoList infos = Flags({PMIX_GET_REFRESH_CACHE});
   PublishWhenAsked(2, "key", Value::Int(2));
@@ -503,7 +503,7 @@ TEST_F(GetTest, RefreshOfEverythingNeedsNoPlaceForAValue) {
   EXPECT_EQ(PMIx_Get(&proc, "key", nullptr, 0, nullptr), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(GetTest, StaticValues) {
+TEST_F(GetTest, StaticValuesAreWrittenToTheCallersMemory) {
   const InfoList infos = Flags({PMIX_GET_STATIC_VALUES});
   pmix_value_t storage = {};
   pmix_value_t* value = &storage;
@@ -519,7 +519,7 @@ TEST_F(GetTest, StaticValues) {
       PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(GetTest, PointerValuesStayAndAreTheSame) {
+TEST_F(GetTest, PointerValuesStayValidAndKeepTheirAddress) {
   const InfoList infos = Flags({PMIX_GET_POINTER_VALUES});
   const pmix_proc_t proc = Proc(agent_->nspace(), 2);
   agent_->Publish(2, {{"key", Value::String("old")}});
@@ -537,7 +537,7 @@ TEST_F(GetTest, PointerValuesStayAndAreTheSame) {
   EXPECT_STREQ(first->data.string, "old");
 }
 
-TEST_F(GetTest, WithoutAKeyComesEverything) {
+TEST_F(GetTest, ANullKeyReturnsAllData) {
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
     agent.Publish(2, {{"a", Value::Int(1)}, {"b", Value::Int(2)}});
     agent.Reply(request, kSuccess);
@@ -568,7 +568,7 @@ TEST_F(GetTest, AnotherNamespaceIsOfferedByTheAgent) {
   EXPECT_EQ(Asked(), 1u);
 }
 
-TEST_F(GetTest, UnknownNamespaceWithOptional) {
+TEST_F(GetTest, AnOptionalGetOfAnUnknownNamespaceFails) {
   const pmix_proc_t proc = Proc("job-2", 0);
   int status = 0;
   Get(&proc, PMIX_JOB_SIZE, Flags({PMIX_OPTIONAL}), &status);
@@ -576,7 +576,7 @@ TEST_F(GetTest, UnknownNamespaceWithOptional) {
   EXPECT_EQ(Asked(), 0u);
 }
 
-TEST_F(GetTest, BadParameters) {
+TEST_F(GetTest, MalformedCallsAreRejected) {
   Get(PMIX_RANK_INVALID, "key");
   EXPECT_EQ(status_, PMIX_ERR_BAD_PARAM);
   Get(PMIX_RANK_LOCAL_NODE, "key");
@@ -594,7 +594,7 @@ TEST_F(GetTest, BadParameters) {
   EXPECT_EQ(PMIx_Get(&self_, "key", nullptr, 1, &value), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(GetTest, RequiredDirectiveThatNobodyKnows) {
+TEST_F(GetTest, AnUnknownRequiredDirectiveIsRefused) {
   InfoList infos;
   infos.Add("no.such.directive", Value::Bool(true));
   EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE, infos), Value::Uint32(4));
@@ -617,7 +617,7 @@ void OnValue(pmix_status_t status, pmix_value_t* value, void* cbdata) {
   result->status.set_value(status);
 }
 
-TEST_F(GetTest, NonBlockingOfWhatIsHere) {
+TEST_F(GetTest, ANonBlockingGetReturnsLocalDataByItsCallback) {
   NbResult result;
   ASSERT_EQ(PMIx_Get_nb(&self_, PMIX_HOSTNAME, nullptr, 0, OnValue, &result),
             PMIX_SUCCESS);
@@ -626,7 +626,7 @@ TEST_F(GetTest, NonBlockingOfWhatIsHere) {
   EXPECT_NE(result.thread, std::this_thread::get_id());
 }
 
-TEST_F(GetTest, NonBlockingOfWhatComesLater) {
+TEST_F(GetTest, ANonBlockingGetWaitsForItsValue) {
   PublishWhenAsked(2, "key", Value::Int(2));
   NbResult result;
   const pmix_proc_t proc = Proc(agent_->nspace(), 2);
@@ -636,7 +636,7 @@ TEST_F(GetTest, NonBlockingOfWhatComesLater) {
   EXPECT_EQ(result.value, Value::Int(2));
 }
 
-TEST_F(GetTest, NonBlockingRefusals) {
+TEST_F(GetTest, MalformedNonBlockingGetsAreRejected) {
   NbResult result;
   const InfoList infos = Flags({PMIX_GET_STATIC_VALUES});
   EXPECT_EQ(
@@ -646,7 +646,7 @@ TEST_F(GetTest, NonBlockingRefusals) {
             PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(GetTest, NonBlockingOfWhatIsNotHere) {
+TEST_F(GetTest, ANonBlockingGetReportsAnAbsentKeyByItsCallback) {
   NbResult result;
   ASSERT_EQ(PMIx_Get_nb(&self_, "pmix.none", nullptr, 0, OnValue, &result),
             PMIX_SUCCESS);
@@ -655,7 +655,7 @@ TEST_F(GetTest, NonBlockingOfWhatIsNotHere) {
   EXPECT_NE(result.thread, std::this_thread::get_id());
 }
 
-TEST_F(GetTest, AProcessThatDoesNotKnowItsRankAsksForIt) {
+TEST_F(GetTest, AnInvalidRankFindsTheCallersRank) {
   for (const std::string& nspace : {agent_->nspace(), std::string()}) {
     const pmix_proc_t proc = Proc(nspace, PMIX_RANK_INVALID);
     EXPECT_EQ(Get(&proc, PMIX_RANK, {}, &status_), Value::Rank(0));

@@ -12,8 +12,9 @@
 
 namespace canopy::client {
 
-// Copies processes into an array that the caller frees. Writes nothing if there
-// are no processes. Returns PMIX_ERR_NOMEM without memory.
+// Copies processes into an array that the caller frees. Leaves the arguments
+// unchanged if there are no processes. Returns PMIX_ERR_NOMEM if memory is
+// exhausted.
 inline pmix_status_t GiveProcs(const std::vector<ProcId>& found,
                                pmix_proc_t** procs, size_t* nprocs) {
   if (found.empty()) return PMIX_SUCCESS;

@@ -19,7 +19,7 @@ using local::FrameType;
 
 constexpr size_t kContext = 4711;
 
-// A kGroup frame.
+// Returns the results of a construct in codec form.
 std::string Results() {
   InfoList infos;
   infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(kContext));
@@ -58,7 +58,7 @@ class GroupTest : public ClientTest {
   size_t nresults_ = 0;
 };
 
-TEST_F(GroupTest, ItsEndNamesThoseOfItsConstruction) {
+TEST_F(GroupTest, ADestructNamesTheParticipantsOfTheConstruct) {
   InfoList infos;
   infos.Add(PMIX_TIMEOUT, Value::Int(3));
   infos.Add(PMIX_GROUP_ASSIGN_CONTEXT_ID, Value::Bool(true));
@@ -80,7 +80,7 @@ TEST_F(GroupTest, ItsEndNamesThoseOfItsConstruction) {
   EXPECT_TRUE(Last(3).procs.empty());
 }
 
-TEST_F(GroupTest, ItsNameStandsForItsMembers) {
+TEST_F(GroupTest, AGroupsNameStandsForItsMembers) {
   const std::vector<ProcId> procs = {{agent_->nspace(), 1}, {"other", 7}};
   InfoList members;
   members.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(procs));
@@ -117,7 +117,7 @@ TEST_F(GroupTest, ItsNameStandsForItsMembers) {
   EXPECT_EQ(agent_->Count(FrameType::kGet), 1u);
 }
 
-TEST_F(GroupTest, TheAgentsStatusComesThrough) {
+TEST_F(GroupTest, CallsReturnTheAgentsStatus) {
   Answer(kErrExists);
   EXPECT_EQ(Construct(), PMIX_ERR_EXISTS);
   EXPECT_EQ(nresults_, 0u);
@@ -128,12 +128,12 @@ TEST_F(GroupTest, TheAgentsStatusComesThrough) {
   EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GroupTest, ResultsNeedNotBeWanted) {
+TEST_F(GroupTest, ResultPointersMayBeNull) {
   EXPECT_EQ(PMIx_Group_construct("g", &all_, 1, nullptr, 0, nullptr, nullptr),
             PMIX_SUCCESS);
 }
 
-TEST_F(GroupTest, WrongArguments) {
+TEST_F(GroupTest, WrongArgumentsAreRejected) {
   const std::string longest(PMIX_MAX_NSLEN + 1, 'x');
   for (const char* name :
        {static_cast<const char*>(nullptr), "", longest.c_str()}) {
@@ -169,7 +169,7 @@ TEST_F(GroupTest, WrongArguments) {
   EXPECT_EQ(agent_->Count(FrameType::kGroupCall), 0u);
 }
 
-TEST_F(GroupTest, Leave) {
+TEST_F(GroupTest, LeaveSendsAGroupCall) {
   ASSERT_EQ(Construct(), PMIX_SUCCESS);
   free(results_);
   EXPECT_EQ(PMIx_Group_leave("g", nullptr, 0), PMIX_SUCCESS);
@@ -191,7 +191,7 @@ struct InfoResult {
   size_t context = 0;
 };
 
-TEST_F(GroupTest, NonBlocking) {
+TEST_F(GroupTest, NonBlockingCallsReportByTheirCallbacks) {
   InfoResult construct;
   ASSERT_EQ(PMIx_Group_construct_nb("g", &all_, 1, nullptr, 0, InfoResult::Set,
                                     &construct),
@@ -209,7 +209,7 @@ TEST_F(GroupTest, NonBlocking) {
   EXPECT_EQ(leave.Wait(), PMIX_SUCCESS);
 }
 
-TEST(GroupWithoutAgentTest, NobodyIsThere) {
+TEST(GroupWithoutAgentTest, CallsFailWithoutAnAgent) {
   pmix_proc_t self;
   OpResult result;
   EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_ERR_INIT);

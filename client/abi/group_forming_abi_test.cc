@@ -21,7 +21,7 @@ using local::FrameType;
 
 constexpr size_t kContext = 4711;
 
-// A kNotify frame.
+// A kNotify frame that the agent has received.
 struct Told {
   int64_t status = 0;
   std::vector<ProcId> receivers;
@@ -46,7 +46,7 @@ std::string Encoded(const InfoList& infos) {
   return out;
 }
 
-// The end of a call.
+// The outcome of a call.
 struct Result {
   static void Set(pmix_status_t status, pmix_info_t* info, size_t ninfo,
                   void* cbdata, pmix_release_cbfunc_t, void*) {
@@ -80,7 +80,7 @@ class GroupFormingTest : public ClientTest {
   Told LastTold(size_t count) {
     return Parse(agent_->Await(FrameType::kNotify, count));
   }
-  // An event of another process for this one.
+  // Sends this process an event of another process.
   void Tell(int status, Rank source, InfoList infos = {}) {
     infos.Add(PMIX_GROUP_ID, Value::String("g"));
     infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));
@@ -95,7 +95,7 @@ class GroupFormingTest : public ClientTest {
     infos.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(Ranks(ranks)));
     return infos;
   }
-  // The first leader's invitation to these members.
+  // Sends the first leader's invitation to these members.
   void Bootstrap(Rank leader, const std::vector<Rank>& ranks) {
     InfoList infos = Members(ranks);
     infos.Add(PMIX_GROUP_BOOTSTRAP, Value::Size(2));
@@ -152,7 +152,7 @@ class GroupFormingTest : public ClientTest {
     infos.Add(PMIX_GROUP_ADD_MEMBERS, Value::ProcArray(Ranks(ranks)));
     return infos;
   }
-  // The first `taken` keys that leaders try from now on are taken.
+  // Lets the first `taken` keys that leaders try from now on be taken.
   void Take(size_t taken) {
     const size_t limit = agent_->Count(FrameType::kPublish) + taken;
     agent_->On(
@@ -165,7 +165,7 @@ class GroupFormingTest : public ClientTest {
   Result result_;
 };
 
-TEST_F(GroupFormingTest, ALeaderOutsideWaitsForTheMembersReport) {
+TEST_F(GroupFormingTest, ALeaderThatIsNotAMemberWaitsForTheMembersReport) {
   const std::vector<pmix_proc_t> others = {ToC(At(1)), ToC(At(2))};
   const InfoList infos = Flags({PMIX_GROUP_ASSIGN_CONTEXT_ID});
   ASSERT_EQ(PMIx_Group_invite_nb("g", others.data(), 2, infos.data(), 1,
@@ -195,7 +195,7 @@ TEST_F(GroupFormingTest, ALeaderOutsideWaitsForTheMembersReport) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
-TEST_F(GroupFormingTest, ALeaderOutsideLearnsThatTheMembersFailed) {
+TEST_F(GroupFormingTest, ALeaderThatIsNotAMemberLearnsThatTheMembersFailed) {
   const pmix_proc_t other = ToC(At(1));
   ASSERT_EQ(
       PMIx_Group_invite_nb("g", &other, 1, nullptr, 0, Result::Set, &result_),
@@ -209,7 +209,7 @@ TEST_F(GroupFormingTest, ALeaderOutsideLearnsThatTheMembersFailed) {
   EXPECT_EQ(result_.Wait(), PMIX_ERR_TIMEOUT);
 }
 
-TEST_F(GroupFormingTest, ALeaderOutsideDoesNotWaitForMembersThatEnd) {
+TEST_F(GroupFormingTest, ALeaderThatIsNotAMemberDoesNotWaitForMembersThatEnd) {
   const pmix_proc_t other = ToC(At(1));
   ASSERT_EQ(
       PMIx_Group_invite_nb("g", &other, 1, nullptr, 0, Result::Set, &result_),
@@ -220,7 +220,7 @@ TEST_F(GroupFormingTest, ALeaderOutsideDoesNotWaitForMembersThatEnd) {
   EXPECT_EQ(result_.Wait(), PMIX_GROUP_CONSTRUCT_ABORT);
 }
 
-TEST_F(GroupFormingTest, AMemberReportsToALeaderOutside) {
+TEST_F(GroupFormingTest, AMemberReportsToALeaderThatIsNotAMember) {
   const pmix_proc_t leader = ToC(At(3));
   ASSERT_EQ(PMIx_Group_join_nb("g", &leader, PMIX_GROUP_ACCEPT, nullptr, 0,
                                Result::Set, &result_),
@@ -242,7 +242,7 @@ TEST_F(GroupFormingTest, AMemberReportsToALeaderOutside) {
   EXPECT_EQ(result_.Wait(), PMIX_SUCCESS);
 }
 
-TEST_F(GroupFormingTest, AnAbortIsForTheLeaderAndThoseThatDeclineToo) {
+TEST_F(GroupFormingTest, TheLeaderAndAllInvitedGetTheAbort) {
   const std::vector<pmix_proc_t> all = {self_, ToC(At(1)), ToC(At(2))};
   ASSERT_EQ(PMIx_Group_invite_nb("g", all.data(), 3, nullptr, 0, Result::Set,
                                  &result_),
@@ -367,14 +367,14 @@ TEST_F(GroupFormingTest, LeadersThatDisagreeOnTheirNumberFail) {
   EXPECT_EQ(result_.Wait(), PMIX_GROUP_CONSTRUCT_ABORT);
 }
 
-TEST_F(GroupFormingTest, ThereAreAsManyLeadersAsAnnounced) {
+TEST_F(GroupFormingTest, MoreLeadersThanAnnouncedFail) {
   Take(2);
   ASSERT_EQ(Lead(2), PMIX_SUCCESS);
   EXPECT_EQ(result_.Wait(), PMIX_ERR_EXISTS);
   EXPECT_EQ(agent_->Count(FrameType::kPublish), 2u);
 }
 
-TEST_F(GroupFormingTest, TheLimitOfTimeHoldsWhileLeadersMeetAndAfterwards) {
+TEST_F(GroupFormingTest, TheTimeLimitAppliesWhileLeadersMeetAndAfterwards) {
   agent_->On(FrameType::kLookup, [](FakeAgent& agent, const Request& request) {
     agent.Reply(request, PMIX_ERR_TIMEOUT);
   });
@@ -394,7 +394,7 @@ TEST_F(GroupFormingTest, TheLimitOfTimeHoldsWhileLeadersMeetAndAfterwards) {
       PMIX_ERR_TIMEOUT);
 }
 
-TEST_F(GroupFormingTest, WrongArguments) {
+TEST_F(GroupFormingTest, WrongArgumentsAreRejected) {
   InfoList none;
   none.Add(PMIX_GROUP_BOOTSTRAP, Value::Size(0));
   InfoList many;
@@ -414,7 +414,7 @@ TEST_F(GroupFormingTest, WrongArguments) {
   EXPECT_EQ(agent_->Count(FrameType::kPublish), 0u);
 }
 
-TEST_F(GroupFormingTest, AnIdentifierMustBeThatOfTheGroup) {
+TEST_F(GroupFormingTest, AGroupIdMustEqualTheName) {
   const pmix_proc_t other = ToC(At(1));
   const auto id = [](const char* name) {
     InfoList infos;

@@ -153,7 +153,7 @@ OutputRun Text(Rank rank, const std::string& text) {
   return run;
 }
 
-TEST_F(IofTest, Iof02OneReadFollowsTheOther) {
+TEST_F(IofTest, Iof02TheNextReadIsSentAfterTheCallback) {
   OutputRun last;
   last.pieces = {{1, PMIX_FWD_STDOUT_CHANNEL, {}}};
   last.dropped = 7;
@@ -185,7 +185,7 @@ TEST_F(IofTest, Iof02OneReadFollowsTheOther) {
 }
 
 // The callback gets the end, but the event does not report it as the job's end.
-TEST_F(IofTest, AReadThatFailsIsAnEvent) {
+TEST_F(IofTest, AFailedReadRaisesAnEvent) {
   HandleEvents();
   AnswerLater(kErrNotFound, "");
   ASSERT_GT(Pull(), 0);
@@ -203,7 +203,7 @@ TEST_F(IofTest, AReadThatFailsIsAnEvent) {
   EXPECT_EQ(Pieces()[0].failure, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(IofTest, AnAnswerThatIsNoneIsAFailure) {
+TEST_F(IofTest, AMalformedReplyIsAFailure) {
   HandleEvents();
   AnswerLater(kSuccess, "garbage");
   ASSERT_GT(Pull(), 0);
@@ -212,7 +212,7 @@ TEST_F(IofTest, AnAnswerThatIsNoneIsAFailure) {
             PMIX_ERR_UNPACK_FAILURE);
 }
 
-TEST_F(IofTest, TheEndOfTheProcessIsNoFailure) {
+TEST_F(IofTest, FinalizeReportsNoFailure) {
   HandleEvents();
   Answer({{}});
   ASSERT_GT(Pull(), 0);
@@ -223,7 +223,7 @@ TEST_F(IofTest, TheEndOfTheProcessIsNoFailure) {
   EXPECT_EQ(Pieces()[0].failure, PMIX_SUCCESS);
 }
 
-TEST_F(IofTest, Iof04InputIsNotPulled) {
+TEST_F(IofTest, Iof04APullOfInputIsRefused) {
   EXPECT_EQ(Pull({}, PMIX_FWD_STDIN_CHANNEL), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(Pull({}, PMIX_FWD_NO_CHANNELS), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_IOF_pull(nullptr, 0, nullptr, 0, PMIX_FWD_STDOUT_CHANNEL,
@@ -249,7 +249,7 @@ TEST_F(IofTest, Iof06DirectivesGoToTheAgent) {
   EXPECT_EQ(Pull(unknown), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(IofTest, WhatTheAgentRefusesHasNoHandle) {
+TEST_F(IofTest, ARefusedPullHasNoHandle) {
   agent_->On(FrameType::kHostCall,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, kErrNotSupported);
@@ -265,7 +265,7 @@ TEST_F(IofTest, WhatTheAgentRefusesHasNoHandle) {
             PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(IofTest, ErrorsAreTheCallbacks) {
+TEST_F(IofTest, CallbacksGetTheErrors) {
   OpResult unknown;
   ASSERT_EQ(PMIx_IOF_deregister(1, nullptr, 0, OpResult::Set, &unknown),
             PMIX_SUCCESS);
@@ -298,7 +298,7 @@ TEST_F(IofTest, Iof16LinesAreMarkedForTheCallback) {
   EXPECT_EQ(Pieces()[1].data, "[other,2]<stdout>: two\n");
 }
 
-TEST_F(IofTest, Iof11WhatIsHeldComesBeforeTheEnd) {
+TEST_F(IofTest, Iof11HeldOutputComesBeforeTheEnd) {
   Answer({{}, Text(0, "abc")});
   InfoList infos;
   infos.Add(PMIX_IOF_BUFFERING_SIZE, Value::Uint32(100));
@@ -320,7 +320,7 @@ TEST_F(IofTest, Iof11WhatIsHeldComesBeforeTheEnd) {
             PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(IofTest, TheNonBlockingFormTellsItsHandle) {
+TEST_F(IofTest, TheNonBlockingFormReportsItsHandle) {
   Answer({{}});
   struct Registered {
     std::promise<std::pair<int, size_t>> promise;

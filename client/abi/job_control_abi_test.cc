@@ -15,7 +15,7 @@ using local::FrameType;
 
 class JobControlTest : public ClientTest {};
 
-TEST_F(JobControlTest, GoesToTheAgent) {
+TEST_F(JobControlTest, TheRequestGoesToTheAgent) {
   InfoList infos;
   infos.Add(PMIX_REGISTER_CLEANUP, Value::String("/tmp/x"));
   InfoList answer;
@@ -43,7 +43,7 @@ TEST_F(JobControlTest, GoesToTheAgent) {
   EXPECT_EQ(sent, infos);
 }
 
-TEST_F(JobControlTest, NonBlocking) {
+TEST_F(JobControlTest, TheNonBlockingFormCallsBack) {
   agent_->On(FrameType::kHostCall,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, kErrNotSupported);
@@ -60,7 +60,7 @@ TEST_F(JobControlTest, NonBlocking) {
   EXPECT_EQ(done.get_future().get(), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(JobControlTest, Refusals) {
+TEST_F(JobControlTest, MalformedCallsAreRejected) {
   EXPECT_EQ(PMIx_Job_control(nullptr, 0, nullptr, 0, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
   const InfoList infos = Flags({PMIX_JOB_CTRL_KILL});

@@ -17,7 +17,7 @@ namespace {
 
 using local::FrameType;
 
-TEST(Lifecycle, NothingWorksBeforeInit) {
+TEST(Lifecycle, CallsBeforeInitFail) {
   pmix_value_t value = {};
   pmix_value_t* out = nullptr;
   size_t count = 0;
@@ -48,7 +48,7 @@ TEST(Lifecycle, NothingWorksBeforeInit) {
   PMIx_Progress();
 }
 
-TEST(Lifecycle, VersionSuitsPrograms) {
+TEST(Lifecycle, TheVersionIsOneThatProgramsAccept) {
   const std::string text = PMIx_Get_version();
   // Open MPI compares one character with that of its own release.
   EXPECT_GE(text[0], '3');
@@ -75,7 +75,7 @@ TEST(Lifecycle, InitIsCounted) {
   EXPECT_EQ(agent.Count(FrameType::kHello), 1u);
 }
 
-TEST(Lifecycle, InitAgainAfterFinalize) {
+TEST(Lifecycle, InitSucceedsAgainAfterFinalize) {
   FakeAgent agent;
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
@@ -84,7 +84,7 @@ TEST(Lifecycle, InitAgainAfterFinalize) {
   EXPECT_EQ(agent.Count(FrameType::kHello), 3u);
 }
 
-TEST(Lifecycle, HelloSaysWhoItIs) {
+TEST(Lifecycle, HelloIdentifiesTheProcess) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   const Request in_frame = agent.Await(FrameType::kHello);
@@ -96,7 +96,7 @@ TEST(Lifecycle, HelloSaysWhoItIs) {
   PMIx_Finalize(nullptr, 0);
 }
 
-TEST(Lifecycle, TheAgentMayRefuse) {
+TEST(Lifecycle, InitFailsIfTheAgentRefusesTheHello) {
   FakeAgent agent;
   agent.On(FrameType::kHello,
            [](FakeAgent& a, const Request& r) { a.Reply(r, kErrInvalidCred); });
@@ -104,7 +104,7 @@ TEST(Lifecycle, TheAgentMayRefuse) {
   EXPECT_EQ(PMIx_Initialized(), 0);
 }
 
-TEST(Lifecycle, AnAgentThatMakesNoSense) {
+TEST(Lifecycle, InitFailsOnAMalformedReply) {
   FakeAgent agent;
   agent.On(FrameType::kHello, [](FakeAgent& a, const Request& r) {
     a.Reply(r, kSuccess, "nonsense");
@@ -114,7 +114,7 @@ TEST(Lifecycle, AnAgentThatMakesNoSense) {
   EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH);
 }
 
-TEST(Lifecycle, AnAgentThatIsAwayIsAwaited) {
+TEST(Lifecycle, InitWaitsForAnAgentThatIsAway) {
   FakeAgent agent;
   setenv(local::kEnvReattach, "60000", 1);
   agent.On(FrameType::kHello, [](FakeAgent& a, const Request&) {
@@ -127,7 +127,7 @@ TEST(Lifecycle, AnAgentThatIsAwayIsAwaited) {
   unsetenv(local::kEnvReattach);
 }
 
-TEST(Lifecycle, NoAgentAtTheSocket) {
+TEST(Lifecycle, InitFailsWithoutAnAgentAtTheSocket) {
   setenv("CANOPY_SOCKET", "/nonexistent/socket", 1);
   setenv("PMIX_NAMESPACE", "job", 1);
   setenv("PMIX_RANK", "0", 1);
@@ -139,7 +139,7 @@ TEST(Lifecycle, NoAgentAtTheSocket) {
   unsetenv("PMIX_RANK");
 }
 
-TEST(Lifecycle, Singleton) {
+TEST(Lifecycle, AProcessWithoutAnAgentIsASingleton) {
   pmix_proc_t self = {};
   ASSERT_EQ(PMIx_Init(&self, nullptr, 0), PMIX_SUCCESS);
   EXPECT_EQ(std::string(self.nspace).rfind("singleton.", 0), 0u);
@@ -165,7 +165,7 @@ TEST(Lifecycle, Singleton) {
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 
-TEST(Lifecycle, EmbeddedBarrier) {
+TEST(Lifecycle, FinalizeMayIncludeAFence) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   const InfoList infos = Flags({PMIX_EMBED_BARRIER});
@@ -173,7 +173,7 @@ TEST(Lifecycle, EmbeddedBarrier) {
   EXPECT_EQ(agent.Count(FrameType::kCollective), 1u);
 }
 
-TEST(Lifecycle, ABarrierThatFailsEndsTheLibraryToo) {
+TEST(Lifecycle, FinalizeEndsTheLibraryAlsoIfItsBarrierFails) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   agent.On(FrameType::kCollective,
@@ -220,7 +220,7 @@ void ExpectStop(const Value& wish, bool stops, bool external = false) {
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 
-TEST(Lifecycle, StopsForADebuggerThatMeansThisProcess) {
+TEST(Lifecycle, InitStopsForADebuggerThatNamesThisProcess) {
   ExpectStop(Value::Bool(false), false);
   ExpectStop(Value::Bool(true), true);
   ExpectStop(Value::Rank(PMIX_RANK_WILDCARD), true);
@@ -242,7 +242,7 @@ TEST(Lifecycle, AStopThatTheAgentRefusesFailsInit) {
   EXPECT_EQ(PMIx_Initialized(), 0);
 }
 
-TEST(Lifecycle, RequiredDirectiveOfFinalize) {
+TEST(Lifecycle, FinalizeRefusesAnUnknownRequiredDirective) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   InfoList infos;
@@ -252,7 +252,7 @@ TEST(Lifecycle, RequiredDirectiveOfFinalize) {
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 
-TEST(Lifecycle, RequiredDirectiveOfInit) {
+TEST(Lifecycle, InitRefusesAnUnknownRequiredDirective) {
   FakeAgent agent;
   InfoList infos;
   infos.Add("no.such", Value::Bool(true), PMIX_INFO_REQD);
@@ -261,7 +261,7 @@ TEST(Lifecycle, RequiredDirectiveOfInit) {
   EXPECT_EQ(PMIx_Initialized(), 0);
 }
 
-TEST(Lifecycle, ExternalProgress) {
+TEST(Lifecycle, CallbacksRunInProgressIfItIsExternal) {
   FakeAgent agent;
   InfoList infos = Flags({PMIX_EXTERNAL_PROGRESS});
   ASSERT_EQ(PMIx_Init(nullptr, infos.mutable_data(), infos.size()),
@@ -322,7 +322,7 @@ TEST(Lifecycle, FinalizeFromACallbackIsRefused) {
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 
-TEST(Lifecycle, FinalizeWithoutAnAgentLeft) {
+TEST(Lifecycle, FinalizeSucceedsIfTheAgentIsGone) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   agent.Die();

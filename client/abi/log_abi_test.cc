@@ -36,7 +36,7 @@ class LogTest : public ClientTest {
   const InfoList text_ = {{PMIX_LOG_STDERR, Value::String("text")}};
 };
 
-TEST_F(LogTest, Job21AllGoesToTheAgent) {
+TEST_F(LogTest, Job21DataAndDirectivesGoToTheAgent) {
   const InfoList with = Flags({PMIX_LOG_ONCE});
   EXPECT_EQ(PMIx_Log(text_.data(), 1, with.data(), 1), PMIX_SUCCESS);
   const InfoList directives = Sent(text_);
@@ -72,7 +72,7 @@ TEST_F(LogTest, TheNonBlockingFormCallsBack) {
             PMIX_SUCCESS);
 }
 
-TEST_F(LogTest, Job26WhatIsMalformedIsRefusedAtOnce) {
+TEST_F(LogTest, Job26MalformedCallsAreRefusedAtOnce) {
   const InfoList number = {{PMIX_LOG_STDOUT, Value::Int(1)}};
   EXPECT_EQ(PMIx_Log(nullptr, 0, nullptr, 0), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Log(text_.data(), 0, nullptr, 0), PMIX_ERR_BAD_PARAM);

@@ -36,7 +36,7 @@ class MonitorTest : public ClientTest {
   const InfoList with_ = {{PMIX_MONITOR_FILE_CHECK_TIME, Value::Uint32(5)}};
 };
 
-TEST_F(MonitorTest, Job11GoesToTheAgent) {
+TEST_F(MonitorTest, Job11TheRequestGoesToTheAgent) {
   pmix_info_t* results = nullptr;
   size_t count = 7;
   EXPECT_EQ(PMIx_Process_monitor(file_.data(), -3000, with_.data(), 1, &results,
@@ -63,13 +63,13 @@ TEST_F(MonitorTest, TheNonBlockingFormCallsBack) {
   EXPECT_EQ(done.get_future().get(), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(MonitorTest, Job19AHeartbeatIsNotWaitedFor) {
+TEST_F(MonitorTest, Job19AHeartbeatReturnsAtOnce) {
   agent_->On(FrameType::kHostCall, [](FakeAgent&, const Request&) {});
   PMIx_Heartbeat();
   ExpectSent({{PMIX_SEND_HEARTBEAT, Value()}}, 0, {});
 }
 
-TEST_F(MonitorTest, Refusals) {
+TEST_F(MonitorTest, MalformedCallsAreRejected) {
   EXPECT_EQ(PMIx_Process_monitor(nullptr, -1, nullptr, 0, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(

@@ -48,7 +48,7 @@ class NoCallbackTest : public ClientTest {
   InfoList info_{{"key", Value::Int(1)}};
 };
 
-TEST_F(NoCallbackTest, AFenceIsWaitedFor) {
+TEST_F(NoCallbackTest, AFenceWithoutACallbackBlocks) {
   EXPECT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, nullptr, nullptr),
             PMIX_SUCCESS);
   agent_->On(FrameType::kCollective, [](FakeAgent& agent, const Request& r) {
@@ -58,7 +58,7 @@ TEST_F(NoCallbackTest, AFenceIsWaitedFor) {
             PMIX_ERR_TIMEOUT);
 }
 
-TEST_F(NoCallbackTest, Connections) {
+TEST_F(NoCallbackTest, ConnectAndDisconnectNeedNoCallback) {
   ExpectTaken(FrameType::kCollective,
               PMIx_Connect_nb(&all_, 1, nullptr, 0, nullptr, nullptr));
   ExpectTaken(FrameType::kCollective,
@@ -66,7 +66,7 @@ TEST_F(NoCallbackTest, Connections) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u);
 }
 
-TEST_F(NoCallbackTest, Groups) {
+TEST_F(NoCallbackTest, GroupCallsNeedNoCallback) {
   ExpectTaken(
       FrameType::kCollective,
       PMIx_Group_construct_nb("g", &all_, 1, nullptr, 0, nullptr, nullptr));
@@ -82,7 +82,7 @@ TEST_F(NoCallbackTest, Groups) {
                                  nullptr, nullptr));
 }
 
-TEST_F(NoCallbackTest, Publishing) {
+TEST_F(NoCallbackTest, PublishLookupAndUnpublishNeedNoCallback) {
   char key[] = "key";
   char* keys[] = {key, nullptr};
   ExpectTaken(FrameType::kPublish,
@@ -93,7 +93,7 @@ TEST_F(NoCallbackTest, Publishing) {
               PMIx_Unpublish_nb(nullptr, nullptr, 0, nullptr, nullptr));
 }
 
-TEST_F(NoCallbackTest, SpawnAndQuery) {
+TEST_F(NoCallbackTest, SpawnAndQueryNeedNoCallback) {
   pmix_app_t app = {};
   char program[] = "child";
   app.cmd = program;
@@ -107,7 +107,7 @@ TEST_F(NoCallbackTest, SpawnAndQuery) {
               PMIx_Query_info_nb(&query, 1, nullptr, nullptr));
 }
 
-TEST_F(NoCallbackTest, CallsOfTheHost) {
+TEST_F(NoCallbackTest, HostCallsNeedNoCallback) {
   pmix_info_t* const info = info_.mutable_data();
   ExpectTaken(FrameType::kHostCall,
               PMIx_Job_control_nb(nullptr, 0, info, 1, nullptr, nullptr));

@@ -21,7 +21,7 @@ using local::FrameType;
 using Published = std::pair<const char*, Value>;
 const ProcId kPublisher = {"job-2", 7};
 
-// The payload of a reply to a lookup.
+// Returns the payload of a reply to a lookup.
 std::string Found(const std::vector<Published>& entries) {
   Encoder encoder;
   encoder.PutSize(entries.size());
@@ -112,7 +112,7 @@ TEST_F(PublishTest, DataAndDirectivesReachTheAgent) {
   EXPECT_EQ(Last(FrameType::kPublish).infos, data_);
 }
 
-TEST_F(PublishTest, ThePublishersStatusComesThrough) {
+TEST_F(PublishTest, PublishReturnsTheAgentsStatus) {
   for (const int status : {PMIX_ERR_DUPLICATE_KEY, PMIX_ERR_NOT_SUPPORTED,
                            PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_TIMEOUT}) {
     Answer(FrameType::kPublish, status);
@@ -120,7 +120,7 @@ TEST_F(PublishTest, ThePublishersStatusComesThrough) {
   }
 }
 
-TEST_F(PublishTest, NonBlocking) {
+TEST_F(PublishTest, ANonBlockingPublishReportsByItsCallback) {
   Answer(FrameType::kPublish, PMIX_ERR_DUPLICATE_KEY);
   OpResult result;
   ASSERT_EQ(PMIx_Publish_nb(data_.data(), data_.size(), OpResult::Set, &result),
@@ -129,7 +129,7 @@ TEST_F(PublishTest, NonBlocking) {
   EXPECT_NE(result.thread, std::this_thread::get_id());
 }
 
-TEST_F(PublishTest, WrongArgumentsOfPublish) {
+TEST_F(PublishTest, PublishRejectsWrongArguments) {
   OpResult result;
   InfoList nameless;
   nameless.Add("", Value::Int(1));
@@ -160,7 +160,7 @@ TEST_F(PublishTest, AllKeysAreFound) {
   EXPECT_EQ(call.infos, infos);
 }
 
-TEST_F(PublishTest, SomeKeysAreFound) {
+TEST_F(PublishTest, ALookupMayFindSomeKeys) {
   Answer(FrameType::kLookup, PMIX_ERR_PARTIAL_SUCCESS,
          Found({{"two", Value::Uint32(2)}}));
   Wanted wanted({"one", "two", "three"});
@@ -170,7 +170,7 @@ TEST_F(PublishTest, SomeKeysAreFound) {
   EXPECT_EQ(wanted[2].value.type, PMIX_UNDEF);
 }
 
-TEST_F(PublishTest, NoKeyIsFound) {
+TEST_F(PublishTest, ALookupWithoutAResultClearsTheValues) {
   for (const int status :
        {PMIX_ERR_NOT_FOUND, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_TIMEOUT}) {
     Answer(FrameType::kLookup, status);
@@ -181,7 +181,7 @@ TEST_F(PublishTest, NoKeyIsFound) {
   }
 }
 
-TEST_F(PublishTest, AKeyTwiceIsAskedForOnce) {
+TEST_F(PublishTest, ARepeatedKeyIsRequestedOnce) {
   Answer(FrameType::kLookup, PMIX_SUCCESS,
          Found({{"one", Value::String("first")}}));
   Wanted wanted({"one", "one"});
@@ -191,7 +191,7 @@ TEST_F(PublishTest, AKeyTwiceIsAskedForOnce) {
   EXPECT_EQ(Last(FrameType::kLookup).keys, std::vector<std::string>{"one"});
 }
 
-TEST_F(PublishTest, AnAnswerThatMakesNoSense) {
+TEST_F(PublishTest, AMalformedReplyIsAFailure) {
   Answer(FrameType::kLookup, PMIX_SUCCESS, "nonsense");
   Wanted wanted({"one"});
   EXPECT_EQ(wanted.LookUp(), PMIX_ERR_UNPACK_FAILURE);
@@ -219,7 +219,7 @@ struct LookupResult {
   std::vector<std::string> found;
 };
 
-TEST_F(PublishTest, NonBlockingLookup) {
+TEST_F(PublishTest, ANonBlockingLookupReportsTheKeysFound) {
   Answer(FrameType::kLookup, PMIX_ERR_PARTIAL_SUCCESS,
          Found({{"one", Value::String("1")}, {"two", Value::String("2")}}));
   LookupResult result;
@@ -230,7 +230,7 @@ TEST_F(PublishTest, NonBlockingLookup) {
   EXPECT_EQ(result.found, (std::vector<std::string>{"one=1", "two=2"}));
 }
 
-TEST_F(PublishTest, NonBlockingLookupThatFails) {
+TEST_F(PublishTest, AFailedNonBlockingLookupReportsItsStatus) {
   Answer(FrameType::kLookup, PMIX_ERR_NOT_FOUND, Found({}));
   LookupResult result;
   ASSERT_EQ(
@@ -240,7 +240,7 @@ TEST_F(PublishTest, NonBlockingLookupThatFails) {
   EXPECT_TRUE(result.is_null);
 }
 
-TEST_F(PublishTest, WrongArgumentsOfLookup) {
+TEST_F(PublishTest, LookupRejectsWrongArguments) {
   Wanted nameless({""});
   Wanted good({"one"});
   LookupResult result;
@@ -263,7 +263,7 @@ TEST_F(PublishTest, WrongArgumentsOfLookup) {
 
 // ------------------------------------------------------------ unpublish ---
 
-TEST_F(PublishTest, UnpublishOfKeysAndOfAll) {
+TEST_F(PublishTest, UnpublishNamesKeysOrAll) {
   InfoList infos;
   infos.Add(PMIX_TIMEOUT, Value::Int(2));
   EXPECT_EQ(PMIx_Unpublish(Keys({"two", "one"}), infos.data(), infos.size()),
@@ -278,7 +278,7 @@ TEST_F(PublishTest, UnpublishOfKeysAndOfAll) {
   EXPECT_TRUE(Last(FrameType::kUnpublish, 2).keys.empty());
 }
 
-TEST_F(PublishTest, WrongArgumentsOfUnpublish) {
+TEST_F(PublishTest, UnpublishRejectsWrongArguments) {
   OpResult result;
   // An empty array does not mean all keys.
   EXPECT_EQ(PMIx_Unpublish(Keys({}), nullptr, 0), PMIX_ERR_BAD_PARAM);
@@ -289,7 +289,7 @@ TEST_F(PublishTest, WrongArgumentsOfUnpublish) {
   EXPECT_EQ(agent_->Count(FrameType::kUnpublish), 0u);
 }
 
-TEST_F(PublishTest, CallbacksWhenTheAgentDies) {
+TEST_F(PublishTest, CallbacksReportTheLossOfTheAgent) {
   agent_->On(FrameType::kUnpublish,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
   OpResult result;
@@ -298,7 +298,7 @@ TEST_F(PublishTest, CallbacksWhenTheAgentDies) {
   EXPECT_EQ(result.Wait(), PMIX_ERR_LOST_CONNECTION);
 }
 
-TEST(PublishWithoutAgentTest, NobodyKeepsIt) {
+TEST(PublishWithoutAgentTest, CallsFailWithoutAnAgent) {
   Wanted wanted({"one"});
   InfoList data = {{"one", Value::Int(1)}};
   EXPECT_EQ(PMIx_Publish(data.data(), 1), PMIX_ERR_INIT);

@@ -31,7 +31,7 @@ Committed Parse(const Request& request) {
 
 class PutTest : public ClientTest {};
 
-TEST_F(PutTest, CommitSendsWhatWasPutSince) {
+TEST_F(PutTest, ACommitSendsThePutsSinceTheLastOne) {
   Put(PMIX_LOCAL, "l", Value::Int(1));
   Put(PMIX_REMOTE, "r", Value::Int(2));
   Put(PMIX_GLOBAL, "g", Value::String("x"));
@@ -50,7 +50,7 @@ TEST_F(PutTest, CommitSendsWhatWasPutSince) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit, 2)), second);
 }
 
-TEST_F(PutTest, CommitOfMoreThanTheAgentHasRoomFor) {
+TEST_F(PutTest, ACommitFailsIfTheAgentHasNoRoom) {
   agent_->On(FrameType::kCommit, [](FakeAgent& agent, const Request& request) {
     agent.Reply(request, kErrOutOfResource);
   });
@@ -58,7 +58,7 @@ TEST_F(PutTest, CommitOfMoreThanTheAgentHasRoomFor) {
   EXPECT_EQ(PMIx_Commit(), PMIX_ERR_OUT_OF_RESOURCE);
 }
 
-TEST_F(PutTest, CommitOfNothingSendsNothing) {
+TEST_F(PutTest, ACommitWithoutPutsSendsNoMessage) {
   EXPECT_EQ(PMIx_Commit(), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_SUCCESS);
   EXPECT_EQ(agent_->Count(FrameType::kCommit), 0u);
@@ -74,7 +74,7 @@ TEST_F(PutTest, TheLastPutOfAKeyCounts) {
 }
 
 // Open MPI does this over UCX.
-TEST_F(PutTest, AKeyOfSeveralScopes) {
+TEST_F(PutTest, AKeyMayHaveAValueForEachScope) {
   Put(PMIX_REMOTE, "k", Value::Int(1));
   Put(PMIX_LOCAL, "k", Value::Int(2));
   EXPECT_EQ(Get(0, "k"), Value::Int(2));
@@ -97,7 +97,7 @@ InfoList Qualifier(const char* key, int number = 1) {
   return infos;
 }
 
-TEST_F(PutTest, QualifiedValues) {
+TEST_F(PutTest, QualifiedValuesOfOneKeyAreKeptApart) {
   EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, Qualified("k", 1, "a")),
             PMIX_SUCCESS);
   EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, Qualified("k", 2, "b")),
@@ -112,14 +112,14 @@ TEST_F(PutTest, QualifiedValues) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(PutTest, WithoutQualifiersItIsAnOrdinaryValue) {
+TEST_F(PutTest, AQualifiedValueWithoutQualifiersIsAnOrdinaryValue) {
   const InfoList plain = {{"k", Value::Int(1)}};
   EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_QUALIFIED_VALUE, Value::InfoArray(plain)),
             PMIX_SUCCESS);
   EXPECT_EQ(Get(0, "k"), Value::Int(1));
 }
 
-TEST_F(PutTest, RefusalsOfQualifiedValues) {
+TEST_F(PutTest, MalformedQualifiedValuesAreRejected) {
   const InfoList unmarked = {{"k", Value::Int(1)}, {"a", Value::Int(1)}};
   for (const Value& value :
        {Value::Int(1), Value::InfoArray(InfoList()), Qualified("", 1, "a"),
@@ -136,7 +136,7 @@ TEST_F(PutTest, TheCallersValueIsCopied) {
   EXPECT_EQ(Get(0, "k"), Value::String("before"));
 }
 
-TEST_F(PutTest, Refusals) {
+TEST_F(PutTest, MalformedPutsAreRejected) {
   EXPECT_EQ(Put(PMIX_GLOBAL, "pmix.key", Value::Int(1)), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Put(PMIX_GLOBAL, "", Value::Int(1)), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Put(PMIX_SCOPE_UNDEF, "k", Value::Int(1)), PMIX_ERR_BAD_PARAM);
@@ -182,13 +182,13 @@ TEST_F(PutTest, ADeletionIsCommittedAsAnEmptyValue) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
 }
 
-TEST_F(PutTest, TheNameOfTheNodeIsPublishedAlready) {
+TEST_F(PutTest, APutOfTheHostNameHasNoEffect) {
   EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_HOSTNAME, Value::String("lie")),
             PMIX_SUCCESS);
   EXPECT_EQ(Get(0, PMIX_HOSTNAME), Value::String("here"));
 }
 
-TEST_F(PutTest, ReservedKeysOfProcessesThatBindThemselves) {
+TEST_F(PutTest, AProcessMayPutItsOwnBinding) {
   EXPECT_EQ(Put(PMIX_GLOBAL, PMIX_CPUSET, Value::String("3")), PMIX_SUCCESS);
   EXPECT_EQ(Get(0, PMIX_CPUSET), Value::String("3"));
   PMIx_Commit();
@@ -213,7 +213,7 @@ TEST_F(PutTest, StoreInternalIsForThisProcessAlone) {
   EXPECT_EQ(PMIx_Store_internal(&peer, "k", nullptr), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(PutTest, CommitToADeadAgent) {
+TEST_F(PutTest, ACommitFailsIfTheAgentIsDead) {
   agent_->On(FrameType::kCollective,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
   EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_ERR_LOST_CONNECTION);

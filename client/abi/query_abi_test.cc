@@ -65,7 +65,7 @@ class QueryTest : public ClientTest {
   std::atomic<int> requests_ = 0;
 };
 
-TEST_F(QueryTest, QualifiersOfKeysAreNoAnswersToThem) {
+TEST_F(QueryTest, AListOfQualifiersIsNotCachedAsAnAnswer) {
   Answer(kSuccess, {{PMIX_QUERY_JOB_STATUS, Value::String("pmix.nspace")}});
   EXPECT_EQ(Ask({{PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_JOB_STATUS}}),
             PMIX_ERR_PARTIAL_SUCCESS);
@@ -74,7 +74,7 @@ TEST_F(QueryTest, QualifiersOfKeysAreNoAnswersToThem) {
   EXPECT_EQ(answer_.FindString(PMIX_QUERY_JOB_STATUS), "running");
 }
 
-TEST_F(QueryTest, TheAgentAnswers) {
+TEST_F(QueryTest, TheAgentAnswersWithItsInfos) {
   Answer(kSuccess, {{PMIX_QUERY_NAMESPACES, Value::String("a,b")}});
   EXPECT_EQ(Ask({{PMIX_QUERY_NAMESPACES},
                  {{PMIX_QUERY_LOCAL_ONLY, Value::Bool(true)}}}),
@@ -93,7 +93,7 @@ TEST_F(QueryTest, TheAgentAnswers) {
 }
 
 // QRY-02, QRY-03
-TEST_F(QueryTest, SomeOrNone) {
+TEST_F(QueryTest, AQueryReportsWhetherSomeOrNoKeysWereAnswered) {
   Answer(kErrPartialSuccess, {{"b", Value::Int(1)}});
   EXPECT_EQ(Ask({{"a", "b"}}), PMIX_ERR_PARTIAL_SUCCESS);
   ASSERT_EQ(answer_.size(), 1u);
@@ -106,7 +106,7 @@ TEST_F(QueryTest, SomeOrNone) {
 }
 
 // QRY-10
-TEST_F(QueryTest, AnAnswerIsKeptUntilANewOneIsWanted) {
+TEST_F(QueryTest, AnAnswerIsCachedUntilARefreshIsRequested) {
   Answer(kSuccess, {{"k", Value::Int(1)}});
   EXPECT_EQ(Ask({{"k"}}), PMIX_SUCCESS);
   Answer(kSuccess, {{"k", Value::Int(2)}});
@@ -121,7 +121,7 @@ TEST_F(QueryTest, AnAnswerIsKeptUntilANewOneIsWanted) {
   EXPECT_EQ(requests_, 3) << "of other qualifiers";
 }
 
-TEST_F(QueryTest, WhatAQueryHasFoundGetFinds) {
+TEST_F(QueryTest, GetFindsTheAnswersOfQueries) {
   constexpr char kKey[] = PMIX_QUERY_NUM_PSETS;
   (void)Get(0, kKey);
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
@@ -136,7 +136,7 @@ TEST_F(QueryTest, WhatAQueryHasFoundGetFinds) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND) << "of another process";
 }
 
-TEST_F(QueryTest, WhatGetHasNeedsNoAgent) {
+TEST_F(QueryTest, DataThatGetFindsNeedNoAgent) {
   Answer(kErrNotFound, {});
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE, PMIX_RANK}}), PMIX_SUCCESS);
   EXPECT_EQ(answer_.FindUint(PMIX_RANK), 0u);
@@ -169,7 +169,7 @@ TEST_F(QueryTest, EachQueryHasItsAnswersInOrder) {
 }
 
 // QRY-08
-TEST_F(QueryTest, Refusals) {
+TEST_F(QueryTest, MalformedQueriesAreRejected) {
   EXPECT_EQ(PMIx_Query_info(nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Ask(std::vector<pmix_query_t>()), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Ask(OneQuery(std::vector<std::string>())), PMIX_ERR_BAD_PARAM);
@@ -180,7 +180,7 @@ TEST_F(QueryTest, Refusals) {
 }
 
 // PRRTE's debuggers give the rank as a signed number.
-TEST_F(QueryTest, ARankIsAnyKindOfInteger) {
+TEST_F(QueryTest, ARankMayHaveAnyIntegerType) {
   for (const Value& all :
        {Value::Rank(PMIX_RANK_WILDCARD), Value::Uint32(PMIX_RANK_WILDCARD),
         Value::Int32(-2), Value::Int(-2)}) {
@@ -204,7 +204,7 @@ struct Outcome {
 };
 
 // QRY-14
-TEST_F(QueryTest, NonBlocking) {
+TEST_F(QueryTest, ANonBlockingQueryReportsByItsCallback) {
   Answer(kSuccess, {{"k", Value::Int(1)}});
   OneQuery one({"k", PMIX_JOB_SIZE});
   OneQuery two({"k"}, Flags({PMIX_QUERY_REFRESH_CACHE}));
@@ -223,7 +223,7 @@ TEST_F(QueryTest, NonBlocking) {
 }
 
 // QRY-11
-TEST_F(QueryTest, SupportOfTheLibraryAndOfTheHost) {
+TEST_F(QueryTest, SupportIsReportedForTheLibraryAndTheHost) {
   const InfoList host{{PMIX_HOST_ATTRIBUTES, Value::String("theirs")}};
   Answer(kSuccess, {{"PMIx_Get", Value::InfoArray(host)}});
   EXPECT_EQ(Ask({{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"},
@@ -247,7 +247,7 @@ TEST_F(QueryTest, SupportOfTheLibraryAndOfTheHost) {
   EXPECT_EQ(answer_.size(), 2u) << "the agent's, and what was declared";
 }
 
-TEST_F(QueryTest, ARequiredQualifierThatSupportDoesNotHeed) {
+TEST_F(QueryTest, UnusedQualifiersOfSupportAreRefusedOrReported) {
   InfoList unknown = Flags({PMIX_CLIENT_ATTRIBUTES});
   unknown.Add("no.such.qualifier", Value::Bool(true));
   std::vector<std::string> reported;
@@ -266,7 +266,7 @@ TEST_F(QueryTest, ARequiredQualifierThatSupportDoesNotHeed) {
             PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(QueryTest, OnlySupportCanBeAskedForOutside) {
+TEST_F(QueryTest, OutsideOfInitOnlySupportCanBeQueried) {
   ASSERT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE}}), PMIX_ERR_INIT);
   EXPECT_EQ(Ask({{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get"},

@@ -39,7 +39,7 @@ InfoList Named(const char* key) {
   return infos;
 }
 
-TEST_F(ResourceTest, AnAllocationIsTheHosts) {
+TEST_F(ResourceTest, AnAllocationIsRequestedFromTheHost) {
   const InfoList answer = Named(PMIX_ALLOC_ID);
   agent_->On(FrameType::kHostCall,
              [&](FakeAgent& agent, const Request& request) {
@@ -80,7 +80,7 @@ TEST_F(ResourceTest, WithoutASchedulerNothingIsSupported) {
             PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(ResourceTest, NonBlocking) {
+TEST_F(ResourceTest, NonBlockingCallsReportByTheirCallbacks) {
   Refuse();
   std::promise<int> allocated;
   std::promise<int> controlled;

@@ -56,7 +56,8 @@ size_t NameLength(std::string_view entry) {
   return sign == std::string_view::npos ? entry.size() : sign + 1;
 }
 
-// Replaces the variable's entry or appends it. Returns false without memory.
+// Replaces the variable's entry or appends it. Returns false if memory is
+// exhausted.
 bool SetVariable(const std::string& entry, char*** env) {
   const size_t name = NameLength(entry);
   size_t count = 0;
@@ -81,7 +82,7 @@ bool SetVariable(const std::string& entry, char*** env) {
 }
 
 // Adds the variables prepared by PMIx_server_setup_local_support. Returns false
-// without memory.
+// if memory is exhausted.
 bool ApplySupport(const std::string& nspace, char*** env) {
   return canopy::client::EditEnvironment(
       [&nspace](std::vector<std::string>* entries) {

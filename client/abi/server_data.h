@@ -30,7 +30,7 @@ class ServerData {
   void Close();
   bool is_open() const;
 
-  // These change the resources of jobs that are registered later; see
+  // Change the resources of jobs that are registered later; see
   // registration::Resources.
   Status RegisterResources(std::span<const pmix_info_t> infos);
   Status DeregisterResources(std::span<const pmix_info_t> infos);

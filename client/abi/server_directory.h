@@ -48,7 +48,7 @@ class ServerDirectory {
   // owns.
   const std::string& jobs_path() const { return jobs().path; }
   int jobs_fd() const { return jobs().fd.get(); }
-  // Returns whether a user can change the directory of the jobs, which is then
+  // Returns true if a user can change the directory of the jobs, which is then
   // separate from that of the sockets.
   bool jobs_are_users() const {
     return jobs().parent.control == PathControl::kUser;

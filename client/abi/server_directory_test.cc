@@ -18,7 +18,7 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
-TEST(ServerDirectory, IsRemovedWithWhatIsInIt) {
+TEST(ServerDirectory, IsRemovedWithItsContent) {
   auto made = ServerDirectory::Make(testing::TempDir(), false);
   ASSERT_TRUE(made.ok());
   std::optional<ServerDirectory> directory(*std::move(made));
@@ -29,7 +29,7 @@ TEST(ServerDirectory, IsRemovedWithWhatIsInIt) {
   EXPECT_FALSE(Exists(path));
 }
 
-TEST(ServerDirectory, OthersMayListItIfTheyAreTo) {
+TEST(ServerDirectory, OtherUsersMayListItOnRequest) {
   for (const bool listed : {false, true}) {
     const auto made = ServerDirectory::Make(testing::TempDir(), listed);
     ASSERT_TRUE(made.ok());
@@ -38,19 +38,19 @@ TEST(ServerDirectory, OthersMayListItIfTheyAreTo) {
   }
 }
 
-TEST(ServerDirectory, IsSomewhereElseWhereNamesAreTooLong) {
+TEST(ServerDirectory, IsBelowTmpIfNamesWouldBeTooLong) {
   auto made = ServerDirectory::Make("/tmp/" + std::string(90, 'x'), false);
   ASSERT_TRUE(made.ok());
   EXPECT_TRUE(made->path().starts_with("/tmp/canopy-"));
 }
 
-TEST(ServerDirectory, SaysWhyThereIsNone) {
+TEST(ServerDirectory, AnErrorNamesTheBase) {
   const auto made = ServerDirectory::Make("/no/such/directory", false);
   EXPECT_EQ(made.code(), kErrNoPermissions);
   EXPECT_NE(made.status().message().find("/no/such"), std::string::npos);
 }
 
-TEST(ServerDirectory, OfJobsIsTheSameAndOpen) {
+TEST(ServerDirectory, IsAlsoTheParentOfTheJobsDirectories) {
   const auto made = ServerDirectory::Make(testing::TempDir(), false);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made->jobs_path(), made->path());
@@ -91,7 +91,7 @@ class ServerDirectoryOfRoot : public testing::Test {
   std::string target_;
 };
 
-TEST_F(ServerDirectoryOfRoot, IsWhereNoUserCanChangeIt) {
+TEST_F(ServerDirectoryOfRoot, SocketsAreWhereNoUserCanChangeThem) {
   ASSERT_EQ(chown(base_.c_str(), kUid, kUid), 0);
   std::string own;
   std::string jobs;
@@ -114,7 +114,7 @@ TEST_F(ServerDirectoryOfRoot, IsWhereNoUserCanChangeIt) {
   EXPECT_FALSE(Exists(jobs));
 }
 
-TEST_F(ServerDirectoryOfRoot, IsElsewhereForBothWhereAllMayChangeIt) {
+TEST_F(ServerDirectoryOfRoot, IsElsewhereIfAllUsersCanChangeTheBase) {
   ASSERT_EQ(chmod(base_.c_str(), 0777), 0);
   const ServerDirectory directory = Make();
   EXPECT_FALSE(directory.path().starts_with(top_));
@@ -137,7 +137,8 @@ TEST_F(ServerDirectoryOfRoot, RemovesNothingThroughTheUsersLinks) {
 
 // Slurm's directories may belong to Slurm's account, and that of a step to the
 // job's user.
-TEST_F(ServerDirectoryOfRoot, ThatOfJobsIsRootsWhereTheUserCannotMakeIt) {
+TEST_F(ServerDirectoryOfRoot,
+       TheJobsDirectoryBelongsToRootIfTheUserCannotMakeIt) {
   const std::string step = base_ + "/step";
   ASSERT_EQ(mkdir(step.c_str(), 0700), 0);
   ASSERT_EQ(chown(step.c_str(), kUid, kUid), 0);
@@ -153,7 +154,7 @@ TEST_F(ServerDirectoryOfRoot, ThatOfJobsIsRootsWhereTheUserCannotMakeIt) {
   }
 }
 
-TEST_F(ServerDirectoryOfRoot, IsElsewhereForBothWhereTheBaseIsOutOfReach) {
+TEST_F(ServerDirectoryOfRoot, IsElsewhereIfTheUserCannotReachTheBase) {
   const std::string inner = base_ + "/secret/inner";
   std::filesystem::create_directories(inner);
   ASSERT_EQ(chmod((base_ + "/secret").c_str(), 0700), 0);

@@ -72,7 +72,7 @@ std::string Await(std::promise<std::string>* told) {
 }
 
 // Only runs as a child of the host's test.
-TEST(Rank, HasWhatItsHostTold) {
+TEST(Rank, ARankGetsItsHostsData) {
   const char* ready = getenv(kReadyFd);
   if (ready == nullptr) GTEST_SKIP() << "not started by a host";
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
@@ -142,7 +142,7 @@ void TakeName(pmix_status_t status, pmix_nspace_t nspace, void* cbdata) {
       status == PMIX_SUCCESS ? nspace : PMIx_Error_string(status));
 }
 
-TEST(Host, SpawnsByItsOwnFunction) {
+TEST(Host, SpawnCallsTheHostsFunction) {
   pmix_server_module_t module = {};
   module.spawn = StartChild;
   ASSERT_EQ(PMIx_server_init(&module, nullptr, 0), PMIX_SUCCESS);
@@ -160,7 +160,7 @@ TEST(Host, SpawnsByItsOwnFunction) {
   EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
 }
 
-TEST_F(HostTest, HasNoFunctionToSpawnWith) {
+TEST_F(HostTest, SpawnFailsWithoutAFunctionOfTheHost) {
   char command[] = "child";
   pmix_app_t app = {};
   app.cmd = command;
@@ -199,7 +199,7 @@ int EndedBy(const std::function<int()>& call) {
   return status.get();
 }
 
-TEST(Host, ItsEndAnswersItsOwnCalls) {
+TEST(Host, TheEndOfTheServerEndsPendingCalls) {
   EXPECT_EQ(EndedBy([] {
               char command[] = "child";
               pmix_app_t app = {};
@@ -262,7 +262,7 @@ class OwnHostTest : public testing::Test {
   pmix_server_module_t module_ = {};
 };
 
-TEST_F(OwnHostTest, ControlsJobs) {
+TEST_F(OwnHostTest, JobControlCallsTheHostsFunction) {
   pmix_info_t* results = nullptr;
   size_t count = 0;
   ASSERT_EQ(PMIx_Job_control(&job_, 1, signal_.data(), 1, &results, &count),
@@ -280,7 +280,7 @@ TEST_F(OwnHostTest, ControlsJobs) {
   EXPECT_EQ(asked_, "job pmix.jctrl.sig\njob pmix.jctrl.sig\n");
 }
 
-TEST_F(OwnHostTest, PushesInput) {
+TEST_F(OwnHostTest, PushCallsTheHostsFunction) {
   char text[] = "typed";
   pmix_byte_object_t bytes = {text, 5};
   EXPECT_EQ(PMIx_IOF_push(&job_, 1, &bytes, nullptr, 0, nullptr, nullptr),
@@ -292,7 +292,7 @@ TEST_F(OwnHostTest, PushesInput) {
   EXPECT_EQ(asked_, "job reads typed\njob reads typed\n");
 }
 
-TEST_F(OwnHostTest, LacksAFunction) {
+TEST_F(OwnHostTest, CallsWithoutAFunctionOfTheHostFail) {
   pmix_info_t* results = nullptr;
   size_t count = 0;
   EXPECT_EQ(
@@ -301,7 +301,7 @@ TEST_F(OwnHostTest, LacksAFunction) {
 }
 
 // Hosts call their library to get their own identity.
-TEST_F(HostTest, KnowsItsOwnName) {
+TEST_F(HostTest, AHostFindsItsOwnIdentity) {
   pmix_value_t* raw = nullptr;
   ASSERT_EQ(PMIx_Get(nullptr, PMIX_PROCID, nullptr, 0, &raw), PMIX_SUCCESS);
   ASSERT_EQ(raw->type, PMIX_PROC);
@@ -323,13 +323,13 @@ std::string OwnText(const char* key) {
 }
 
 // A host that is connected to no other server is its own server.
-TEST_F(HostTest, KnowsItsOwnAddress) {
+TEST_F(HostTest, AHostFindsItsOwnAddress) {
   const std::string uri = OwnText(PMIX_MYSERVER_URI);
   EXPECT_NE(uri.find(";tcp4://127.0.0.1:"), std::string::npos) << uri;
   EXPECT_EQ(OwnText(PMIX_SERVER_URI), uri);
 }
 
-TEST_F(HostTest, GivesItsOwnAddressLater) {
+TEST_F(HostTest, ANonBlockingGetReturnsTheHostsAddress) {
   std::promise<std::string> answer;
   const auto take = [](pmix_status_t status, pmix_value_t* value, void* data) {
     static_cast<std::promise<std::string>*>(data)->set_value(
@@ -376,7 +376,7 @@ pid_t StartRank(int ready) {
   EXPECT_EQ(PMIx_server_setup_fork(&proc, &env), PMIX_SUCCESS);
   const pid_t pid = fork();
   if (pid == 0) {
-    const char* argv[] = {"rank", "--gtest_filter=Rank.HasWhatItsHostTold",
+    const char* argv[] = {"rank", "--gtest_filter=Rank.ARankGetsItsHostsData",
                           nullptr};
     execve("/proc/self/exe", const_cast<char**>(argv), env);
     _exit(127);
@@ -392,7 +392,7 @@ bool IsReady(int fd) {
   return poll(&ready, 1, 60000) == 1 && read(fd, &byte, 1) == 1;
 }
 
-TEST_F(HostTest, WhatItToldAndPreparedReachesARank) {
+TEST_F(HostTest, RegisteredAndPreparedDataReachARank) {
   Tell();
   Prepare();
   Register(kJob, {{"job.key", Value::String("of this job")}});
@@ -447,7 +447,7 @@ TEST_F(HostTest, JobsAreDescribedForOtherServers) {
             PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(HostTest, OutputIsNoLongerNeededOnceItIsDelivered) {
+TEST_F(HostTest, DeliveredOutputIsReleasedByTheCallback) {
   const pmix_proc_t source = ToC({kJob, 0});
   char text[] = "text";
   const pmix_byte_object_t bytes = {text, sizeof(text)};
@@ -480,7 +480,7 @@ void Deliver(pmix_iof_channel_t channel, std::string text) {
             PMIX_OPERATION_SUCCEEDED);
 }
 
-TEST(Host, WhatIsDeliveredIsWrittenHereIfItSaysSo) {
+TEST(Host, DeliveredOutputIsWrittenHereOnRequest) {
   for (const bool here : {true, false}) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
@@ -497,7 +497,7 @@ TEST(Host, WhatIsDeliveredIsWrittenHereIfItSaysSo) {
   }
 }
 
-TEST_F(HostTest, OutputIsStoppedAndGoesOn) {
+TEST_F(HostTest, FlowControlStopsAndContinuesOutput) {
   const pmix_proc_t source = ToC({kJob, 0});
   for (const bool stopped : {true, false}) {
     EXPECT_EQ(
@@ -518,7 +518,7 @@ TEST_F(HostTest, OutputIsStoppedAndGoesOn) {
             PMIX_ERR_BAD_PARAM);
 }
 
-TEST(ServerFunctions, AreOutsideOfInitWithoutAServer) {
+TEST(ServerFunctions, ServerFunctionsFailWithoutAServer) {
   const pmix_proc_t proc = ToC({kJob, 0});
   pmix_proc_t procs[] = {proc};
   pmix_data_buffer_t buffer = {};

@@ -30,25 +30,25 @@ class ServerLogTest : public testing::Test {
   const std::string head_ = "canopy[" + std::to_string(getpid()) + "]: ";
 };
 
-TEST_F(ServerLogTest, LinesFollowOneAnother) {
+TEST_F(ServerLogTest, LinesAreAppended) {
   AppendToServerLog(At("log"), "one");
   AppendToServerLog(At("log"), "two");
   EXPECT_EQ(ContentOf(At("log")), head_ + "one\n" + head_ + "two\n");
 }
 
-TEST_F(ServerLogTest, OnesOwnLinkIsFollowed) {
+TEST_F(ServerLogTest, AUsersOwnLinkIsFollowed) {
   ASSERT_EQ(symlink(At("far").c_str(), At("log").c_str()), 0);
   AppendToServerLog(At("log"), "one");
   EXPECT_EQ(ContentOf(At("far")), head_ + "one\n");
 }
 
-TEST_F(ServerLogTest, APipeWithoutAReaderIsNotWaitedFor) {
+TEST_F(ServerLogTest, APipeWithoutAReaderDoesNotBlock) {
   ASSERT_EQ(mkfifo(At("log").c_str(), 0600), 0);
   AppendToServerLog(At("log"), "one");
   AppendToServerLog(At("none/log"), "one");
 }
 
-TEST_F(ServerLogTest, RootIsNotLedAwayByLinks) {
+TEST_F(ServerLogTest, RootFollowsNoLinkInASharedDirectory) {
   if (geteuid() != 0) GTEST_SKIP() << "only root has more to lose";
   ASSERT_EQ(chmod(top_.c_str(), 01777), 0);
   std::ofstream(At("precious")) << "text";

@@ -17,7 +17,7 @@ Result<ServerDirectives> Read(const InfoList& infos) {
   return ReadServerDirectives(infos.data(), infos.size());
 }
 
-TEST(ServerOptions, WhatAHostSays) {
+TEST(ServerOptions, EveryDirectiveOfAHostIsRead) {
   const auto read =
       Read({{PMIX_SERVER_NSPACE, Value::String("daemons")},
             {PMIX_SERVER_RANK, Value::Rank(3)},
@@ -42,7 +42,7 @@ TEST(ServerOptions, WhatAHostSays) {
   EXPECT_EQ(read->rendezvous_file, "/the/file");
 }
 
-TEST(ServerOptions, WithoutAWord) {
+TEST(ServerOptions, EveryDirectiveHasADefault) {
   const auto read = Read({});
   ASSERT_TRUE(read.ok());
   EXPECT_FALSE(read->self.nspace.empty());
@@ -55,7 +55,7 @@ TEST(ServerOptions, WithoutAWord) {
   EXPECT_EQ(read->rendezvous_file, "");
 }
 
-TEST(ServerOptions, MalformedOnesAreRefused) {
+TEST(ServerOptions, MalformedDirectivesAreRefused) {
   EXPECT_EQ(Read({{PMIX_SERVER_NSPACE, Value::Int(1)}}).code(), kErrBadParam);
   EXPECT_EQ(
       Read({{PMIX_SERVER_NSPACE, Value::String(std::string(256, 'x'))}}).code(),
@@ -65,7 +65,7 @@ TEST(ServerOptions, MalformedOnesAreRefused) {
   EXPECT_EQ(ReadServerDirectives(nullptr, 1).code(), kErrBadParam);
 }
 
-TEST(ServerOptions, RequiredOnesMustBeKnown) {
+TEST(ServerOptions, UnsupportedRequiredDirectivesAreRefused) {
   InfoList infos;
   infos.Add(PMIX_SERVER_GATEWAY, Value::Bool(true), PMIX_INFO_REQD);
   EXPECT_EQ(Read(infos).code(), kErrNotSupported);
@@ -74,7 +74,7 @@ TEST(ServerOptions, RequiredOnesMustBeKnown) {
   EXPECT_TRUE(Read(optional).ok());
 }
 
-TEST(ServerOptions, WhatChangesNothingIsRefusedOrReported) {
+TEST(ServerOptions, DirectivesWithoutEffectAreRefusedOrReported) {
   for (const char* key :
        {PMIX_USOCK_DISABLE, PMIX_SINGLE_LISTENER, PMIX_HOMOGENEOUS_SYSTEM,
         PMIX_SERVER_SESSION_SUPPORT, PMIX_SERVER_SCHEDULER,

@@ -11,7 +11,9 @@
 
 namespace canopy::client {
 
-// Calls are counted. Any thread except the server's. Returns a PMIx status.
+// PMIx_server_init and PMIx_server_finalize. Calls are counted: the server
+// lasts from the first InitServer to the last FinalizeServer. Called on any
+// thread except the server's. They return a PMIx status.
 int InitServer(const pmix_server_module_t* module, const pmix_info_t* info,
                size_t ninfo);
 int FinalizeServer();
@@ -20,17 +22,17 @@ int FinalizeServer();
 // name, until the tool ends. Processes that it prepares and starts are its
 // clients; its notifications go to them and to its own server. Tools may
 // connect if the module has a function that accepts them. They find the address
-// in the file that PMIX_LAUNCHER_RNDZ_FILE names in the environment, which this
-// removes. Errors: PMIX_ERR_INIT and PMIX_ERR_NOT_SUPPORTED if this is not a
-// tool, PMIX_ERR_BAD_PARAM without a module, PMIX_ERR_EXISTS if it is a server
-// already or the file exists.
+// in the file that PMIX_LAUNCHER_RNDZ_FILE names in the environment; this call
+// removes the variable. Errors: PMIX_ERR_INIT and PMIX_ERR_NOT_SUPPORTED if
+// this process is not a tool, PMIX_ERR_BAD_PARAM if `module` is null,
+// PMIX_ERR_EXISTS if the process is a server already or the file exists.
 int ServeByTool(const pmix_server_module_t* module);
 
-// Gives this tool an address (PMIX_MYSERVER_URI) for the processes that it
-// starts to connect back to, for PMIX_LAUNCHER of PMIx_tool_init. The first
-// request for the address starts a server that serves tools of the same user.
-// That server ends with the tool, or when the tool passes its own server module
-// to ServeByTool. Does nothing in a process that is not a tool.
+// Gives this tool an address (PMIX_MYSERVER_URI) to which the processes that it
+// starts connect back, for PMIX_LAUNCHER of PMIx_tool_init. The first request
+// for the address starts a server that serves tools of the same user. That
+// server ends with the tool, or when the tool passes its own server module to
+// ServeByTool. Does nothing in a process that is not a tool.
 void OfferAddress();
 
 // Keeps the server alive for the length of one API call.
@@ -49,9 +51,10 @@ class ServerCall {
 };
 
 // Starts an operation of the server. A callback gets the result in every case,
-// because some hosts wait for it without checking the returned status. Without
-// a callback the call blocks, except within the host's own functions. Returns a
-// PMIx status: of the start, or of the result if it has blocked.
+// because some hosts wait for it without checking the returned status. If there
+// is no callback, the call blocks, except within the host's own functions.
+// Returns a PMIx status: that of the start, or of the result if the call has
+// blocked.
 int StartOrWait(ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
                 const std::function<void(library::LibraryServer::Done)>& start);
 

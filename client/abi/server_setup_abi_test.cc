@@ -71,7 +71,7 @@ class ServerSetupTest : public testing::Test {
 
 InfoList Key(const char* key) { return {{key, Value::String("x")}}; }
 
-TEST(ServerSetupWithoutServer, IsOutsideOfInit) {
+TEST(ServerSetupWithoutServer, CallsFailWithoutAServer) {
   Result result;
   EXPECT_EQ(PMIx_server_setup_application("job", nullptr, 0, Result::TakeSetup,
                                           &result),
@@ -149,7 +149,7 @@ TEST_F(ServerSetupTest, ArgumentsAreChecked) {
             PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(ServerSetupTest, NeitherJobNorCallbackNeedBeGiven) {
+TEST_F(ServerSetupTest, JobAndCallbackMayBeNull) {
   Result result;
   ASSERT_EQ(PMIx_server_setup_application(nullptr, nullptr, 0,
                                           Result::TakeSetup, &result),
@@ -161,7 +161,7 @@ TEST_F(ServerSetupTest, NeitherJobNorCallbackNeedBeGiven) {
             PMIX_SUCCESS);
 }
 
-TEST_F(ServerSetupTest, TheInventoryOfOneNodeIsForTheJobsOfAnother) {
+TEST_F(ServerSetupTest, AnInventoryIsDeliveredToAnotherServer) {
   Result result;
   ASSERT_EQ(PMIx_server_collect_inventory(nullptr, 0, Result::Take, &result),
             PMIX_SUCCESS);
@@ -177,7 +177,7 @@ TEST_F(ServerSetupTest, TheInventoryOfOneNodeIsForTheJobsOfAnother) {
   EXPECT_FALSE(job.other_nodes[0].keys.empty());
 }
 
-TEST_F(ServerSetupTest, ResourcesAreForJobsThatCome) {
+TEST_F(ServerSetupTest, ResourcesAreForJobsThatAreRegisteredLater) {
   InfoList infos = Key("site.key");
   Result result;
   ASSERT_EQ(PMIx_server_register_resources(infos.mutable_data(), 1, Result::Set,
@@ -192,7 +192,7 @@ TEST_F(ServerSetupTest, ResourcesAreForJobsThatCome) {
   EXPECT_TRUE(Job().job_keys.empty());
 }
 
-TEST_F(ServerSetupTest, WhoHasACallbackLearnsOfAFailureByIt) {
+TEST_F(ServerSetupTest, CallbacksGetTheErrors) {
   InfoList infos{{PMIX_NODE_INFO_ARRAY, Value::InfoArray(Key("site.key"))}};
   Result result;
   ASSERT_EQ(PMIx_server_register_resources(infos.mutable_data(), 1, Result::Set,
@@ -204,7 +204,7 @@ TEST_F(ServerSetupTest, WhoHasACallbackLearnsOfAFailureByIt) {
       PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(ServerSetupTest, WhatWasToldGoesWithTheServer) {
+TEST_F(ServerSetupTest, ResourcesEndWithTheServer) {
   InfoList infos = Key("site.key");
   ASSERT_EQ(
       PMIx_server_register_resources(infos.mutable_data(), 1, nullptr, nullptr),
@@ -214,7 +214,7 @@ TEST_F(ServerSetupTest, WhatWasToldGoesWithTheServer) {
   EXPECT_TRUE(Job().job_keys.empty());
 }
 
-TEST_F(ServerSetupTest, AChildOfAForkHasItsEnvironment) {
+TEST_F(ServerSetupTest, AChildAfterForkGetsItsEnvironment) {
   const InfoList set{{PMIX_UNSET_ENVAR, Value::String("A")}};
   ASSERT_TRUE(ServerData::Of().AddSupport("job", set.span()).ok());
   std::atomic<bool> done = false;
@@ -238,7 +238,7 @@ TEST_F(ServerSetupTest, AChildOfAForkHasItsEnvironment) {
   busy.join();
 }
 
-TEST(ServerCpusets, AreMadeOfTheirText) {
+TEST(ServerCpusets, ACpusetIsGeneratedFromItsText) {
   pmix_cpuset_t cpuset = {};
   ASSERT_EQ(PMIx_server_generate_cpuset("hwloc:0-3", &cpuset), PMIX_SUCCESS);
   EXPECT_EQ(CpusetText(cpuset), "0-3");

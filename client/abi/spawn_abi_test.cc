@@ -125,7 +125,7 @@ TEST_F(SpawnTest, EverythingReachesTheAgent) {
   EXPECT_EQ(KeyOf(got.info[0]), PMIX_HOST);
 }
 
-TEST_F(SpawnTest, TheCommandLineIsWhole) {
+TEST_F(SpawnTest, CommandLinesBeginWithTheProgram) {
   App arguments("/opt/child");
   PMIX_ARGV_APPEND(status_, arguments->argv, "--fast");
   App no_command(nullptr);
@@ -147,7 +147,7 @@ TEST_F(SpawnTest, TheCommandLineIsWhole) {
   EXPECT_EQ(sent.apps[2].argv[1], nullptr);
 }
 
-TEST_F(SpawnTest, TheDirectoryIsTheCallersIfTheApplicationNamesNone) {
+TEST_F(SpawnTest, AnApplicationWithoutADirectoryGetsTheCallers) {
   const std::string before = std::filesystem::current_path();
   std::filesystem::current_path("/usr");
   EXPECT_EQ(Spawn(App("child")), PMIX_SUCCESS);
@@ -158,7 +158,7 @@ TEST_F(SpawnTest, TheDirectoryIsTheCallersIfTheApplicationNamesNone) {
   EXPECT_STREQ(sent.apps[0].cwd, "/usr");
 }
 
-TEST_F(SpawnTest, SeveralApplicationsAndNoName) {
+TEST_F(SpawnTest, SeveralApplicationsAreSentAndTheNameIsOptional) {
   App one("one");
   App two("two", 2);
   const pmix_app_t apps[] = {*one.get(), *two.get()};
@@ -170,7 +170,7 @@ TEST_F(SpawnTest, SeveralApplicationsAndNoName) {
   EXPECT_STREQ(sent.apps[1].cmd, "two");
 }
 
-TEST_F(SpawnTest, FailureComesThrough) {
+TEST_F(SpawnTest, SpawnReturnsTheAgentsStatus) {
   const App app("child");
   for (const int status :
        {PMIX_ERR_JOB_ALLOC_FAILED, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
@@ -184,7 +184,7 @@ TEST_F(SpawnTest, FailureComesThrough) {
   }
 }
 
-TEST_F(SpawnTest, ANameThatMakesNoSense) {
+TEST_F(SpawnTest, AMalformedNameIsAFailure) {
   const App app("child");
   Answer(PMIX_SUCCESS, "");
   EXPECT_EQ(Spawn(app), PMIX_ERR_UNPACK_FAILURE);
@@ -196,7 +196,7 @@ TEST_F(SpawnTest, ANameThatMakesNoSense) {
   EXPECT_EQ(strlen(nspace_), kMaxNspaceLen);
 }
 
-TEST_F(SpawnTest, WrongArguments) {
+TEST_F(SpawnTest, WrongArgumentsAreRejected) {
   const App good("child");
   SpawnResult result;
   EXPECT_EQ(PMIx_Spawn(nullptr, 0, nullptr, 0, nspace_), PMIX_ERR_BAD_PARAM);
@@ -216,7 +216,7 @@ TEST_F(SpawnTest, WrongArguments) {
   EXPECT_EQ(agent_->Count(FrameType::kSpawn), 0u);
 }
 
-TEST_F(SpawnTest, NonBlocking) {
+TEST_F(SpawnTest, ANonBlockingSpawnReportsTheName) {
   const App app("child");
   SpawnResult result;
   ASSERT_EQ(PMIx_Spawn_nb(nullptr, 0, app.get(), 1, SpawnResult::Set, &result),
@@ -226,7 +226,7 @@ TEST_F(SpawnTest, NonBlocking) {
   EXPECT_NE(result.thread, std::this_thread::get_id());
 }
 
-TEST_F(SpawnTest, NonBlockingThatFails) {
+TEST_F(SpawnTest, AFailedNonBlockingSpawnReportsItsStatus) {
   Answer(PMIX_ERR_JOB_EXE_NOT_FOUND, "");
   const App app("child");
   SpawnResult result;
@@ -248,7 +248,7 @@ TEST_F(SpawnTest, TheNewJobsDataIsReadable) {
   EXPECT_EQ(status_, PMIX_SUCCESS);
 }
 
-TEST(SpawnWithoutAgentTest, NobodyStartsIt) {
+TEST(SpawnWithoutAgentTest, SpawnFailsWithoutAnAgent) {
   const App app("child");
   pmix_nspace_t nspace;
   EXPECT_EQ(PMIx_Spawn(nullptr, 0, app.get(), 1, nspace), PMIX_ERR_INIT);

@@ -19,7 +19,7 @@ std::string Taken(char* text) {
   return copy;
 }
 
-TEST(StringsAbi, StatusTexts) {
+TEST(StringsAbi, EachStatusHasAText) {
   EXPECT_STREQ(PMIx_Error_string(PMIX_SUCCESS), "SUCCESS");
   EXPECT_STREQ(PMIx_Error_string(PMIX_ERR_NOT_SUPPORTED), "NOT-SUPPORTED");
   EXPECT_STREQ(PMIx_Error_string(PMIX_ERR_LOST_CONNECTION), "LOST_CONNECTION");
@@ -29,7 +29,7 @@ TEST(StringsAbi, StatusTexts) {
   EXPECT_STREQ(PMIx_Error_string(5), "ERROR STRING NOT FOUND");
 }
 
-TEST(StringsAbi, StatusCodesFromNamesAndTexts) {
+TEST(StringsAbi, StatusCodesAreFoundByNameAndText) {
   EXPECT_EQ(PMIx_Error_code("PMIX_ERR_TIMEOUT"), PMIX_ERR_TIMEOUT);
   EXPECT_EQ(PMIx_Error_code("TIMEOUT"), PMIX_ERR_TIMEOUT);
   EXPECT_EQ(PMIx_Error_code("PMIX_EXISTS"), PMIX_ERR_EXISTS);
@@ -37,7 +37,7 @@ TEST(StringsAbi, StatusCodesFromNamesAndTexts) {
   EXPECT_EQ(PMIx_Error_code(nullptr), INT32_MIN);
 }
 
-TEST(StringsAbi, CodesOfOneType) {
+TEST(StringsAbi, CodesOfEachTypeHaveTexts) {
   EXPECT_STREQ(PMIx_Proc_state_string(PMIX_PROC_STATE_RUNNING),
                "PROC EXECUTING");
   EXPECT_STREQ(PMIx_Proc_state_string(99), "UNKNOWN STATE");
@@ -67,7 +67,7 @@ TEST(StringsAbi, CodesOfOneType) {
                "REMOVE");
 }
 
-TEST(StringsAbi, ChannelSets) {
+TEST(StringsAbi, ChannelsArePrintedAsASet) {
   EXPECT_STREQ(PMIx_IOF_channel_string(PMIX_FWD_NO_CHANNELS), "NONE");
   EXPECT_STREQ(PMIx_IOF_channel_string(PMIX_FWD_STDERR_CHANNEL), "STDERR");
   EXPECT_STREQ(
@@ -78,7 +78,7 @@ TEST(StringsAbi, ChannelSets) {
   EXPECT_STREQ(PMIx_IOF_channel_string(0x100), "NONE");
 }
 
-TEST(StringsAbi, Directives) {
+TEST(StringsAbi, DirectivesArePrintedAsFlags) {
   EXPECT_EQ(Taken(PMIx_Info_directives_string(0)), "OPTIONAL");
   EXPECT_EQ(Taken(PMIx_Info_directives_string(PMIX_INFO_REQD)), "REQUIRED");
   EXPECT_EQ(
@@ -90,7 +90,7 @@ TEST(StringsAbi, Directives) {
       "QUALIFIER");
 }
 
-TEST(StringsAbi, Objects) {
+TEST(StringsAbi, StructuresArePrintedAsText) {
   pmix_proc_t proc;
   PMIX_PROC_LOAD(&proc, "job-1", 7);
   EXPECT_EQ(Taken(PMIx_Proc_string(&proc)), "job-1:7");
@@ -104,7 +104,7 @@ TEST(StringsAbi, Objects) {
   EXPECT_EQ(PMIx_Resource_unit_string(nullptr), nullptr);
 }
 
-TEST(StringsAbi, AttributeNamesAndKeys) {
+TEST(StringsAbi, AttributesAreFoundByNameAndKey) {
   EXPECT_STREQ(PMIx_Get_attribute_string("PMIX_JOB_SIZE"), PMIX_JOB_SIZE);
   EXPECT_STREQ(PMIx_Get_attribute_name(PMIX_JOB_SIZE), "PMIX_JOB_SIZE");
   EXPECT_STREQ(PMIx_Get_attribute_string("my.key"), "my.key");

@@ -48,7 +48,7 @@ class TopologyTest : public testing::Test {
   }
 };
 
-TEST_F(TopologyTest, LoadGivesEachCallerItsOwn) {
+TEST_F(TopologyTest, LoadGivesEachCallerItsOwnTopology) {
   pmix_topology_t first = {};
   pmix_topology_t second = {};
   ASSERT_EQ(PMIx_Load_topology(&first), PMIX_SUCCESS);
@@ -60,7 +60,7 @@ TEST_F(TopologyTest, LoadGivesEachCallerItsOwn) {
   DestructTopology(&second);
 }
 
-TEST_F(TopologyTest, WhatIsNotFreedGoesWithTheLibrary) {
+TEST_F(TopologyTest, FinalizeFreesTheRemainingTopologies) {
   pmix_topology_t kept = {};
   pmix_topology_t freed = {};
   ASSERT_EQ(PMIx_Load_topology(&kept), PMIX_SUCCESS);
@@ -77,7 +77,7 @@ TEST_F(TopologyTest, WhatIsNotFreedGoesWithTheLibrary) {
   DestructTopology(&all[0]);
 }
 
-TEST_F(TopologyTest, LoadOfAnotherLibrarysTopology) {
+TEST_F(TopologyTest, LoadRefusesAnotherLibrarysTopology) {
   char other[] = "other";
   pmix_topology_t topology = {};
   topology.source = other;
@@ -85,7 +85,7 @@ TEST_F(TopologyTest, LoadOfAnotherLibrarysTopology) {
   EXPECT_EQ(PMIx_Load_topology(nullptr), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(TopologyTest, CpusetIsWhereTheProcessRuns) {
+TEST_F(TopologyTest, TheCpusetIsTheBindingOfTheProcess) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
   int cpu = 0;
@@ -103,7 +103,7 @@ TEST_F(TopologyTest, CpusetIsWhereTheProcessRuns) {
   EXPECT_EQ(PMIx_Get_cpuset(&cpuset, 9), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(TopologyTest, CpusetTexts) {
+TEST_F(TopologyTest, CpusetsAreParsedAndPrinted) {
   pmix_cpuset_t cpuset = {};
   ASSERT_EQ(PMIx_Parse_cpuset_string("hwloc:0-3,8", &cpuset), PMIX_SUCCESS);
   EXPECT_EQ(Text(cpuset), "hwloc:0-3,8");
@@ -116,7 +116,7 @@ TEST_F(TopologyTest, CpusetTexts) {
   EXPECT_EQ(PMIx_Parse_cpuset_string(nullptr, &cpuset), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(TopologyTest, LocalityOfThisMachine) {
+TEST_F(TopologyTest, ALocalityNamesTheLevelsOfThisMachine) {
   const std::string locality = Locality("hwloc:0");
   EXPECT_NE(locality.find("HT0"), std::string::npos) << locality;
   EXPECT_NE(locality.find("CR0"), std::string::npos) << locality;
@@ -126,7 +126,7 @@ TEST_F(TopologyTest, LocalityOfThisMachine) {
   EXPECT_TRUE(same & PMIX_LOCALITY_SHARE_NODE);
 }
 
-TEST_F(TopologyTest, RelativeLocality) {
+TEST_F(TopologyTest, RelativeLocalityHasTheSharedLevels) {
   EXPECT_EQ(Relative("hwloc:SK0:L30:CR0:HT0", "hwloc:SK0:L30:CR1:HT2"),
             PMIX_LOCALITY_SHARE_NODE | PMIX_LOCALITY_SHARE_PACKAGE |
                 PMIX_LOCALITY_SHARE_L3CACHE);
@@ -136,7 +136,7 @@ TEST_F(TopologyTest, RelativeLocality) {
   EXPECT_EQ(Relative(nullptr, "SK0"), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(TopologyTest, Distances) {
+TEST_F(TopologyTest, DistancesOfTheDevicesAreComputed) {
   pmix_device_distance_t* distances = nullptr;
   size_t count = 0;
   ASSERT_EQ(
@@ -171,7 +171,7 @@ TEST_F(TopologyTest, Distances) {
       PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(TopologyTest, NonBlockingDistances) {
+TEST_F(TopologyTest, NonBlockingDistancesReportByTheirCallback) {
   std::promise<int> done;
   const auto on_done = [](pmix_status_t status, pmix_device_distance_t*, size_t,
                           void* cbdata, pmix_release_cbfunc_t, void*) {

@@ -1,5 +1,5 @@
-// How an entry point of the C interface gets the session, and how it reports
-// errors: docs/design/c_api.md.
+// Gives an entry point of the C interface the session, and reports its errors:
+// docs/design/c_api.md.
 #ifndef CANOPY_CLIENT_ABI_WITH_SESSION_H_
 #define CANOPY_CLIENT_ABI_WITH_SESSION_H_
 
@@ -18,7 +18,8 @@ pmix_status_t WithSession(Body&& body) {
   return body(call.session());
 }
 
-// The same for a non-blocking call, whose callback runs after it has returned.
+// Does the same for a non-blocking call, whose callback runs after the call has
+// returned.
 template <typename Body>
 pmix_status_t WithSessionAsync(Body&& body) {
   const NonBlockingApiCall call;
@@ -26,12 +27,12 @@ pmix_status_t WithSessionAsync(Body&& body) {
   return body(call.session());
 }
 
-// A non-blocking call that passes its errors to the callback, because programs
-// written with OpenPMIx wait for the callback even after an error. Four
-// statuses are returned instead: PMIX_ERR_INIT, an error in `arguments`,
-// PMIX_ERR_UNREACH and PMIX_ERR_NOT_SUPPORTED. Without a callback all errors
-// are returned. body(session, callback) returns an error only if it does not
-// call back.
+// Makes a non-blocking call that passes its errors to the callback, because
+// programs written with OpenPMIx wait for the callback even after an error.
+// Four statuses are returned instead: PMIX_ERR_INIT, an error in `arguments`,
+// PMIX_ERR_UNREACH and PMIX_ERR_NOT_SUPPORTED. If `callback` is null, all
+// errors are returned. body(session, callback) returns an error only if it does
+// not call the callback.
 template <typename Callback, typename Body>
 pmix_status_t WithCallback(pmix_status_t arguments, Callback callback,
                            void* cbdata, Body&& body) {
@@ -48,7 +49,8 @@ pmix_status_t WithCallback(pmix_status_t arguments, Callback callback,
   return PMIX_SUCCESS;
 }
 
-// Checks arguments that are wrong independently of the data they point to.
+// Returns PMIX_ERR_BAD_PARAM unless `good`: for arguments that are wrong
+// whatever data they point to.
 inline pmix_status_t BadUnless(bool good) {
   return good ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }

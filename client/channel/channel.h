@@ -1,8 +1,8 @@
 // The connection to the node's agent: requests and their answers, and messages
-// that the agent sends by itself. A blocking call waits in its caller's thread:
-// one caller at a time reads the socket and passes the others their answers.
-// The progress thread reads only while callbacks are expected and no caller
-// waits.
+// that the agent sends without a request. A blocking call waits in its caller's
+// thread: one caller at a time reads the socket and passes the others their
+// answers. The progress thread reads only while callbacks are expected and no
+// caller waits.
 #ifndef CANOPY_CLIENT_CHANNEL_CHANNEL_H_
 #define CANOPY_CLIENT_CHANNEL_CHANNEL_H_
 
@@ -32,9 +32,9 @@ struct Reply {
   std::string payload;
 };
 
-// Receives messages that the agent sends by itself. Called by the thread that
-// reads, one call at a time, in order of arrival and before the answers that
-// arrive later. Must not block or call back into the channel.
+// Receives messages that the agent sends without a request. The thread that
+// reads calls these functions one at a time, in order of arrival and before the
+// answers that arrive later. They must not block or call the channel.
 class ChannelSink {
  public:
   virtual ~ChannelSink() = default;
@@ -44,9 +44,9 @@ class ChannelSink {
   virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
   // Called once, when the agent is gone and Close was not called.
   virtual void OnLost() = 0;
-  // The agent announced a handover.
+  // Called when the agent has announced a handover.
   virtual void OnHandover(std::string_view) {}
-  // A request was answered. Called before its caller gets the answer.
+  // Called when a request was answered, before its caller gets the answer.
   virtual void OnAnswered(local::FrameType /*type*/,
                           std::string_view /*request*/, int /*status*/) {}
   // Called when the agent is gone. Reattaches to a successor, restores this
@@ -75,8 +75,9 @@ class Channel {
   // is an error, `done` never runs.
   int CallAsync(local::FrameType type, std::string_view payload, Done done);
 
-  // Sends a request that has no answer. If the agent is found to be gone, the
-  // channel reattaches, and the request is not resent.
+  // Sends a request that has no answer. If the agent turns out to be gone,
+  // returns kErrLostConnection; the channel reattaches, and the request is not
+  // resent.
   int Post(local::FrameType type, std::string_view payload);
 
   // Sets whether events of the agent must be delivered at once.
@@ -85,8 +86,8 @@ class Channel {
   // Returns true if the agent has closed the connection, even if that has not
   // been read.
   bool PeerIsGone() const;
-  // Reads what the agent has sent before it went. Returns false while another
-  // thread does so.
+  // Reads the frames that the agent has sent before it ended. Returns false
+  // while another thread reads them.
   bool ReadLast();
 
   // Waits until the agent closes the connection, or for `timeout_ms`.
@@ -102,11 +103,11 @@ class Channel {
   struct Waiter {
     Reply reply;
     bool done = false;
-    bool promoted = false;  // is to read next
+    bool promoted = false;  // reads next
     CondVar wake;
   };
   struct Pending {
-    Waiter* waiter = nullptr;  // null: `done` is to be called
+    Waiter* waiter = nullptr;  // null: `done` is called
     Done done;
     local::FrameType type{};
     // Points to the waiting caller's data or to `copy`.
@@ -122,21 +123,22 @@ class Channel {
   SocketRef socket() const;
   void WaitFor(Waiter* waiter) CANOPY_REQUIRES(mu_);
   void Lead(Waiter* waiter) CANOPY_REQUIRES(mu_);
-  // Called when the reading thread stops reading: passes the role on if data is
-  // expected.
+  // Called when the reading thread stops reading: another caller reads if data
+  // is expected.
   void PassOn() CANOPY_REQUIRES(mu_);
   bool ReadAndDispatch(bool wait);
   void Dispatch(const Frame& frame);
   void DispatchReply(const Frame& frame);
   void Complete(Pending pending, Reply reply) CANOPY_REQUIRES(mu_);
   void OnReadable();
-  // For the thread that reads: only this thread replaces the socket, so it
-  // needs no lock.
+  // The socket, for the thread that reads. Only that thread replaces the
+  // socket, so it needs no lock.
   FrameSocket& read_socket() const CANOPY_NO_THREAD_SAFETY_ANALYSIS {
     return *socket_;
   }
   void WatchLocked() CANOPY_REQUIRES(mu_);
-  // The agent is gone: reattaches to a successor, or ends the connection.
+  // Called when the agent is gone: reattaches to a successor, or ends the
+  // connection.
   void ReattachOrEnd() CANOPY_REQUIRES(mu_);
   void EndLocked(int status) CANOPY_REQUIRES(mu_);
 
@@ -150,7 +152,7 @@ class Channel {
   bool reading_ CANOPY_GUARDED_BY(mu_) = false;
   bool ended_ CANOPY_GUARDED_BY(mu_) = false;
   int end_status_ CANOPY_GUARDED_BY(mu_) = kErrLostConnection;
-  // The end of the connection to the agent was read.
+  // True if the end of the connection to the agent was read.
   bool down_ CANOPY_GUARDED_BY(mu_) = false;
   bool expect_events_ CANOPY_GUARDED_BY(mu_) = false;
   uint64_t next_tag_ CANOPY_GUARDED_BY(mu_);

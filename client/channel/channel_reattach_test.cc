@@ -130,7 +130,7 @@ class ChannelReconnectTest : public testing::Test {
   std::unique_ptr<Channel> channel_;
 };
 
-TEST_F(ChannelReconnectTest, WhatHasNoAnswerIsSentToTheNextAgent) {
+TEST_F(ChannelReconnectTest, PendingRequestsAreSentToTheNextAgent) {
   std::future<Reply> first = CallInThread("1");
   const Received one = Receive();
   std::future<Reply> second = CallInThread("2");
@@ -144,7 +144,7 @@ TEST_F(ChannelReconnectTest, WhatHasNoAnswerIsSentToTheNextAgent) {
   EXPECT_EQ(sink_.answered(), (std::vector<std::string>{"1", "2"}));
 }
 
-TEST_F(ChannelReconnectTest, RequestsComeInTheirOrder) {
+TEST_F(ChannelReconnectTest, RequestsAreResentInTheirOrder) {
   constexpr int kRequests = 20;
   std::vector<std::future<int>> done;
   for (int i = 0; i < kRequests; ++i) {
@@ -165,7 +165,7 @@ TEST_F(ChannelReconnectTest, RequestsComeInTheirOrder) {
   for (auto& end : done) EXPECT_EQ(end.get(), kSuccess);
 }
 
-TEST_F(ChannelReconnectTest, CallsMeanwhileGoToTheNextAgent) {
+TEST_F(ChannelReconnectTest, CallsDuringTheSearchGoToTheNextAgent) {
   std::future<Reply> first = CallInThread("1");
   Receive();
   agent_.reset();
@@ -184,7 +184,7 @@ TEST_F(ChannelReconnectTest, CallsMeanwhileGoToTheNextAgent) {
   EXPECT_EQ(second.get().payload, "to 2");
 }
 
-TEST_F(ChannelReconnectTest, WhatWantsNoAnswerFindsThatTheAgentIsGone) {
+TEST_F(ChannelReconnectTest, APostDetectsThatTheAgentIsGone) {
   agent_.reset();
   EXPECT_EQ(channel_->Post(FrameType::kCommitted, ""), kErrLostConnection);
   sink_.AwaitSearch();
@@ -196,7 +196,7 @@ TEST_F(ChannelReconnectTest, WhatWantsNoAnswerFindsThatTheAgentIsGone) {
   EXPECT_EQ(reply.get().payload, "y");
 }
 
-TEST_F(ChannelReconnectTest, TheNextAgentMayGoTooAtOnce) {
+TEST_F(ChannelReconnectTest, TheNextAgentMayEndAtOnceToo) {
   std::future<Reply> reply = CallInThread("x");
   const Received request = Receive();
   Replace();
@@ -206,7 +206,7 @@ TEST_F(ChannelReconnectTest, TheNextAgentMayGoTooAtOnce) {
   EXPECT_EQ(reply.get().payload, "y");
 }
 
-TEST_F(ChannelReconnectTest, WithoutAnotherAgentItIsLost) {
+TEST_F(ChannelReconnectTest, TheChannelIsLostWithoutAnotherAgent) {
   std::future<Reply> reply = CallInThread("x");
   Receive();
   sink_.Offer(nullptr);
@@ -232,7 +232,7 @@ TEST_F(ChannelReconnectTest, CloseEndsTheSearch) {
   EXPECT_EQ(ends.second->Read(true), FrameSocket::ReadState::kClosed);
 }
 
-TEST_F(ChannelReconnectTest, TheLastWordsOfAnAgentAreRead) {
+TEST_F(ChannelReconnectTest, TheLastFramesOfAnAgentAreRead) {
   EXPECT_FALSE(channel_->PeerIsGone());
   ASSERT_EQ(agent_->Send(FrameType::kHandover, 0, "soon"), kSuccess);
   agent_.reset();

@@ -135,7 +135,7 @@ TEST_F(ChannelTest, AnswersMayComeInAnyOrder) {
   EXPECT_EQ(second.get().payload, "b");
 }
 
-TEST_F(ChannelTest, AnAnswerWithoutAQuestionIsIgnored) {
+TEST_F(ChannelTest, AReplyToNoRequestIsIgnored) {
   std::future<Reply> reply = CallInThread("x");
   const Received got = Receive();
   Answer(got.tag + 17, kSuccess, "stray");
@@ -158,7 +158,7 @@ TEST_F(ChannelTest, UnknownFramesAreSkipped) {
   EXPECT_EQ(reply.get().payload, "mine");
 }
 
-TEST_F(ChannelTest, WhatTheAgentSendsComesBeforeTheAnswerBehindIt) {
+TEST_F(ChannelTest, EventsAreDeliveredBeforeALaterReply) {
   std::future<Reply> reply = CallInThread("x");
   const Received got = Receive();
   ASSERT_EQ(agent_->Send(FrameType::kEvent, 0, "event"), kSuccess);
@@ -183,7 +183,7 @@ TEST_F(ChannelTest, ACallbackRunsInTheProgressThread) {
   EXPECT_TRUE(in_task);
 }
 
-TEST_F(ChannelTest, ACallerHandsCallbacksTheirAnswers) {
+TEST_F(ChannelTest, ACallerThatReadsPassesRepliesToCallbacks) {
   std::promise<std::string> done;
   ASSERT_EQ(channel_->CallAsync(
                 FrameType::kGet, "async",
@@ -198,7 +198,7 @@ TEST_F(ChannelTest, ACallerHandsCallbacksTheirAnswers) {
   EXPECT_EQ(reply.get().payload, "2");
 }
 
-TEST_F(ChannelTest, CallsInsideACallback) {
+TEST_F(ChannelTest, ACallbackMayMakeCalls) {
   std::promise<Reply> nested;
   ASSERT_EQ(channel_->CallAsync(FrameType::kGet, "outer",
                                 [&](const Reply&) {
@@ -213,14 +213,14 @@ TEST_F(ChannelTest, CallsInsideACallback) {
   EXPECT_EQ(nested.get_future().get().payload, "deep");
 }
 
-TEST_F(ChannelTest, PostsWantNoAnswer) {
+TEST_F(ChannelTest, PostsExpectNoReply) {
   EXPECT_EQ(channel_->Post(FrameType::kCommit, "data"), kSuccess);
   const Received got = Receive();
   EXPECT_EQ(got.tag, 0u);
   EXPECT_EQ(got.payload, "data");
 }
 
-TEST_F(ChannelTest, TheEndOfTheAgentEndsEverything) {
+TEST_F(ChannelTest, TheEndOfTheAgentEndsAllRequests) {
   std::promise<int> async;
   ASSERT_EQ(channel_->CallAsync(
                 FrameType::kGet, "async",
@@ -249,7 +249,7 @@ TEST_F(ChannelTest, AnIdleProcessNoticesTheEnd) {
   sink_.lost.get_future().wait();
 }
 
-TEST_F(ChannelTest, CloseIsNoLoss) {
+TEST_F(ChannelTest, CloseIsNotReportedAsALoss) {
   std::future<Reply> reply = CallInThread("x");
   Receive();
   channel_->Close();
@@ -260,7 +260,7 @@ TEST_F(ChannelTest, CloseIsNoLoss) {
 
 // Callers, callbacks and events run concurrently; every request gets its own
 // answer.
-TEST_F(ChannelTest, ManyAtOnce) {
+TEST_F(ChannelTest, ConcurrentRequestsGetTheirOwnReplies) {
   constexpr int kThreads = 4;
   constexpr int kCalls = 200;
   channel_->ExpectEvents(true);

@@ -34,8 +34,9 @@ class FrameSocket {
 
   int fd() const { return fd_.get(); }
 
-  // Counts commits before they are sent (see BarrierParticipant::commits);
-  // null: does not count. The counter must outlive the socket.
+  // Sets the counter of commits, which is incremented before each commit is
+  // sent (see BarrierParticipant::commits). Null: commits are not counted. The
+  // counter must outlive the socket.
   void CountCommits(std::atomic<uint32_t>* counter) { commits_ = counter; }
 
   // Sends a whole frame and blocks while the peer does not read. Returns a PMIx
@@ -48,16 +49,18 @@ class FrameSocket {
     kNothing,  // no data, and `wait` was false or the socket's timeout expired
     kClosed,   // end of stream, an error, or invalid data
   };
-  // Receives what has arrived, and its descriptors. Invalidates earlier frames.
+  // Receives the data that has arrived, and its descriptors. Invalidates
+  // earlier frames.
   ReadState Read(bool wait);
 
-  // Returns the next complete frame that was read.
+  // Returns the next complete frame that was read. Returns no value if there is
+  // none.
   std::optional<Frame> Next();
 
-  // True if invalid data arrived; nothing after it can be parsed.
+  // Returns true if invalid data arrived; the data after it cannot be parsed.
   bool broken() const { return broken_; }
 
-  // Returns the oldest descriptor that was not taken; invalid if there is none.
+  // Returns the oldest descriptor that was not taken, or no descriptor.
   // Descriptors arrive in the order of the frames they belong to.
   UniqueFd TakeFd();
 

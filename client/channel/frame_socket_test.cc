@@ -44,12 +44,12 @@ TEST(FrameSocket, FramesArriveInOrder) {
   EXPECT_FALSE(pair.right->Next().has_value());
 }
 
-TEST(FrameSocket, NothingThere) {
+TEST(FrameSocket, ReadReturnsAtOnceIfThereIsNoData) {
   Pair pair;
   EXPECT_EQ(pair.right->Read(false), FrameSocket::ReadState::kNothing);
 }
 
-TEST(FrameSocket, AFrameInPieces) {
+TEST(FrameSocket, AFrameMayArriveInPieces) {
   Pair pair;
   local::FrameHeader header;
   header.length = 3;
@@ -66,7 +66,7 @@ TEST(FrameSocket, AFrameInPieces) {
   EXPECT_EQ(frame->payload, "abc");
 }
 
-TEST(FrameSocket, LargeFramesBetweenSmallOnes) {
+TEST(FrameSocket, LargeFramesArriveBetweenSmallOnes) {
   Pair pair;
   const std::string large(5 << 20, 'x');
   std::thread sender([&] {
@@ -86,7 +86,7 @@ TEST(FrameSocket, LargeFramesBetweenSmallOnes) {
   EXPECT_EQ(sizes, (std::vector<size_t>{5, 5 << 20, 5}));
 }
 
-TEST(FrameSocket, TooLargeIsRefusedOnBothSides) {
+TEST(FrameSocket, FramesThatAreTooLargeAreRefusedOnBothSides) {
   Pair pair;
   const std::string_view huge(nullptr, local::kMaxPayload + size_t{1});
   EXPECT_EQ(pair.left->Send(FrameType::kCommit, 1, huge), kErrOutOfResource);
@@ -102,7 +102,7 @@ TEST(FrameSocket, TooLargeIsRefusedOnBothSides) {
   EXPECT_EQ(pair.right->Read(false), FrameSocket::ReadState::kClosed);
 }
 
-TEST(FrameSocket, TheOtherEndIsGone) {
+TEST(FrameSocket, TheEndOfThePeerIsReported) {
   Pair pair;
   pair.left.reset();
   EXPECT_EQ(pair.right->Read(true), FrameSocket::ReadState::kClosed);

@@ -42,7 +42,7 @@ class Progress {
     uint64_t number_ = 0;
   };
 
-  // `external`: there is no thread; RunPending runs all tasks.
+  // With `external` there is no thread, and RunPending runs all tasks.
   explicit Progress(bool external);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -56,16 +56,18 @@ class Progress {
 
   // Identifies a watched descriptor; 0 is none, and no number is used twice.
   using WatchId = uint32_t;
-  // `readable` runs when `fd` is readable or closed while armed. The caller
-  // keeps ownership of the descriptor, which must outlive the watch.
+  // Watches `fd`: `readable` runs when `fd` is readable or closed while the
+  // watch is armed. The caller keeps ownership of the descriptor, which must
+  // outlive the watch.
   WatchId Watch(int fd, Task readable);
-  // A task that is running, or about to run, is completed.
+  // Ends the watch. A task that is running, or about to run, is completed.
   void Unwatch(WatchId id);
-  // Makes at most one system call, and none if nothing changes.
+  // Sets whether the watch is armed. Makes at most one system call, and none if
+  // that does not change.
   void Arm(WatchId id, bool on);
 
-  // Runs what is due now, without waiting. Does nothing unless external, or if
-  // called from inside a task.
+  // Runs the tasks that are due, without waiting. Does nothing unless external,
+  // or if called from inside a task.
   void RunPending();
 
   // Returns true on the thread that is running a task.

@@ -40,7 +40,7 @@ TEST(Progress, TasksMayPostTasks) {
   done.get_future().wait();
 }
 
-TEST(Progress, StopRunsWhatIsQueuedAndDropsWhatComesLater) {
+TEST(Progress, StopRunsQueuedTasksAndDropsLaterOnes) {
   int ran = 0;
   Progress progress(/*external=*/false);
   for (int i = 0; i < 10; ++i) progress.Post([&] { ++ran; });
@@ -51,7 +51,7 @@ TEST(Progress, StopRunsWhatIsQueuedAndDropsWhatComesLater) {
   EXPECT_EQ(ran, 10);
 }
 
-TEST(Progress, WhatIsPostedDuringACallRunsAfterIt) {
+TEST(Progress, TasksPostedDuringACallRunAfterIt) {
   std::atomic<bool> returned{false};
   std::promise<bool> order;
   Progress progress(/*external=*/false);
@@ -67,7 +67,7 @@ TEST(Progress, WhatIsPostedDuringACallRunsAfterIt) {
   EXPECT_TRUE(order.get_future().get());
 }
 
-TEST(Progress, LaterCallsDelayNothing) {
+TEST(Progress, LaterCallsDoNotDelayTasks) {
   int ran = 0;
   Progress progress(/*external=*/true);
   std::optional<Progress::Call> first(&progress);
@@ -91,7 +91,7 @@ TEST(Progress, ATaskMayMakeACall) {
   done.get_future().wait();
 }
 
-TEST(Progress, ExternalRunsOnlyWhenDriven) {
+TEST(Progress, ExternalProgressRunsOnlyWhenDriven) {
   int ran = 0;
   Progress progress(/*external=*/true);
   progress.Post([&] {
@@ -140,7 +140,7 @@ TEST(Progress, ReadableRunsWhileArmed) {
   progress.Stop();
 }
 
-TEST(Progress, NothingRunsWhileDisarmed) {
+TEST(Progress, NoTaskRunsWhileDisarmed) {
   Pipe pipe;
   Progress progress(/*external=*/true);
   int ran = 0;
@@ -166,7 +166,7 @@ TEST(Progress, NothingRunsWhileDisarmed) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST(Progress, AClosedDescriptorWakesOnceUnwatched) {
+TEST(Progress, AClosedDescriptorRunsItsTaskOnceIfItIsUnwatched) {
   Pipe pipe;
   std::promise<void> seen;
   Progress progress(/*external=*/false);
@@ -180,7 +180,7 @@ TEST(Progress, AClosedDescriptorWakesOnceUnwatched) {
   seen.get_future().wait();
 }
 
-TEST(Progress, EachDescriptorIsWatchedForItself) {
+TEST(Progress, EachDescriptorHasItsOwnWatch) {
   Pipe pipes[2];
   int ran[2] = {};
   Progress progress(/*external=*/true);

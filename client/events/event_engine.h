@@ -24,36 +24,38 @@ class EventEngine {
   // Runs a task later; tasks run in order.
   using Executor = std::function<void(std::function<void()>)>;
 
-  // The number of events kept for later handlers while no handler wants them.
+  // The number of events kept for later handlers while no handler accepts them.
   static constexpr size_t kMaxCached = 512;
 
   // `places` outlives the engine. `in_task` returns whether the calling thread
   // is inside a task of `executor`.
   EventEngine(const SourcePlaces* places, Executor executor,
               std::function<bool()> in_task);
-  // Abandons the chains that wait for a completion function. Calling the
-  // function later has no effect.
+  // The chains that wait for a completion function end. Calling the function
+  // later has no effect.
   ~EventEngine();
   EventEngine(const EventEngine&) = delete;
   EventEngine& operator=(const EventEngine&) = delete;
 
   // Adds a handler, which receives no events before Activate. *reference
-  // identifies it. Returns PMIX_ERR_EVENT_REGISTRATION if its place is taken.
+  // identifies the handler. Returns PMIX_ERR_EVENT_REGISTRATION if its place is
+  // taken.
   int Add(HandlerSpec spec, size_t* reference);
 
-  // Starts delivery to a handler. It first receives the events that it missed
-  // since Add and the earlier events that no handler wanted.
+  // Starts delivery to a handler. The handler first receives the events that it
+  // missed since Add and the earlier events that no handler accepted.
   void Activate(size_t reference);
 
   // Removes a handler and returns its spec, so that its codes can be
-  // unsubscribed. If the handler is running in another thread, waits for its
-  // return. Returns PMIX_ERR_NOT_FOUND if there is no such handler.
+  // unsubscribed. If the handler is running in another thread, Remove waits
+  // until it has returned. Returns PMIX_ERR_NOT_FOUND if there is no such
+  // handler.
   int Remove(size_t reference, HandlerSpec* spec);
 
-  // Registers an observer of the library itself, for the events whose code
-  // `wants` accepts. `see` runs in the executor twice for each event: at its
+  // Registers the library's own observer, for the events whose code `wants`
+  // accepts. `see` runs in the executor twice for each event: at the event's
   // arrival, without results, and after its handlers, with their results, even
-  // if there are no handlers. Called once.
+  // if there are no handlers. Observe is called once.
   using WantsCode = std::function<bool(pmix_status_t)>;
   using See = std::function<void(const Event&, const InfoList* results)>;
   void Observe(WantsCode wants, See see);

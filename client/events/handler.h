@@ -1,5 +1,5 @@
-// The specification of an event handler: which events it wants, and its place
-// among the other handlers.
+// The specification of an event handler: the events that it accepts, and its
+// place among the other handlers.
 #ifndef CANOPY_CLIENT_EVENTS_HANDLER_H_
 #define CANOPY_CLIENT_EVENTS_HANDLER_H_
 
@@ -59,11 +59,12 @@ class SourcePlaces {
   virtual bool IsServer(const ProcId& proc) const = 0;
 };
 
-// Returns whether the handler wants this event.
+// Returns true if the handler accepts this event.
 bool Wants(const HandlerSpec& spec, const Event& event,
            const SourcePlaces& places);
 
-// The place of a handler in the whole chain. `number` counts registrations.
+// The place of a handler in the whole chain. `number` is that of its
+// registration.
 struct ChainPosition {
   Category category = Category::kDefault;
   Place place = Place::kPlain;

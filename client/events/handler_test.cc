@@ -44,7 +44,7 @@ TEST(Handler, CategoryFollowsFromCodesAndDirectives) {
   EXPECT_EQ(Parse({-1}, not_first).category, Category::kSingle);
 }
 
-TEST(Handler, MalformedDirectives) {
+TEST(Handler, MalformedDirectivesAreRejected) {
   const auto status = [](const char* key, Value value) {
     InfoList infos;
     infos.Add(key, std::move(value));
@@ -65,7 +65,7 @@ TEST(Handler, MalformedDirectives) {
             PMIX_ERR_BAD_PARAM);
 }
 
-TEST(Handler, Positions) {
+TEST(Handler, PositionsFollowFromCategoryPlaceAndNumber) {
   const HandlerSpec plain = Parse({-1}, {});
   InfoList prepend;
   prepend.Add(PMIX_EVENT_HDLR_PREPEND, Value::Bool(true));
@@ -76,7 +76,7 @@ TEST(Handler, Positions) {
   EXPECT_LT(PositionOf(plain, 9), PositionOf(Parse({}, prepend), 1));
 }
 
-TEST(Handler, SourcesOfACustomRange) {
+TEST(Handler, ACustomRangeNamesTheSources) {
   const Places places;
   const ProcId wanted{"job", kRankWildcard};
   InfoList infos;
@@ -87,7 +87,7 @@ TEST(Handler, SourcesOfACustomRange) {
   EXPECT_FALSE(Wants(spec, *MakeEvent(-1, {"other", 3}, 5, {}), places));
 }
 
-TEST(Handler, AnEventThatNamesNobodyAffectsEveryone) {
+TEST(Handler, AnEventWithoutAffectedProcessesAffectsAll) {
   const Places places;
   InfoList infos;
   infos.Add(PMIX_EVENT_AFFECTED_PROC, Value::Proc({"job", 2}));

@@ -1,5 +1,5 @@
-// The event codes that the handlers of this process want. The agent is notified
-// once of each.
+// The event codes that the handlers of this process accept. The agent is
+// notified once of each code.
 #ifndef CANOPY_CLIENT_EVENTS_SUBSCRIPTIONS_H_
 #define CANOPY_CLIENT_EVENTS_SUBSCRIPTIONS_H_
 
@@ -27,13 +27,13 @@ struct SubscriptionChange {
 // agent.
 class Subscriptions {
  public:
-  // Returns the codes that were not wanted before.
+  // Adds a handler's codes. Returns those that no other handler has.
   SubscriptionChange Add(const HandlerSpec& spec);
-  // Returns the codes that are no longer wanted.
+  // Removes a handler's codes. Returns those that no other handler has.
   SubscriptionChange Remove(const HandlerSpec& spec);
-  // Returns all codes that are wanted.
+  // Returns all codes of the handlers.
   SubscriptionChange Now() const;
-  // Returns whether some handler wants events of other processes.
+  // Returns true if some handler accepts events of other processes.
   bool any() const;
 
  private:

@@ -17,7 +17,7 @@ HandlerSpec For(std::vector<pmix_status_t> codes,
 
 using Codes = std::vector<pmix_status_t>;
 
-TEST(Subscriptions, OnlyWhatIsNewIsTold) {
+TEST(Subscriptions, OnlyChangesAreReturned) {
   Subscriptions all;
   EXPECT_EQ(all.Add(For({-1, -2, -2})).codes, (Codes{-2, -1}));
   EXPECT_EQ(all.Add(For({-2, -3})).codes, Codes{-3});
@@ -40,7 +40,7 @@ TEST(Subscriptions, EventsOfThisProcessNeedNoAgent) {
   EXPECT_FALSE(all.any());
 }
 
-TEST(Subscriptions, Encoding) {
+TEST(Subscriptions, AChangeSurvivesEncoding) {
   SubscriptionChange change;
   change.all = true;
   change.codes = {-5, 7};

@@ -77,7 +77,7 @@ struct FunctionEntry {
 struct FunctionAttribute {
   TableText function;   // "PMIx_Fence", "pmix_server_fencenb_fn_t"
   TableText attribute;  // "PMIX_COLLECT_DATA"
-  bool required;        // whoever provides it has to support it
+  bool required;        // its provider must support it
   bool by_host;         // the host provides it, else the library
 };
 

@@ -103,7 +103,7 @@ TEST(PmixTables, StatusesAreNegative) {
   }
 }
 
-TEST(PmixTables, TextsOfUnknownValuesAreTheCallers) {
+TEST(PmixTables, UnknownValuesGetTheCallersText) {
   EXPECT_STREQ(ConstantText("pmix_scope_t", PMIX_GLOBAL, "?"),
                "SHARE ACROSS ALL NODES");
   EXPECT_STREQ(ConstantText("pmix_scope_t", 200, "?"), "?");
@@ -132,7 +132,7 @@ TEST(PmixTables, AttributesOfFunctionsExist) {
   EXPECT_GT(seen, 500u);
 }
 
-TEST(PmixTables, AttributesOfOneFunction) {
+TEST(PmixTables, TheAttributesOfAFunctionAreFound) {
   auto known = AttributesOf("PMIx_Fence");
   auto it = std::ranges::find_if(known, [](const FunctionAttribute& row) {
     return row.attribute == "PMIX_COLLECT_DATA";

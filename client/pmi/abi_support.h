@@ -24,6 +24,7 @@ static_assert(PMI2_SUCCESS == PMI_SUCCESS && PMI2_FAIL == PMI_FAIL &&
 // MPI libraries request this key of every job; PMIx has it under another name.
 inline constexpr std::string_view kProcessMapping = "PMI_process_mapping";
 
+// Returns the error code of PMI for a PMIx status.
 inline int CodeOf(pmix_status_t status) {
   switch (status) {
     case PMIX_SUCCESS:
@@ -45,6 +46,7 @@ int WithProcess(Body body) {
   return process ? body(*process) : PMI_ERR_INIT;
 }
 
+// Sets *out to body(process).
 template <typename Body>
 int ReturnNumber(int* out, Body body) {
   if (out == nullptr) return PMI_ERR_INVALID_ARG;

@@ -30,9 +30,9 @@ bool IsSpaceOf(std::string_view job, std::string_view space);
 std::string PmixKey(std::string_view job, std::string_view space,
                     std::string_view key);
 
-// Returns the key in a space for a PMIx key. Returns no value if the key is not
-// in that space, or if in the job's own space it is reserved by PMIx or for
-// other spaces.
+// Returns the key in `space` that has the PMIx key `pmix_key`. Returns no value
+// if the key is not in that space. The job's own space has no keys that are
+// reserved by PMIx or for other spaces.
 std::optional<std::string> KeyInSpace(std::string_view job,
                                       std::string_view space,
                                       std::string_view pmix_key);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kJob[] = "job-1";
 
-TEST(KeySpaceTest, TheJobsOwnSpaceHasKeysAsTheyAre) {
+TEST(KeySpaceTest, KeysOfTheJobsOwnSpaceAreUnchanged) {
   EXPECT_TRUE(IsSpaceOf(kJob, kJob));
   EXPECT_EQ(PmixKey(kJob, kJob, "address"), "address");
   EXPECT_EQ(KeyInSpace(kJob, kJob, "address"), "address");

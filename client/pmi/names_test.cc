@@ -28,7 +28,7 @@ class NamesTest : public client::ClientTest {
       agent.Reply(request, status, payload);
     });
   }
-  // Every lookup returns this value.
+  // Makes every lookup return this value.
   void Find(const char* service, const Value& port) {
     pmix_pdata_t one = {};
     std::strcpy(one.key, service);
@@ -56,7 +56,7 @@ TEST_F(NamesTest, AServiceOutlivesItsPublisher) {
   EXPECT_EQ(PublishName("service", "port 8"), PMIX_ERR_DUPLICATE_KEY);
 }
 
-TEST_F(NamesTest, LookUp) {
+TEST_F(NamesTest, ALookupFindsAPublishedText) {
   Find("service", Value::String("port 7"));
   EXPECT_EQ(LookUpName("service"), "port 7");
   EXPECT_EQ(KeysOf(FrameType::kLookup), std::vector<std::string>{"service"});
@@ -67,19 +67,19 @@ TEST_F(NamesTest, LookUp) {
   EXPECT_EQ(LookUpName("service"), std::nullopt);
 }
 
-TEST_F(NamesTest, Unpublish) {
+TEST_F(NamesTest, UnpublishNamesTheService) {
   EXPECT_EQ(UnpublishName("service"), PMIX_SUCCESS);
   EXPECT_EQ(KeysOf(FrameType::kUnpublish), std::vector<std::string>{"service"});
 }
 
-TEST_F(NamesTest, WhetherThereIsAService) {
+TEST_F(NamesTest, ANameServiceExistsIfLookupsAreSupported) {
   Answer(FrameType::kLookup, PMIX_ERR_NOT_FOUND);
   EXPECT_TRUE(HasNameService());
   Answer(FrameType::kLookup, PMIX_ERR_NOT_SUPPORTED);
   EXPECT_FALSE(HasNameService());
 }
 
-TEST(ServiceNameTest, IsAKeyThatIsNotReserved) {
+TEST(ServiceNameTest, AServiceNameIsAKeyThatIsNotReserved) {
   EXPECT_TRUE(IsServiceName("service"));
   EXPECT_TRUE(IsServiceName(std::string(PMIX_MAX_KEYLEN, 'n').c_str()));
   EXPECT_FALSE(IsServiceName(std::string(PMIX_MAX_KEYLEN + 1, 'n').c_str()));

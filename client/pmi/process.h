@@ -23,24 +23,25 @@ struct Process {
 pmix_status_t StartProcess();
 // Calls PMIx_Finalize if the process was started.
 pmix_status_t EndProcess();
-// Returns a copy of what StartProcess found; no value before it and after
-// EndProcess.
+// Returns a copy of the data that StartProcess found. Returns no value before
+// StartProcess and after EndProcess.
 std::optional<Process> CurrentProcess();
 
-// Returns the id of the whole job, for its information and for collectives.
+// Returns the identifier of the whole job, for its information and for
+// collectives.
 pmix_proc_t WholeJob(const Process& process);
 pmix_proc_t MemberOf(const Process& process, uint32_t rank);
 
-// Defines whether a get of a missing value fails or waits for it.
+// Determines whether a get of a missing value fails or waits for the value.
 enum class Missing { kFails, kIsAwaited };
 
-// Return the value of a key as a number or as text; no value if there is none
-// of that kind. `proc` may be the whole job, or have an undefined rank, which
-// stands for any rank with the key.
+// Return the value of a key as a number or as text. Return no value if there is
+// none of that kind. `proc` may be the whole job, or have an undefined rank,
+// which stands for any rank with the key.
 std::optional<uint32_t> NumberOf(const pmix_proc_t& proc, const char* key);
 std::optional<std::string> TextOf(const pmix_proc_t& proc, const char* key,
                                   Missing missing = Missing::kFails);
-// Returns the text in the value itself.
+// Returns the text that `value` holds. Returns no value for another type.
 std::optional<std::string> TextIn(const pmix_value_t& value);
 
 // Returns the ranks of the job on this node, ascending; at least the process's
@@ -52,7 +53,8 @@ std::vector<uint32_t> LocalRanks(const Process& process);
 pmix_status_t PutText(pmix_scope_t scope, const std::string& key,
                       const std::string& value);
 
-// Waits for all members; each can then read what the others have committed.
+// Waits for all members. Each member can then read the values that the others
+// have committed.
 pmix_status_t Barrier();
 
 }  // namespace canopy::pmi

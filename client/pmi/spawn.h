@@ -20,12 +20,13 @@ struct Command {
 };
 
 // Starts all commands as one job whose key-value space contains `preput` before
-// its first process runs. Returns when all processes run, or none does.
+// its first process runs. Sets *job to its name. Returns when all processes
+// run, or no process does.
 pmix_status_t Spawn(const std::vector<Command>& commands,
                     const KeyValues& preput, std::string* job);
 
 // Returns a value that the spawner of this process has put into its job's
-// key-value space.
+// key-value space. Returns no value if there is none.
 std::optional<std::string> PreputValue(const std::string& key);
 
 }  // namespace canopy::pmi

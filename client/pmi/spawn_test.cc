@@ -83,7 +83,7 @@ TEST_F(SpawnTest, CommandsBecomeApplications) {
   EXPECT_EQ(Texts(apps[1].env), preput);
 }
 
-TEST_F(SpawnTest, Failure) {
+TEST_F(SpawnTest, AFailedSpawnReturnsItsStatus) {
   status = PMIX_ERR_JOB_EXE_NOT_FOUND;
   std::string job = "before";
   EXPECT_EQ(Spawn({Command{"one", {}, 1, {}}}, {}, &job),

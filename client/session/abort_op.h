@@ -9,8 +9,8 @@
 
 namespace canopy::client {
 
-// Does not return when the caller is among the processes to end and the agent
-// ends it within half a minute. `message` may be null.
+// Requests the end of `procs`. Does not return when the caller is among them
+// and the agent ends it within half a minute. `message` may be null.
 int Abort(Session& session, int status, const char* message,
           const pmix_proc_t* procs, size_t nprocs);
 

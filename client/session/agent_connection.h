@@ -1,5 +1,5 @@
 // A session's connection to its agent: it handles the frames that the agent
-// sends unrequested, and reattaches to a successor.
+// sends without a request, and reattaches to a successor.
 #ifndef CANOPY_CLIENT_SESSION_AGENT_CONNECTION_H_
 #define CANOPY_CLIENT_SESSION_AGENT_CONNECTION_H_
 
@@ -42,16 +42,17 @@ class AgentConnection final : public ChannelSink {
     Progress& progress;
   };
 
-  // Moves the socket and the environment out of *bootstrap. Without a socket (a
-  // singleton) there is no channel.
+  // Moves the socket and the environment out of *bootstrap. If there is no
+  // socket (a singleton), there is no channel.
   AgentConnection(Bootstrap* bootstrap, Parts parts);
 
   const ProcId& server() const { return parts_.server; }
-  // Null for a singleton.
+  // Returns null for a singleton.
   Channel* channel() { return channel_.get(); }
-  // -1 for a singleton.
+  // Returns -1 for a singleton.
   int socket_fd() const { return socket_fd_.load(); }
-  // Returns whether the process reattaches to a successor after a lost agent.
+  // Returns true if the process reattaches to a successor when the agent is
+  // lost.
   bool MayReattach() const { return search_.expected(); }
   // Fails all pending requests with `status`; later calls fail at once.
   void Close(int status = kErrLostConnection);

@@ -89,7 +89,7 @@ TEST_F(AgentConnectionTest, ASuccessorGetsItsPredecessorsState) {
 }
 
 // Only the counts are sent: a successor must know that no collective has ended.
-TEST_F(AgentConnectionTest, NoStateIsNoFrame) {
+TEST_F(AgentConnectionTest, EmptyStateIsNotSent) {
   Connect(1, kLong);
   Replace(2, kLong);
   EXPECT_EQ(Ask(), kErrNotFound);
@@ -99,7 +99,7 @@ TEST_F(AgentConnectionTest, NoStateIsNoFrame) {
   EXPECT_FALSE(session_->commits().TakeNoted());
 }
 
-TEST_F(AgentConnectionTest, BarrierAndJobAreTheSuccessors) {
+TEST_F(AgentConnectionTest, BarrierAndJobAreReplacedByTheSuccessors) {
   agent_.OfferBarrier(/*local_only=*/true);
   Connect(1, kLong);
   const shm::BarrierParticipant* const barrier = session_->fences().barrier();
@@ -115,7 +115,7 @@ TEST_F(AgentConnectionTest, BarrierAndJobAreTheSuccessors) {
   EXPECT_EQ(job->num_ranks(), 4u) << "readers may still use it";
 }
 
-TEST_F(AgentConnectionTest, OneSuccessorAfterAnother) {
+TEST_F(AgentConnectionTest, SeveralSuccessorsAreFollowed) {
   Connect(1, kLong);
   for (uint64_t epoch = 2; epoch < 6; ++epoch) {
     Replace(epoch, kLong);
@@ -124,14 +124,14 @@ TEST_F(AgentConnectionTest, OneSuccessorAfterAnother) {
   }
 }
 
-TEST_F(AgentConnectionTest, TheAgentThatClosedTheConnectionIsNoSuccessor) {
+TEST_F(AgentConnectionTest, TheAgentThatClosedTheConnectionIsNotASuccessor) {
   Connect(1, kLong);
   Replace(1, kLong);
   EXPECT_EQ(Ask(), kErrLostConnection);
   EXPECT_EQ(agent_.Count(FrameType::kHello), 2u);
 }
 
-TEST_F(AgentConnectionTest, NoSearchWhereNoneIsExpected) {
+TEST_F(AgentConnectionTest, NoSuccessorIsSearchedIfNoneIsExpected) {
   Connect(1, 0);
   EXPECT_FALSE(session_->servers().home().MayReattach());
   Replace(2, kLong);
@@ -165,7 +165,7 @@ TEST_F(AgentConnectionTest, AnAgentThatRefusesEndsTheSearch) {
   EXPECT_EQ(Ask(), kErrLostConnection);
 }
 
-TEST_F(AgentConnectionTest, NoSearchAfterClose) {
+TEST_F(AgentConnectionTest, NoSuccessorIsSearchedAfterClose) {
   Connect(1, kLong);
   session_->servers().home().Close();
   EXPECT_EQ(session_->servers().home().Reattach(), nullptr);

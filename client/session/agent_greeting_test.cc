@@ -83,17 +83,17 @@ TEST_F(AgentGreetingTest, AnAgentThatClosesTheConnectionIsGreetedAgain) {
   EXPECT_EQ(greeted->welcome, "welcome");
 }
 
-TEST_F(AgentGreetingTest, ButNotForEver) {
+TEST_F(AgentGreetingTest, AGreetingFailsAfterThreeAttempts) {
   Serve({Close, Close, Close});
   EXPECT_EQ(Greet().code(), kErrUnreach);
 }
 
-TEST_F(AgentGreetingTest, ARefusalIsReadThoughTheHelloCouldNotBeSent) {
+TEST_F(AgentGreetingTest, ARefusalIsReadEvenIfTheHelloWasNotSent) {
   Serve({[](UniqueFd fd) { Answer(fd, kErrNoPermissions); }});
   EXPECT_EQ(Greet().code(), kErrNoPermissions);
 }
 
-TEST_F(AgentGreetingTest, NoAgent) {
+TEST_F(AgentGreetingTest, AGreetingFailsWithoutAnAgent) {
   EXPECT_EQ(GreetAgent("/nonexistent/s", FrameType::kHello, "hello").code(),
             kErrUnreach);
   EXPECT_EQ(

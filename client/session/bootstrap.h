@@ -1,4 +1,4 @@
-// How a process finds its agent and learns who it is.
+// Finds a process's agent and its identity.
 #ifndef CANOPY_CLIENT_SESSION_BOOTSTRAP_H_
 #define CANOPY_CLIENT_SESSION_BOOTSTRAP_H_
 
@@ -19,7 +19,7 @@ struct Environment {
   std::string socket;  // empty: the process was not launched
   ProcId claimed;
   std::string token;
-  // How long the process waits at its start for an agent that is away.
+  // Time for which the process, at its start, waits for an agent that is away.
   uint32_t reattach_ms = 0;
 };
 
@@ -27,7 +27,7 @@ struct Environment {
 // but not the identity of this process.
 Result<Environment> ReadEnvironment();
 
-// A process that knows its identity.
+// A process that knows its identity, and its connection.
 struct Bootstrap {
   ProcId self;
   ProcId server;
@@ -38,8 +38,8 @@ struct Bootstrap {
   // Null: commits use messages. Refers to `barrier`.
   std::unique_ptr<shm::CommitWriter> commits;
   bool is_tool = false;  // the process was not launched
-  // How the agent was reached, how long the process tries to reattach to a
-  // successor, and the agent's incarnation.
+  // The variables by which the agent was reached, the time for which the
+  // process tries to reattach to a successor, and the agent's incarnation.
   Environment environment;
   uint32_t reattach_ms = 0;
   uint64_t epoch = 0;

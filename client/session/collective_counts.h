@@ -26,7 +26,8 @@ class CollectiveCounts {
   // ends its destruct for this process; the count changes when the group is
   // constructed again.
   void AddGroupCall(std::string_view request, int status);
-  // Returns the payload of kReattach, which is empty when nothing was counted.
+  // Returns the payload of kReattach, which is empty if no collective was
+  // counted.
   std::string Encode(const std::string& own_nspace) const;
 
  private:

@@ -49,7 +49,7 @@ TEST(CollectiveCountsTest, RefusedAndMalformedRequestsDoNotCount) {
   EXPECT_EQ(Text(counts.Encode("job")), "");
 }
 
-TEST(CollectiveCountsTest, OneSetHasOneNumberHoweverItIsNamed) {
+TEST(CollectiveCountsTest, ASetHasOneCountHoweverItIsNamed) {
   CollectiveCounts counts;
   const std::string all = "job." + std::to_string(kRankWildcard) + ",";
   counts.AddWhole();
@@ -60,7 +60,7 @@ TEST(CollectiveCountsTest, OneSetHasOneNumberHoweverItIsNamed) {
   EXPECT_EQ(Text(counts.Encode("job")), "1:job.0,job.1,=2;1:" + all + "=3;");
 }
 
-TEST(CollectiveCountsTest, OperationsOfGroupsHaveTheirNames) {
+TEST(CollectiveCountsTest, GroupOperationsAreCountedByName) {
   const std::string request =
       Request(CollectiveOp::kGroupConstruct, "g", {{"job", 3}});
   CollectiveCounts counts;
@@ -73,7 +73,7 @@ TEST(CollectiveCountsTest, OperationsOfGroupsHaveTheirNames) {
 
 // The group's destruct may be in progress for others until the group can be
 // constructed again.
-TEST(CollectiveCountsTest, LeavingCountsAsADestructFromTheNextConstructOn) {
+TEST(CollectiveCountsTest, LeavingCountsAsADestructAfterTheNextConstruct) {
   const std::string construct =
       Request(CollectiveOp::kGroupConstruct, "g", {{"job", 3}});
   const std::string destruct =

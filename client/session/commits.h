@@ -22,7 +22,7 @@ class Commits {
  public:
   using Outcome = shm::CommitWriter::Outcome;
 
-  // Without a mailbox (null) commits are sent as messages.
+  // If `mailbox` is null, commits are sent as messages.
   explicit Commits(std::unique_ptr<shm::CommitWriter> mailbox)
       : mailbox_(std::move(mailbox)) {}
 
@@ -45,8 +45,8 @@ class Commits {
 
   // Records that a commit is in the mailbox, or that the agent has it.
   void Note() { noted_ = true; }
-  // Returns whether there was a commit since the last call. If so, the agent
-  // must take part in the next fence even if no data is collected.
+  // Returns true if there was a commit since the last call. The agent must then
+  // take part in the next fence even if no data is collected.
   bool TakeNoted() { return noted_.exchange(false); }
 
   // A reattach holds this mutex around Replace.

@@ -25,7 +25,7 @@ TEST(Commits, WithoutAMailboxACommitIsAMessage) {
   EXPECT_FALSE(commits.TakeNoted()) << "the agent does not have it yet";
 }
 
-TEST(Commits, WithoutPutsThereIsNothingToSend) {
+TEST(Commits, WithoutPutsTheFrameIsEmpty) {
   Commits commits(nullptr);
   std::string frame;
   EXPECT_EQ(commits.Commit(Alive, &frame), Outcome::kWritten);

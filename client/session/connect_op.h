@@ -10,8 +10,8 @@
 
 namespace canopy::client {
 
-// The processes and the directives. The caller owns the arrays, which are not
-// used after the call.
+// The processes and the directives of a call. The caller owns the arrays, which
+// are not used after the call.
 struct ConnectRequest {
   local::CollectiveOp operation;  // kConnect or kDisconnect
   const pmix_proc_t* procs = nullptr;
@@ -23,7 +23,7 @@ struct ConnectRequest {
 // Waits for all of `procs`. Errors: PMIX_ERR_BAD_PARAM if the caller is not
 // among them; PMIX_ERR_INVALID_OPERATION if the process is in the same
 // collective already, or disconnects processes that are not connected;
-// PMIX_ERR_UNREACH without an agent.
+// PMIX_ERR_UNREACH if there is no agent.
 int ConnectProcs(Session& session, const ConnectRequest& request);
 
 // `cbfunc` runs on the progress thread unless an error is returned.

@@ -10,7 +10,8 @@
 
 namespace canopy::client {
 
-// The caller owns *credential on success; on an error it is empty.
+// Return a PMIx status. The caller owns *credential on success; on an error it
+// is empty.
 int GetCredential(Session& session, const InfoArray& infos,
                   pmix_byte_object_t* credential);
 

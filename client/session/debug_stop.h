@@ -7,13 +7,13 @@
 namespace canopy::client {
 
 // Stops this process if `asked` is set, or if the job's PMIX_DEBUG_STOP_IN_INIT
-// names it. The process then announces that it waits (PMIX_READY_FOR_DEBUG,
-// breakpoint "pmix-init") and returns after PMIX_DEBUGGER_RELEASE, which may
-// have come before. Otherwise it returns at once. Returns a PMIx status: that
-// of the agent if it refuses the registration or the announcement;
-// PMIX_ERR_LOST_CONNECTION if the agent is lost for good, because a release
-// could no longer arrive; PMIX_ERR_UNREACH without a server. Must not be called
-// from a callback.
+// names this process. The process then announces that it waits
+// (PMIX_READY_FOR_DEBUG, breakpoint "pmix-init") and returns after
+// PMIX_DEBUGGER_RELEASE, which may have arrived before. Otherwise it returns at
+// once. Returns a PMIx status: that of the agent if it refuses the registration
+// or the announcement; PMIX_ERR_LOST_CONNECTION if the agent is lost for good,
+// because a release could no longer arrive; PMIX_ERR_UNREACH if there is no
+// server. Must not be called from a callback.
 int StopForDebugger(Session& session, bool asked);
 
 }  // namespace canopy::client

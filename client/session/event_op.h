@@ -17,12 +17,13 @@ struct Registration {
   pmix_notification_fn_t function = nullptr;
 };
 
-// Blocks. Returns the reference (0 or more), or a negative PMIx status.
+// Blocks until the handler is registered. Returns the reference (0 or more), or
+// a negative PMIx status.
 int RegisterHandler(Session& session, const Registration& registration);
 int RegisterHandlerAsync(Session& session, const Registration& registration,
                          pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata);
 
-// If `cbfunc` is null, the handler is removed when this returns.
+// If `cbfunc` is null, the handler is removed when this call returns.
 int DeregisterHandler(Session& session, size_t reference,
                       pmix_op_cbfunc_t cbfunc, void* cbdata);
 
@@ -36,7 +37,7 @@ struct Notification {
 };
 
 // Sends the event through the primary server. If `cbfunc` is null, the agent
-// has accepted the event when this returns.
+// has accepted the event when this call returns.
 int NotifyEvent(Session& session, const Notification& notification,
                 pmix_op_cbfunc_t cbfunc, void* cbdata);
 

@@ -45,7 +45,7 @@ struct Request {
   M As() const&& = delete;
 };
 
-// The job: 4 ranks, 0 and 1 (and the client, rank 0) on node "here", 2 and 3
+// An agent with a job of 4 ranks: 0 (the client) and 1 on node "here", 2 and 3
 // on node "there" (alias "there.site"); ranks 0 to 2 in application 0, rank 3
 // in application 1.
 class FakeAgent {
@@ -60,9 +60,10 @@ class FakeAgent {
 
   const std::string& nspace() const { return nspace_; }
   const std::string& socket_path() const { return path_; }
-  // Renames the agent, which is agent:0 otherwise.
+  // Renames the agent. Without this call its name is agent:0.
   void Rename(const ProcId& server);
-  // The PMIX_PROCDIR of rank 0 or 1. It is not created, but removed at the end.
+  // Returns the PMIX_PROCDIR of rank 0 or 1. The directory is not created, but
+  // removed at the end.
   std::string RankDirectory(Rank rank) const;
 
   // Sets the handler of a frame type, which runs in the agent's thread. Without
@@ -70,7 +71,7 @@ class FakeAgent {
   // success.
   void On(local::FrameType type, Handler handler);
 
-  // The following may be called from any thread.
+  // The following functions may be called from any thread.
 
   void Reply(const Request& request, int status, std::string_view payload = {});
   // A `number` of 0 gives the event a number that no other event has.
@@ -83,9 +84,9 @@ class FakeAgent {
   // Does the same with mailboxes for the commits of these two ranks.
   void OfferMailboxes();
   shm::CommitReader& mailboxes() { return *mailboxes_; }
-  // Rank 1's side of the barrier.
+  // Returns rank 1's side of the barrier.
   shm::BarrierParticipant& other_participant() { return *other_participant_; }
-  // Sets the content of the next welcomes: how long to try to reattach when
+  // Sets the content of the next welcomes: the time to try to reattach when
   // this agent is gone, and its epoch (not 0).
   void BeAgent(uint64_t epoch, uint32_t reattach_ms);
   // Makes another namespace (one node, `ranks` ranks, PMIX_JOB_SIZE) and offers

@@ -88,7 +88,7 @@ int AwaitBarrier(Session& session, shm::BarrierParticipant& barrier,
   return status;
 }
 
-// Fences in shared memory. Returns nothing if the fence must use messages.
+// Fences in shared memory. Returns no value if the fence must use messages.
 std::optional<int> FenceAtBarrier(Session& session, bool collect) {
   JobFences& fences = session.fences();
   const MutexLock lock(fences.mutex());

@@ -25,7 +25,7 @@ class FoundData {
 
   // Returns the entry with that key, or null.
   const pmix_pdata_t* Find(std::string_view key) const;
-  // Returns the data as an array for the C interface; null when empty.
+  // Returns the data as an array for the C interface; null if there is none.
   pmix_pdata_t* data() { return data_.empty() ? nullptr : data_.data(); }
   size_t size() const { return data_.size(); }
 

@@ -25,7 +25,7 @@ std::string Payload(std::initializer_list<const char*> keys) {
   return encoder.Take();
 }
 
-TEST(FoundDataTest, Entries) {
+TEST(FoundDataTest, EntriesAreFoundByKey) {
   FoundData found;
   ASSERT_TRUE(found.Decode(Payload({"one", "two"}), 2));
   EXPECT_EQ(found.size(), 2u);
@@ -37,7 +37,7 @@ TEST(FoundDataTest, Entries) {
   EXPECT_EQ(found.Find("three"), nullptr);
 }
 
-TEST(FoundDataTest, Nothing) {
+TEST(FoundDataTest, AnEmptyPayloadHasNoData) {
   FoundData found;
   ASSERT_TRUE(found.Decode(Payload({"one"}), 1));
   ASSERT_TRUE(found.Decode("", 1));
@@ -47,7 +47,7 @@ TEST(FoundDataTest, Nothing) {
   EXPECT_EQ(found.size(), 0u);
 }
 
-TEST(FoundDataTest, Malformed) {
+TEST(FoundDataTest, MalformedPayloadsAreRejected) {
   FoundData found;
   const std::string good = Payload({"one", "two"});
   EXPECT_FALSE(found.Decode(good, 1));

@@ -31,7 +31,7 @@ struct Arguments {
   bool of_reserved = false;  // `key` names a qualified value of a reserved key
 };
 
-// Returns whether a process that does not know its rank requests it.
+// Returns true if the caller requests its own rank by an invalid rank.
 bool WantsOwnRank(const Session& session, const pmix_proc_t* proc,
                   std::string_view key) {
   if (proc == nullptr || proc->rank != PMIX_RANK_INVALID) return false;
@@ -40,7 +40,8 @@ bool WantsOwnRank(const Session& session, const pmix_proc_t* proc,
          (nspace.empty() || nspace == session.self().nspace);
 }
 
-// Returns whether the rank is one in a group, which means one of its members.
+// Returns true if `proc` names a rank in a group, which stands for a member of
+// the group.
 bool IsOfGroup(const Session& session, const pmix_proc_t* proc) {
   return session.groups().any() && proc != nullptr &&
          IsProcessRank(proc->rank) && session.groups().Has(NspaceOf(*proc));

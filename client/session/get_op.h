@@ -9,8 +9,8 @@
 
 namespace canopy::client {
 
-// Blocks until the value is there or cannot come. The caller frees *value,
-// except with PMIX_GET_POINTER_VALUES, when the session keeps it; with
+// Blocks until the value is there or can no longer arrive. The caller frees
+// *value, except with PMIX_GET_POINTER_VALUES, when the session keeps it; with
 // PMIX_GET_STATIC_VALUES the caller's own value is overwritten. A null `key`
 // means all keys.
 int GetValue(Session& session, const pmix_proc_t* proc, const char* key,

@@ -20,14 +20,15 @@ struct GetOptions {
   bool pointer_values = false;  // PMIX_GET_POINTER_VALUES
   // PMIX_DATA_SCOPE; PMIX_SCOPE_UNDEF means any scope.
   pmix_scope_t scope = PMIX_SCOPE_UNDEF;
-  // PMIX_SESSION_INFO and the like; kUnknown means the realm of the key.
+  // The realm of PMIX_SESSION_INFO and the like; kUnknown means the realm of
+  // the key.
   Realm realm = Realm::kUnknown;
-  // Qualifiers of a realm. The name belongs to the caller's array.
+  // Qualifiers of a realm. `hostname` is a view of the caller's array.
   std::optional<uint32_t> session_id;
   std::optional<uint32_t> appnum;
   std::optional<uint32_t> nodeid;
   std::string_view hostname;
-  // Qualifiers of PMIX_FABRIC_DEVICE. They belong to the caller's array too.
+  // Qualifiers of PMIX_FABRIC_DEVICE, as views of the caller's array.
   std::string_view device_id;
   std::string_view device_name;
   uint32_t timeout_ms = 0;  // 0: none

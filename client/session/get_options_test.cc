@@ -19,7 +19,7 @@ Parsed Parse(const InfoList& infos) {
   return parsed;
 }
 
-TEST(GetOptions, Defaults) {
+TEST(GetOptions, NoDirectivesGiveTheDefaults) {
   const Parsed parsed = Parse({});
   EXPECT_EQ(parsed.status, PMIX_SUCCESS);
   EXPECT_FALSE(parsed.options.optional);
@@ -27,7 +27,7 @@ TEST(GetOptions, Defaults) {
   EXPECT_EQ(parsed.options.timeout_ms, 0u);
 }
 
-TEST(GetOptions, Everything) {
+TEST(GetOptions, EveryDirectiveIsRead) {
   InfoList infos;
   infos.Add(PMIX_OPTIONAL, Value());
   infos.Add(PMIX_IMMEDIATE, Value::String("true"));
@@ -56,7 +56,7 @@ TEST(GetOptions, Everything) {
   EXPECT_EQ(parsed.options.timeout_ms, 5000u);
 }
 
-TEST(GetOptions, QualifiersNarrowUnlessTheyAreDirectives) {
+TEST(GetOptions, QualifiersNarrowTheSearchUnlessTheyAreDirectives) {
   InfoList infos;
   infos.Add(PMIX_OPTIONAL, Value::Bool(true), PMIX_INFO_QUALIFIER);
   const Parsed directive = Parse(infos);
@@ -71,7 +71,7 @@ TEST(GetOptions, QualifiersNarrowUnlessTheyAreDirectives) {
   EXPECT_TRUE(narrow.options.narrowed);
 }
 
-TEST(GetOptions, ATimeoutTooLongToSayIsNone) {
+TEST(GetOptions, ATimeoutThatIsTooLongMeansNoLimit) {
   InfoList infos;
   infos.Add(PMIX_TIMEOUT, Value::Uint64(uint64_t{1} << 40));
   const Parsed parsed = Parse(infos);
@@ -79,7 +79,7 @@ TEST(GetOptions, ATimeoutTooLongToSayIsNone) {
   EXPECT_EQ(parsed.options.timeout_ms, 0u);
 }
 
-TEST(GetOptions, ValuesThatCannotBeMeant) {
+TEST(GetOptions, InvalidValuesAreRejected) {
   const auto status = [](const char* key, Value value) {
     InfoList infos;
     infos.Add(key, std::move(value));
@@ -93,7 +93,7 @@ TEST(GetOptions, ValuesThatCannotBeMeant) {
   EXPECT_EQ(status(PMIX_TIMEOUT, Value::String("soon")), PMIX_ERR_BAD_PARAM);
 }
 
-TEST(GetOptions, OneWayToGiveAValue) {
+TEST(GetOptions, StaticAndPointerValuesExcludeEachOther) {
   InfoList infos;
   infos.Add(PMIX_GET_STATIC_VALUES, Value::Bool(true));
   infos.Add(PMIX_GET_POINTER_VALUES, Value::Bool(true));

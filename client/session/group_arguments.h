@@ -12,17 +12,17 @@
 
 namespace canopy::client {
 
-// Both return a PMIx status.
+// The functions return a PMIx status.
 
-// PMIX_ERR_BAD_PARAM unless `name` may be the name of a group. It may not be
-// the name of a job, and PMIX_GROUP_ID may not contradict it.
+// Returns PMIX_ERR_BAD_PARAM unless `name` may be the name of a group. It may
+// not be the name of a job, and PMIX_GROUP_ID may not contradict it.
 int CheckGroupName(const Session& session, const char* name,
                    const InfoArray& directives);
 
 // Adds `procs` to `*listed` one by one, those of wildcards too. Errors:
-// PMIX_ERR_BAD_PARAM for what is no process, PMIX_ERR_NOT_FOUND for the
-// wildcard of a job whose size is not known here, PMIX_ERR_OUT_OF_RESOURCE for
-// more than kMaxInvited.
+// PMIX_ERR_BAD_PARAM for an entry that does not name processes,
+// PMIX_ERR_NOT_FOUND for the wildcard of a job whose size is not known here,
+// PMIX_ERR_OUT_OF_RESOURCE for more than kMaxInvited processes.
 int ListProcesses(Session& session, std::span<const pmix_proc_t> procs,
                   std::set<ProcId>* listed);
 

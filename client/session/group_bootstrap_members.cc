@@ -55,9 +55,9 @@ void AcceptFrom(Session& session, const std::string& name, const ProcId& leader,
            [&session, name, leader] { Accept(session, name, leader); });
 }
 
-// The construct of that invitation has failed before this process called. An
-// added member fails with it, because the leaders may not try again. A leader
-// that calls now begins another bootstrap.
+// Called when the construct of an invitation has failed before this process
+// called. An added member fails with it, because the leaders may not try again.
+// A leader that calls now begins another bootstrap.
 void EndWith(Session& session, const std::string& name, const ProcId& leader) {
   bool waits = false;
   const auto mine = session.invitations().TakeAwaitedIf(

@@ -1,6 +1,6 @@
-// The part of the processes that wait for the first leader of a bootstrap: its
-// other leaders, and the members that leaders add. They accept its invitation.
-// Called on the progress thread, except where noted. See
+// The part of the processes that wait for the first leader of a bootstrap: the
+// other leaders, and the members that leaders add. They accept the first
+// leader's invitation. Called on the progress thread, except where noted. See
 // docs/design/collectives.md, "Bootstrap".
 #ifndef CANOPY_CLIENT_SESSION_GROUP_BOOTSTRAP_MEMBERS_H_
 #define CANOPY_CLIENT_SESSION_GROUP_BOOTSTRAP_MEMBERS_H_
@@ -13,18 +13,18 @@
 
 namespace canopy::client {
 
-// PMIX_GROUP_INVITED and PMIX_GROUP_CONSTRUCT_ABORT of the first leader.
+// Handle PMIX_GROUP_INVITED and PMIX_GROUP_CONSTRUCT_ABORT of the first leader.
 void OnBootstrapInvited(Session& session, const std::string& name,
                         const Event& event);
 void OnBootstrapAborted(Session& session, const std::string& name,
                         const Event& event);
 
-// Accepts an invitation that has come before this process waited for it, or
+// Accepts an invitation that has arrived before this process waited for it, or
 // before it had published its key.
 void TakeUpBootstrap(Session& session, const std::string& name);
 
-// Removes the published `key`, then calls `then`. An empty key is none. May be
-// called on any thread.
+// Removes the published `key`, then calls `then`. If `key` is empty, no key is
+// removed. May be called on any thread.
 void Withdraw(Session& session, const std::string& key,
               std::function<void()> then);
 

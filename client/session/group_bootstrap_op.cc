@@ -98,8 +98,8 @@ int Read(Session& session, const GroupRequest& request, BootstrapCall* call) {
   return rc;
 }
 
-// The name of the key under which a leader publishes. Leaders of different
-// users do not see each other's keys.
+// Returns the name of the key under which a leader publishes. Leaders of
+// different users do not see each other's keys.
 std::string KeyAt(const std::string& name, size_t index) {
   return "canopy.bootstrap." + std::to_string(getuid()) + "." + name + "." +
          std::to_string(index);

@@ -18,19 +18,19 @@ namespace canopy::client {
 
 inline constexpr size_t kMaxLeaders = 256;
 
-// Returns whether the call is that of a leader, or of a member that leaders
+// Returns true if the call is that of a leader, or of a member that leaders
 // add, which names no processes. A call that adds members to a group whose
 // other processes do not know of them is not a bootstrap; the agents refuse it.
 bool IsBootstrap(const Session& session, const GroupRequest& request);
 
-// Ends as PMIx_Group_invite does: when all leaders and all members that they
-// add have called, with the results of a construct, or with
-// PMIX_GROUP_CONSTRUCT_ABORT when one of these ends first, once the leaders
-// have met. Other errors: PMIX_ERR_BAD_PARAM, also if the leaders do not agree
-// on their number; PMIX_ERR_EXISTS if the caller forms a group of that name
-// already, or if there are more leaders than announced;
-// PMIX_ERR_OUT_OF_RESOURCE for more than kMaxLeaders leaders or kMaxInvited
-// members; PMIX_ERR_TIMEOUT.
+// Constructs the group as PMIx_Group_invite does. The call ends when all
+// leaders and all members that they add have called, with the results of a
+// construct. It ends with PMIX_GROUP_CONSTRUCT_ABORT when one of these
+// processes ends first, once the leaders have met. Other errors:
+// PMIX_ERR_BAD_PARAM, also if the leaders do not agree on their number;
+// PMIX_ERR_EXISTS if the caller forms a group of that name already, or if there
+// are more leaders than announced; PMIX_ERR_OUT_OF_RESOURCE for more than
+// kMaxLeaders leaders or kMaxInvited members; PMIX_ERR_TIMEOUT.
 int BootstrapGroupAsync(Session& session, const GroupRequest& request,
                         pmix_info_cbfunc_t cbfunc, void* cbdata);
 // Blocks. The caller frees the results; either pointer may be null. Returns

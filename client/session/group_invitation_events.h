@@ -31,24 +31,24 @@ std::vector<ProcId> ListOf(const std::set<ProcId>& procs);
 InfoList About(const std::string& name);
 // Returns these infos together with the members of the group.
 InfoList MembersOf(const std::string& name, const std::vector<ProcId>& members);
-// Returns the members that such an event names.
+// Returns the members that an event of MembersOf names.
 std::vector<ProcId> MembersIn(const Event& event);
 
-// Returns whether the directive is one that applies to the whole group as soon
-// as one member has set it, or one that limits the time of the construct.
+// Returns true for a directive that applies to the whole group as soon as one
+// member has set it, and for one that limits the time of the construct.
 bool IsOfGroup(const pmix_info_t& info);
-// Returns those of `infos` that are results of a construct which an event may
-// carry: the members, the context id and the name.
+// Returns those infos that are results of a construct and may be part of an
+// event: the members, the context identifier and the name.
 InfoList ResultsIn(const InfoList& infos);
 
 // Subscribes to the events of groups that are being formed; called before the
 // invitation or its answer. The agent has kept earlier events.
 void WatchInvitations(Session& session);
-// Subscribes to invitations too, because members of a bootstrap accept them
-// without a handler of the program.
+// Subscribes to invitations too, because members of a bootstrap accept
+// invitations without a handler of the program.
 void WatchBootstraps(Session& session);
 
-// Raises the event for `receivers` only. Ignores a lost connection, because its
+// Raises the event for `receivers` only. Ignores a lost connection, because the
 // loss also ends the operations that wait for the answers.
 void Tell(Session& session, pmix_status_t status,
           const std::vector<ProcId>& receivers, InfoList infos);

@@ -31,7 +31,7 @@ struct SentInvitation {
   InfoList directives;
   std::set<ProcId> awaited;  // have not answered
   std::set<ProcId> accepted;
-  std::set<ProcId> declined;  // are told of an abort, too
+  std::set<ProcId> declined;  // also notified of an abort
   bool tolerant = false;      // continues without missing processes
   bool incomplete = false;    // processes are missing
   bool has_foreign = false;   // some use another library
@@ -76,13 +76,14 @@ struct BootstrapInvitation {
 // The end of an invitation that this process has not answered yet.
 struct InvitationEnd {
   bool aborted = false;  // the leader has given up
-  bool failed = false;   // the leader has ended
-  bool leads = false;    // a handler offered to take its place
+  bool failed = false;   // the leader's process has ended
+  bool leads = false;    // a handler offered to lead
   std::vector<ProcId> invited;
-  std::optional<ProcId> next;  // the process that has taken its place
+  std::optional<ProcId> next;  // the process that replaces the leader
 };
 
-// The numbers of ends and of inviters that are kept; the oldest are dropped.
+// The numbers of ends and of inviters that are kept. When there are more, the
+// oldest are dropped.
 inline constexpr size_t kMaxInvitationEnds = 256;
 // The number of members in all invitations to bootstraps that are kept; the
 // oldest invitations are dropped.
@@ -91,8 +92,8 @@ inline constexpr size_t kMaxBootstrapMembers = size_t{64} << 10;
 // Invitations by the group's name. Thread-safe.
 class GroupInvitations {
  public:
-  // Return false if an invitation of that name exists. Set its number, unless
-  // it has one.
+  // Add an invitation and set *number to its number, which is assigned unless
+  // it has one. Return false if an invitation of that name exists.
   bool Add(const std::string& name, SentInvitation invitation,
            uint64_t* number) {
     return AddTo(&sent_, name, std::move(invitation), number);
@@ -106,8 +107,8 @@ class GroupInvitations {
     return AddTo(&awaited_, name, std::move(invitation), number);
   }
 
-  // Removes and returns the invitation if `is_meant`, which may change it,
-  // returns true.
+  // Removes and returns the invitation if is_meant(invitation), which may
+  // change it, returns true.
   template <typename F>
   std::optional<SentInvitation> TakeSentIf(const std::string& name,
                                            F is_meant) {
@@ -124,7 +125,8 @@ class GroupInvitations {
     return TakeIf(&awaited_, name, is_meant);
   }
 
-  // Updates the record of the invitation's end.
+  // Calls note(end) to change the record of the invitation's end, which is made
+  // if there is none.
   template <typename F>
   void NoteEnd(const ProcId& leader, const std::string& name, F note) {
     const MutexLock lock(mu_);
@@ -173,8 +175,8 @@ class GroupInvitations {
     return it->second;
   }
 
-  // Records the latest invitation to the bootstrap of the group `name`, until
-  // it is forgotten.
+  // Records the latest invitation to the bootstrap of the group `name`. The
+  // record stays until ForgetBootstrap.
   void NoteBootstrap(const std::string& name, BootstrapInvitation invitation) {
     const MutexLock lock(mu_);
     ForgetLocked(name);
@@ -199,9 +201,8 @@ class GroupInvitations {
     ForgetLocked(name);
   }
 
-  // Return true at their first call only. The caller must then subscribe: to
-  // the events of groups that are being formed, and to invitations to
-  // bootstraps.
+  // Return true at the first call only. The caller must then subscribe: to the
+  // events of groups that are being formed, or to invitations to bootstraps.
   bool BeginWatching() {
     const MutexLock lock(mu_);
     return !std::exchange(watches_, true);

@@ -13,21 +13,22 @@
 
 namespace canopy::client {
 
-// Called when the session begins. The process follows the progress of
+// Called when the session begins, because the process follows the progress of
 // invitations even before it answers them.
 void ObserveInvitations(Session& session);
 
 // Invites `procs`, and ends when all have answered and the group is made. The
-// caller is a member only if it is among them. Without PMIX_GROUP_OPTIONAL or
-// PMIX_GROUP_FT_COLLECTIVE, a process that declines or ends makes it end with
-// PMIX_GROUP_CONSTRUCT_ABORT. A handler of that event may decide otherwise by
-// its results: PMIX_GROUP_OPTIONAL (true) continues, PMIX_GROUP_ADD_MEMBERS
-// (processes) invites others instead, and the status PMIX_GROUP_CONSTRUCT_ABORT
-// ends it in any case. Returns PMIX_ERR_EXISTS while the caller is in a group
-// of that name or forms one. The results are those of a construct.
+// caller is a member only if `procs` include it. Without PMIX_GROUP_OPTIONAL or
+// PMIX_GROUP_FT_COLLECTIVE, a process that declines or ends makes the call end
+// with PMIX_GROUP_CONSTRUCT_ABORT. A handler of that process's event may decide
+// otherwise by its results: with PMIX_GROUP_OPTIONAL (true) the call continues,
+// PMIX_GROUP_ADD_MEMBERS (processes) invites others instead, and the status
+// PMIX_GROUP_CONSTRUCT_ABORT ends the call in any case. Returns PMIX_ERR_EXISTS
+// while the caller is in a group of that name or forms one. The results are
+// those of a construct.
 int InviteGroupAsync(Session& session, const GroupRequest& request,
                      pmix_info_cbfunc_t cbfunc, void* cbdata);
-// Blocks. Returns PMIX_ERR_INVALID_OPERATION in a callback.
+// Does the same and blocks. Returns PMIX_ERR_INVALID_OPERATION in a callback.
 int InviteGroup(Session& session, const GroupRequest& request,
                 pmix_info_t** results, size_t* nresults);
 
@@ -38,8 +39,9 @@ struct JoinRequest {
   InfoArray directives;
 };
 
-// An accepted invitation ends with the group's construction or with
-// PMIX_GROUP_CONSTRUCT_ABORT. A declined one ends at once.
+// Answer an invitation. After an acceptance the call ends with the group's
+// construction or with PMIX_GROUP_CONSTRUCT_ABORT; a declined invitation ends
+// it at once.
 int JoinGroupAsync(Session& session, const JoinRequest& request,
                    pmix_info_cbfunc_t cbfunc, void* cbdata);
 int JoinGroup(Session& session, const JoinRequest& request,

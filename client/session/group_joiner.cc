@@ -30,7 +30,8 @@ std::optional<AcceptedInvitation> TakeOf(Session& session,
       [&](const AcceptedInvitation& one) { return one.leader == leader; });
 }
 
-// No process has taken the leader's place: notifies this process's handlers.
+// Called when no process has taken the leader's place: notifies this process's
+// handlers.
 void AbortLeaderless(Session& session, const std::string& name,
                      uint64_t number) {
   const auto left = session.invitations().TakeAcceptedIf(
@@ -46,7 +47,8 @@ void AbortLeaderless(Session& session, const std::string& name,
   left->done(PMIX_GROUP_CONSTRUCT_ABORT, {});
 }
 
-// This process becomes the leader: those that have accepted accept again.
+// Makes this process the leader. The processes that have accepted the
+// invitation accept it again.
 void Lead(Session& session, const std::string& name, AcceptedInvitation before,
           std::vector<ProcId> invited) {
   std::erase(invited, session.self());

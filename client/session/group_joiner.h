@@ -17,18 +17,19 @@ void Accept(Session& session, const std::string& name, const ProcId& leader);
 // Handles the recorded end of an invitation that this process accepts late.
 void TakeUpEnd(Session& session, const std::string& name, const ProcId& leader);
 
-// PMIX_GROUP_MEMBERSHIP_UPDATE: all have accepted and construct the group.
+// Handles PMIX_GROUP_MEMBERSHIP_UPDATE: all have accepted and construct the
+// group.
 void OnMembers(Session& session, const std::string& name, const Event& event);
-// PMIX_GROUP_CONSTRUCT_COMPLETE, from a leader with another library.
+// Handles PMIX_GROUP_CONSTRUCT_COMPLETE, from a leader with another library.
 void OnComplete(Session& session, const std::string& name, const Event& event);
-// PMIX_GROUP_CONSTRUCT_ABORT.
+// Handles PMIX_GROUP_CONSTRUCT_ABORT.
 void OnAbort(Session& session, const std::string& name, const Event& event);
-// PMIX_GROUP_LEADER_FAILED, after its handlers have run: one of them may have
-// offered to lead.
+// Handles PMIX_GROUP_LEADER_FAILED after the program's handlers have run: a
+// handler may have offered to lead.
 void OnLeaderFailed(Session& session, const std::string& name,
                     const Event& event, const InfoList& results);
-// PMIX_GROUP_LEADER_SELECTED: if several processes offer to lead, the lowest in
-// the order of processes becomes the leader.
+// Handles PMIX_GROUP_LEADER_SELECTED: if several processes offer to lead, the
+// lowest in the order of processes becomes the leader.
 void OnSelected(Session& session, const std::string& name, const Event& event);
 
 }  // namespace canopy::client

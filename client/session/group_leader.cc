@@ -48,8 +48,8 @@ void OnFormed(Session& session, const std::string& name,
   sent.done(partly ? PMIX_ERR_PARTIAL_SUCCESS : status, std::move(results));
 }
 
-// The members construct the group without the leader, with the directives that
-// it has given for the group.
+// Lets the members construct the group without the leader, with the directives
+// that the leader has given for the group.
 void LetMembersForm(Session& session, const std::string& name,
                     const std::vector<ProcId>& members,
                     const InfoList& directives) {

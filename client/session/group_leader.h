@@ -1,5 +1,5 @@
 // The part of the process that has invited others to a group, or has taken the
-// place of one that failed. Called on the progress thread.
+// place of a leader that failed. Called on the progress thread.
 #ifndef CANOPY_CLIENT_SESSION_GROUP_LEADER_H_
 #define CANOPY_CLIENT_SESSION_GROUP_LEADER_H_
 
@@ -23,7 +23,7 @@ inline constexpr char kOwnLibrary[] = "canopy.grp.own";
 inline constexpr char kReports[] = "canopy.grp.reports";
 inline constexpr char kFormedStatus[] = "canopy.grp.formed";
 
-// Returns whether the directives let the group go on without members that
+// Returns true if the directives let the group continue without members that
 // decline or end.
 bool IsTolerant(const InfoList& directives);
 // Ends the invitation with `status` and notifies the processes concerned.
@@ -32,12 +32,12 @@ void GiveUp(Session& session, const std::string& name, SentInvitation sent,
 // Constructs the group when all answers have arrived.
 void FormIfComplete(Session& session, const std::string& name);
 
-// PMIX_GROUP_INVITE_ACCEPTED.
+// Handles PMIX_GROUP_INVITE_ACCEPTED.
 void OnAccepted(Session& session, const std::string& name, const Event& event);
 // Handles the first report of a member about the end of the construct.
 void OnFormedBy(Session& session, const std::string& name, const Event& event);
-// Handles that an invited process has declined or ended. The handlers of that
-// event have run with `results`.
+// Handles that an invited process has declined or ended. `results` are those of
+// the handlers of that event.
 void OnMissing(Session& session, const std::string& name, const Event& event,
                const InfoList& results);
 

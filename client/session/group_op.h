@@ -25,20 +25,20 @@ struct GroupRequest {
 };
 
 // Waits for all of `procs`, which must include the caller. The caller frees the
-// results, which come with PMIX_SUCCESS and PMIX_ERR_PARTIAL_SUCCESS (some
-// ended before they took part); either pointer may be null. Errors:
+// results, which exist with PMIX_SUCCESS and PMIX_ERR_PARTIAL_SUCCESS (some
+// processes ended before they took part); either pointer may be null. Errors:
 // PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_EXISTS if a caller is in a
-// group of that name, PMIX_ERR_UNREACH without an agent.
+// group of that name, PMIX_ERR_UNREACH if there is no agent.
 int ConstructGroup(Session& session, const GroupRequest& request,
                    pmix_info_t** results, size_t* nresults);
 // Waits for all members; `procs` are not used. Returns PMIX_ERR_NOT_FOUND if
-// the caller is in no such group.
+// the caller is not in a group of that name.
 int DestructGroup(Session& session, const GroupRequest& request);
-// Notifies the other members by an event, which has been sent when this
+// Notifies the other members by an event, which has been sent when the call
 // returns.
 int LeaveGroup(Session& session, const GroupRequest& request);
 
-// For this library's own use: `done` runs as a callback.
+// Does the same for this library's own use: `done` runs as a callback.
 int ConstructGroupThen(Session& session, const std::string& name,
                        const std::vector<ProcId>& members,
                        const InfoList& directives, GroupDone done);

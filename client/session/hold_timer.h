@@ -13,8 +13,8 @@ namespace canopy::client {
 // Used on the progress thread, which runs its tasks.
 class HoldTimer {
  public:
-  // `due` runs once for each start. The progress outlives the timer. Returns
-  // null if no descriptor is left.
+  // Makes a timer for which `due` runs once after each start. The progress must
+  // outlive the timer. Returns null if no descriptor is left.
   static std::unique_ptr<HoldTimer> Make(Progress* progress,
                                          Progress::Task due);
   ~HoldTimer();
@@ -30,7 +30,7 @@ class HoldTimer {
 
   Progress* const progress_;
   const UniqueFd fd_;
-  // A queued task notices by this that the timer was destroyed.
+  // Lets a queued task find out whether the timer was destroyed.
   const std::shared_ptr<HoldTimer*> self_;
   Progress::Task due_;
   Progress::WatchId watch_ = 0;

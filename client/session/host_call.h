@@ -24,13 +24,15 @@ struct HostCall {
   std::string call;                      // common/host_call.h
 };
 
-// Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED without an agent, or if the
-// agent is too old. In a server's own process the call goes to its host; in the
+// Calls the host and waits for its answer. `results` are the host's and may be
+// empty. Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED if there is no agent or
+// if it is too old. In a server's own process the call goes to its host; in the
 // thread that would deliver the host's answer it fails with
-// PMIX_ERR_WOULD_BLOCK. `results` are the host's and may be empty.
+// PMIX_ERR_WOULD_BLOCK.
 int CallHost(Session& session, const HostCall& call, InfoList* results);
 
-// On success `done` is called once, on the progress thread.
+// Does the same without waiting. On success `done` is called once, on the
+// progress thread.
 int CallHostAsync(Session& session, const HostCall& call,
                   std::function<void(int status, InfoList results)> done);
 
@@ -43,9 +45,9 @@ HostCaller CallerOf(Session& session);
 // Returns a caller that uses one connection as long as it is open.
 HostCaller CallerOf(ChannelRef channel);
 
-// Waits for the outcome of a call. Where the program drives progress, it does
-// so while it waits. Must not be called on the progress thread, which would
-// wait for itself.
+// Waits for the outcome of a call. If the program drives progress, this
+// function drives it meanwhile. Must not be called on the progress thread,
+// which would wait for itself.
 int Await(Session& session, std::future<int> done);
 
 }  // namespace canopy::client

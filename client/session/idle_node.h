@@ -13,8 +13,8 @@
 namespace canopy::client {
 
 // Looks for `key` of the node that PMIX_HOSTNAME or PMIX_NODEID of `options`
-// names: PMIX_HOSTNAME, PMIX_NODEID, and PMIX_LOCAL_SIZE, which is 0. Returns
-// PMIX_SUCCESS with a value that the caller releases. Returns
+// names. The keys are PMIX_HOSTNAME, PMIX_NODEID, and PMIX_LOCAL_SIZE, which is
+// 0. Returns PMIX_SUCCESS with a value that the caller releases. Returns
 // PMIX_ERR_NOT_FOUND for other keys, for a node of the job, for an unknown
 // node, and if positions in the list are not node numbers, as with some hosts
 // in C.

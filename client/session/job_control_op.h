@@ -16,8 +16,8 @@ struct JobControlRequest {
   size_t ndirs = 0;
 };
 
-// `results` may be null; otherwise it gets the agent's answer, which the caller
-// owns.
+// Requests the control of the targets. `results` may be null; otherwise it gets
+// the agent's answer, which the caller owns.
 int ControlJob(Session& session, const JobControlRequest& request,
                pmix_info_t** results, size_t* nresults);
 

@@ -15,17 +15,18 @@
 namespace canopy::client {
 
 // Threads: Begin, End and counts() may be called from any thread. A fence holds
-// the mutex while it uses the barrier, and a reattach while it replaces it.
+// the mutex while it uses the barrier, and a reattach holds it while it
+// replaces the barrier.
 class JobFences {
  public:
-  // Without a barrier (null) fences use messages.
+  // If `barrier` is null, fences use messages.
   explicit JobFences(std::unique_ptr<shm::BarrierParticipant> barrier)
       : barrier_(std::move(barrier)) {}
 
-  // Begin counts a fence over the whole job that begins, End one that is over.
-  // Begin returns true if no other one is in progress in this process. Only
-  // then may the fence use the barrier: a rank has one bit in it, so that its
-  // fences must arrive in order.
+  // Begin is called when a fence over the whole job begins, End when it is
+  // over. Begin returns true if no other fence is in progress in this process.
+  // Only then may the fence use the barrier: a rank has one bit in it, so that
+  // its fences must arrive in order.
   bool Begin() { return in_progress_.fetch_add(1) == 0; }
   void End() { in_progress_.fetch_sub(1); }
 

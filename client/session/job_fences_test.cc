@@ -19,7 +19,7 @@ TEST(JobFences, OnlyTheFirstInProgressMayUseTheBarrier) {
   EXPECT_TRUE(fences.Begin());
 }
 
-TEST(JobFences, WithoutABarrierThereIsNone) {
+TEST(JobFences, TheBarrierMayBeNull) {
   JobFences fences(nullptr);
   const MutexLock lock(fences.mutex());
   EXPECT_EQ(fences.barrier(), nullptr);

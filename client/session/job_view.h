@@ -32,12 +32,12 @@ class JobView {
   virtual uint32_t num_ranks() const = 0;
   virtual uint32_t num_nodes() const = 0;
   virtual uint32_t num_apps() const = 0;
-  // The node of this process, as the job numbers its nodes; kNoNode if the job
-  // has no process here.
+  // Returns the node of this process, as the job numbers its nodes; kNoNode if
+  // the job has no process here.
   virtual uint32_t self_node() const = 0;
 
-  // Return the value of a key at its level; nothing if the job has no such key,
-  // application or node.
+  // Return the value of a key at its level. Return no value if the job has no
+  // such key, application or node.
   virtual std::optional<std::string_view> FindSession(
       std::string_view key) const = 0;
   virtual std::optional<std::string_view> FindJob(
@@ -47,7 +47,8 @@ class JobView {
   virtual std::optional<std::string_view> FindNode(
       uint32_t node, std::string_view key) const = 0;
 
-  // The job's number of the node with this name, or with this PMIX_NODEID.
+  // Return the job's number of the node with this name, or with this
+  // PMIX_NODEID.
   virtual std::optional<uint32_t> NodeByName(std::string_view name) const = 0;
   virtual std::optional<uint32_t> NodeById(uint32_t id) const = 0;
   virtual uint32_t NodeOf(Rank rank) const = 0;  // kNoNode: no such rank

@@ -24,7 +24,7 @@ struct KnownGroup {
   std::vector<ProcId> members;  // members at the construct, in ascending order
 };
 
-// By the group's name. Thread-safe.
+// The groups by name. Thread-safe.
 class KnownGroups {
  public:
   void Add(std::string_view name, KnownGroup group) {
@@ -52,7 +52,8 @@ class KnownGroups {
     return it == groups_.end() ? std::vector<pmix_proc_t>()
                                : it->second.participants;
   }
-  // The order of the members determines their ranks in the group.
+  // Returns the member with this rank in the group: its place among the
+  // members. Returns no value if there is none.
   std::optional<ProcId> MemberAt(std::string_view name, Rank rank) const {
     const MutexLock lock(mu_);
     const auto it = groups_.find(name);

@@ -22,7 +22,7 @@ using FindBootstrap = std::function<Result<Bootstrap>()>;
 // Connects to the agent that the environment names. A process that was not
 // launched becomes a job of its own.
 Result<Bootstrap> FindAgent();
-// Starts a session with another way to find it: PMIx_tool_init.
+// Starts a session whose bootstrap `find` finds, for PMIx_tool_init.
 int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
                   pmix_proc_t* proc);
 // PMIx_Init and PMIx_Finalize. Calls are counted; any thread.
@@ -30,13 +30,13 @@ int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo);
 bool LibraryInitialized();
 
-// PMIx_server_init: starts the session of a server, which has no agent, or uses
-// the existing session. Counted together with InitLibrary; ended by
-// FinalizeLibrary.
+// Starts the session of a server (PMIx_server_init), which has no agent, or
+// uses the existing session. Calls are counted together with those of
+// InitLibrary; FinalizeLibrary ends the session.
 void InitServerSession(const ProcId& self, Session::OwnServer server);
-// PMIx_Progress_thread_stop: callbacks that are due run first. It has no effect
-// within a callback, for a thread of another name, and if the program drives
-// progress itself.
+// Ends the progress thread (PMIx_Progress_thread_stop); callbacks that are due
+// run first. The call has no effect within a callback, for a thread of another
+// name, and if the program drives progress itself.
 void StopProgress(const pmix_info_t* info, size_t ninfo);
 
 // Keeps the session alive for the length of one API call. After a fork the
@@ -55,8 +55,8 @@ class ApiCall {
   Session* session_;
 };
 
-// The same for a non-blocking call: no callback that it causes runs before the
-// call ends.
+// Does the same for a non-blocking call: no callback that it causes runs before
+// the call ends.
 class NonBlockingApiCall {
  public:
   NonBlockingApiCall() {

@@ -45,7 +45,8 @@ uint64_t NextNumber() {
   return next++;
 }
 
-// The timestamp is that of the call, on whichever node the text is logged.
+// Adds the time of the call, which becomes the timestamp even if the text is
+// logged on another node.
 InfoList WithOurs(const InfoArray& directives) {
   InfoList all = InfoList::FromC(directives.infos, directives.size);
   if (all.FindBool(PMIX_LOG_GENERATE_TIMESTAMP).value_or(false) &&

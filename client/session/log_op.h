@@ -8,8 +8,8 @@
 
 namespace canopy::client {
 
-// Returns PMIX_ERR_BAD_PARAM without data, or if a channel's text is not a
-// string.
+// Returns PMIX_ERR_BAD_PARAM if there is no data, or if a channel's text is not
+// a string.
 int LogData(Session& session, const InfoArray& data,
             const InfoArray& directives);
 

@@ -17,16 +17,16 @@
 namespace canopy::client {
 namespace {
 
-// Returns whether a process can have put with `scope` the data that this
-// process sees of it: data seen on another node was not put with PMIX_LOCAL,
-// and data of this node not with PMIX_REMOTE.
+// Returns true if the rank's data that this process sees can have been put with
+// `scope`: data seen on another node was not put with PMIX_LOCAL, and data of
+// this node not with PMIX_REMOTE.
 bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
   if (scope == PMIX_LOCAL) return job.NodeOf(rank) == job.self_node();
   if (scope == PMIX_REMOTE) return job.NodeOf(rank) != job.self_node();
   return scope != PMIX_INTERNAL;
 }
 
-// Returns whether a process has put a key, which this process sees, with
+// Returns true if the rank has put the key, which this process sees, with
 // `scope`.
 bool WasPutWith(const JobView& job, Rank rank, std::string_view key,
                 pmix_scope_t scope) {

@@ -30,7 +30,7 @@ void AddQualified(Value value, InfoList* all);
 
 struct LookupResult {
   int status = PMIX_ERR_NOT_FOUND;  // a PMIX status
-  // If the status is PMIX_ERR_NOT_FOUND: whether the agent may have the data,
+  // If the status is PMIX_ERR_NOT_FOUND: true if the agent may have the data,
   // now or later.
   bool ask_agent = false;
 };
@@ -52,8 +52,8 @@ class Lookup {
   LookupResult FindAll(const Target& target, const GetOptions& options,
                        InfoList* all) const;
 
-  // Returns whether the puts of a target that this process sees include those
-  // with `scope`. True for PMIX_SCOPE_UNDEF.
+  // Returns true if the puts of a target that this process sees include puts
+  // with `scope`, and always for PMIX_SCOPE_UNDEF.
   bool IsSeenWith(const Target& target, pmix_scope_t scope) const;
 
  private:

@@ -16,8 +16,8 @@ struct MonitorRequest {
   InfoArray directives;
 };
 
-// `results` may be null; otherwise it gets the agent's answer, which the caller
-// owns.
+// Starts or ends monitoring. `results` may be null; otherwise it gets the
+// agent's answer, which the caller owns.
 int Monitor(Session& session, const MonitorRequest& request,
             pmix_info_t** results, size_t* nresults);
 

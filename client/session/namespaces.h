@@ -14,8 +14,9 @@
 
 namespace canopy::client {
 
-// Thread-safe. The own job is known from the start and needs no lock. Jobs stay
-// readable as long as the object exists, even after they were replaced.
+// Thread-safe. The process's own job is known from the start and needs no lock.
+// Jobs stay readable as long as the object exists, even after they were
+// replaced.
 class Namespaces {
  public:
   Namespaces(std::string own_nspace, std::unique_ptr<JobView> own);

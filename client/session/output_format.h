@@ -21,20 +21,20 @@ struct OutputFormat {
   bool xml = false;        // an element for each line
   bool raw = false;        // incomplete lines are written at once
 
-  // Returns whether something is added to each line.
+  // Returns true if text is added to each line.
   bool marks() const { return tag || rank || timestamp || xml; }
 };
 
 // Returns "stdout", "stderr" or "stddiag" for one bit of pmix_iof_channel_t.
 const char* ChannelName(uint16_t channel);
 
-// Formats one channel of one process. It holds an incomplete line until the end
-// of the line comes, but at most 64 KiB. Not synchronised.
+// Formats one channel of one process. It holds an incomplete line until its end
+// arrives, but at most 64 KiB. Not synchronised.
 class OutputFormatter {
  public:
   using Clock = std::function<std::time_t()>;
 
-  // Without a `clock` the system's clock is used.
+  // If `clock` is null, the system's clock is used.
   OutputFormatter(const OutputFormat& format, const ProcId& source,
                   uint16_t channel, Clock clock = nullptr);
 

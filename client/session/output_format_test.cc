@@ -14,7 +14,7 @@ OutputFormatter Make(const OutputFormat& format, uint16_t channel = 2) {
   return OutputFormatter(format, kSource, channel, [] { return 0; });
 }
 
-TEST(OutputFormat, WholeLinesUnlessItIsRaw) {
+TEST(OutputFormat, LinesAreHeldUntilTheyAreWholeUnlessRaw) {
   OutputFormatter lines = Make({});
   EXPECT_EQ(lines.Add("one\ntw"), "one\n");
   EXPECT_EQ(lines.Add("o\n"), "two\n");
@@ -37,7 +37,7 @@ TEST(OutputFormat, EachLineIsMarked) {
   EXPECT_EQ(both.Add("\n"), "[job,3]<stddiag>: \n");
 }
 
-TEST(OutputFormat, TheTimeIsThatOfTheArrival) {
+TEST(OutputFormat, TheTimeStampIsTheTimeOfArrival) {
   ASSERT_EQ(setenv("TZ", "UTC", 1), 0);
   tzset();
   OutputFormatter time = Make({.tag = true, .timestamp = true});
@@ -47,7 +47,7 @@ TEST(OutputFormat, TheTimeIsThatOfTheArrival) {
   EXPECT_EQ(alone.Add("one\n"), "1970-01-01T00:00:00+0000<stdout>: one\n");
 }
 
-TEST(OutputFormat, XmlEscapesWhatIsNoText) {
+TEST(OutputFormat, XmlEscapesSpecialCharacters) {
   OutputFormatter xml = Make({.xml = true});
   EXPECT_EQ(xml.Add("a<b> & \"c\"\t\xff\n"),
             "<stdout nspace=\"job\" rank=\"3\">"
@@ -61,7 +61,7 @@ TEST(OutputFormat, ALineWithoutAnEndIsNotHeldForever) {
   EXPECT_EQ(lines.Add(half).size(), 2 * half.size());
 }
 
-TEST(OutputFormat, RawMarksWhatThereIs) {
+TEST(OutputFormat, RawOutputIsMarkedAtOnce) {
   OutputFormatter raw = Make({.tag = true, .raw = true});
   EXPECT_EQ(raw.Add("one"), "[job,3]<stdout>: one\n");
 }

@@ -135,7 +135,7 @@ void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   const bool decoded =
       status == kSuccess && wire::Decode(Bytes(reply.payload), &run);
   // Output without a cursor is not requested again: an agent that always
-  // answers at once with nothing would be asked endlessly.
+  // answers at once without output would get requests endlessly.
   if (status == kSuccess &&
       (!decoded || (run.cursor.empty() && !run.complete))) {
     status = kErrUnpackFailure;
@@ -153,7 +153,7 @@ void OutputPulls::Fail(const PullRef& pull, size_t flow, int status) {
   Conclude(pull, flow, status);
 }
 
-// No more output can be read.
+// Called when no more output of a job can be read.
 void OutputPulls::Conclude(const PullRef& pull, size_t flow, int failure) {
   End(pull, flow);
   pull->timer.reset();

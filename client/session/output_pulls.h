@@ -36,10 +36,11 @@ struct PulledPiece {
   std::string_view data;
   bool closed = false;
   uint64_t dropped = 0;  // bytes that were dropped before `data`
-  int failure = 0;       // at the end of a job: why nothing follows
+  int failure = 0;       // status at the end of a job's output
 };
 
-// Receives what a puller reads, on the progress thread, one call at a time.
+// Receives the data that a puller reads, on the progress thread, one call at a
+// time.
 using PullReceiver =
     std::function<void(size_t handle, const PulledPiece& piece)>;
 
@@ -53,12 +54,13 @@ struct PullFailure {
 // Thread-safe. Reads in progress keep a puller alive, but not this object.
 class OutputPulls {
  public:
-  // Sends a request to the agent (Channel::CallAsync) for the puller's
-  // lifetime.
+  // Sends a request to the agent (Channel::CallAsync), as long as the puller
+  // exists.
   using Caller = std::function<int(std::string_view payload, Channel::Done)>;
-  // `registered` gets the status of the first reads of all jobs on the progress
-  // thread: success, or the first error, after which the puller does not exist.
-  // If Start returns an error, no callback is called. `receiver` may be empty.
+  // Starts a puller. `registered` gets the status of the first reads of all
+  // jobs on the progress thread: success, or the first error, after which the
+  // puller does not exist. If Start returns an error, no callback is called.
+  // `receiver` may be empty.
   using Registered = std::function<void(int status, size_t handle)>;
   struct Callbacks {
     PullReceiver receiver;

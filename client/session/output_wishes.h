@@ -21,7 +21,7 @@ namespace canopy::client {
 // The number of jobs whose directives are kept; the oldest are dropped.
 inline constexpr size_t kMaxWishes = 256;
 
-// Returns whether the pulls alone honour this directive of a spawn, so that the
+// Returns true if the pulls alone honour this directive of a spawn, so that the
 // host need not: PMIX_IOF_BUFFERING_SIZE and PMIX_IOF_BUFFERING_TIME.
 bool IsForPullsAlone(std::string_view key);
 

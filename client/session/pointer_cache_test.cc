@@ -5,7 +5,7 @@
 namespace canopy::client {
 namespace {
 
-TEST(PointerCache, SameValueSamePointer) {
+TEST(PointerCache, AnUnchangedValueKeepsItsPointer) {
   PointerCache cache;
   const auto keep = [&](const char* key, Value value) {
     pmix_value_t raw = value.Release();

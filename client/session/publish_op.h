@@ -13,10 +13,10 @@
 
 namespace canopy::client {
 
-// All return a PMIx status: PMIX_ERR_BAD_PARAM for wrong arguments,
-// PMIX_ERR_UNREACH without an agent, otherwise the agents' answer. The callback
-// of a non-blocking form must not be null; it runs on the progress thread
-// unless an error is returned.
+// All functions return a PMIx status: PMIX_ERR_BAD_PARAM for wrong arguments,
+// PMIX_ERR_UNREACH if there is no agent, otherwise the agents' answer. The
+// callback of a non-blocking form must not be null; it runs on the progress
+// thread unless an error is returned.
 
 // `infos` contains the data, at least one entry, and the directives.
 int PublishData(Session& session, const InfoArray& infos);
@@ -33,7 +33,8 @@ int LookUpDataAsync(Session& session, char* const* keys,
                     const InfoArray& directives, pmix_lookup_cbfunc_t cbfunc,
                     void* cbdata);
 
-// `keys` ends with null; null means all that the caller has published.
+// `keys` ends with null. If `keys` itself is null, all data of the caller is
+// unpublished.
 int UnpublishData(Session& session, char* const* keys,
                   const InfoArray& directives);
 int UnpublishDataAsync(Session& session, char* const* keys,

@@ -14,8 +14,8 @@
 
 namespace canopy::client {
 
-// Each calls `then` once: on the progress thread, or before it returns if the
-// request cannot be sent.
+// Each function calls `then` once: on the progress thread, or before it returns
+// if the request cannot be sent.
 
 // `infos` are the data and the directives.
 void PublishThen(Session& session, const InfoList& infos,

@@ -27,7 +27,7 @@ inline constexpr char kFromNow[] = "canopy.iof.from_now";
 inline constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 
 // Returns the number of the puller, above 0, or a PMIx status: that of the
-// agent, PMIX_ERR_NOT_SUPPORTED for standard input or without an agent, or
+// agent, PMIX_ERR_NOT_SUPPORTED for standard input or if there is no agent, or
 // PMIX_ERR_BAD_PARAM. The callback runs on the progress thread; more output is
 // requested only after it returns.
 int PullOutput(Session& session, const PullRequest& request);
@@ -37,8 +37,8 @@ int PullOutput(Session& session, const PullRequest& request);
 int PullOutputAsync(Session& session, const PullRequest& request,
                     pmix_hdlr_reg_cbfunc_t registered, void* cbdata);
 
-// The callback gets held output first. Returns PMIX_ERR_NOT_FOUND if there is
-// no such puller.
+// Ends the puller. Its callback gets held output first. Returns
+// PMIX_ERR_NOT_FOUND if there is no such puller.
 int StopPulling(Session& session, size_t handle);
 int StopPullingAsync(Session& session, size_t handle, pmix_op_cbfunc_t cbfunc,
                      void* cbdata);

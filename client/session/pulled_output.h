@@ -19,7 +19,7 @@ namespace canopy::client {
 struct PulledOutputOptions {
   OutputFormat format;
   bool merge = false;         // standard error goes to the same place as output
-  size_t buffering_size = 0;  // bytes held for a callback; 0: no size set
+  size_t buffering_size = 0;  // bytes held for a callback; 0: unset
   // Seconds for which output is held for the callback; 0: no limit in time.
   uint32_t buffering_time_s = 0;
   std::string file;       // PMIX_IOF_OUTPUT_TO_FILE; empty: none
@@ -40,7 +40,7 @@ using OutputReceiver =
 // Single-threaded. A write blocks until the stream or the file accepts it.
 class PulledOutput {
  public:
-  // Without a `receiver` the output goes to the standard streams.
+  // If `receiver` is empty, the output goes to the standard streams.
   PulledOutput(PulledOutputOptions options, OutputReceiver receiver);
   ~PulledOutput();
   PulledOutput(const PulledOutput&) = delete;
@@ -48,9 +48,9 @@ class PulledOutput {
 
   // Adds output of a process; empty data closes its channel.
   void Add(const ProcId& source, uint16_t channel, std::string_view data);
-  // Writes the held output, because nothing follows.
+  // Writes the held output, because no more output follows.
   void Flush();
-  // `holds` returns whether output is held for the callback, not counting
+  // `holds` returns true if output is held for the callback, not counting
   // incomplete lines; `Release` delivers it.
   bool holds() const;
   void Release();

@@ -41,7 +41,7 @@ class PulledOutputTest : public testing::Test {
   std::vector<std::string> got_;
 };
 
-TEST_F(PulledOutputTest, ACallbackGetsBytesAsTheyCome) {
+TEST_F(PulledOutputTest, ACallbackGetsBytesUnchanged) {
   PulledOutput output({}, Receiver());
   output.Add(kSource, 2, "one\ntw");
   output.Add(kSource, 4, "error");
@@ -49,7 +49,7 @@ TEST_F(PulledOutputTest, ACallbackGetsBytesAsTheyCome) {
   EXPECT_EQ(got_, (std::vector<std::string>{"2one\ntw", "4error", "2|"}));
 }
 
-TEST_F(PulledOutputTest, BufferingHoldsUntilThereIsEnough) {
+TEST_F(PulledOutputTest, BufferingHoldsOutputUntilItsSizeIsReached) {
   PulledOutputOptions options;
   options.buffering_size = 5;
   PulledOutput output(options, Receiver());
@@ -65,7 +65,7 @@ TEST_F(PulledOutputTest, BufferingHoldsUntilThereIsEnough) {
   EXPECT_EQ(got_.back(), "2h|");
 }
 
-TEST_F(PulledOutputTest, BufferingForATimeHoldsUntilItIsReleased) {
+TEST_F(PulledOutputTest, BufferingForATimeHoldsOutputUntilRelease) {
   PulledOutputOptions options;
   options.buffering_time_s = 5;
   PulledOutput output(options, Receiver());
@@ -80,7 +80,7 @@ TEST_F(PulledOutputTest, BufferingForATimeHoldsUntilItIsReleased) {
   EXPECT_EQ(got_.size(), 2u) << "a bounded amount";
 }
 
-TEST_F(PulledOutputTest, FilesAreNamedAsTheChapterSays) {
+TEST_F(PulledOutputTest, FilesAreNamedAsTheStandardRequires) {
   PulledOutputOptions options;
   options.file = directory_ + "/below/out";
   options.only_files = true;

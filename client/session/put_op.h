@@ -7,9 +7,10 @@
 
 namespace canopy::client {
 
-// Stages a copy of the value for the next CommitPuts; this process finds it at
-// once. The scopes PMIX_DEL_* remove the key instead, for which `value` may be
-// null. Returns PMIX_ERR_BAD_PARAM for a reserved key that the host provides.
+// Stages a copy of the value for the next CommitPuts; this process finds the
+// value at once. The scopes PMIX_DEL_* remove the key instead, for which
+// `value` may be null. Returns PMIX_ERR_BAD_PARAM for a reserved key that the
+// host provides.
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value);
 // Stores a copy of the value about any process, for this process alone.

@@ -1,5 +1,5 @@
-// Answers of earlier queries. Later queries get them unless they request new
-// answers.
+// Answers of earlier queries. Later queries get these answers unless they
+// request new ones.
 #ifndef CANOPY_CLIENT_SESSION_QUERY_CACHE_H_
 #define CANOPY_CLIENT_SESSION_QUERY_CACHE_H_
 
@@ -18,7 +18,7 @@ namespace canopy::client {
 // A key and the qualifiers that its answer depends on, in codec form.
 using CachedQuery = std::pair<std::string, std::string>;
 
-// Returns whether the agent's host answers the key: queues, allocations, the
+// Returns true if the agent's host answers the key: queues, allocations, the
 // remaining time.
 bool IsOfHost(std::string_view key);
 

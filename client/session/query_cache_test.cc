@@ -18,7 +18,7 @@ TEST(QueryCacheTest, KeepsTheLastAnswer) {
   EXPECT_FALSE(cache.Find({"k", "other qualifiers"}));
 }
 
-TEST(QueryCacheTest, IsBounded) {
+TEST(QueryCacheTest, TheCacheIsBounded) {
   QueryCache cache;
   for (size_t i = 0; i <= QueryCache::kMaxAnswers; ++i) {
     cache.Put({std::to_string(i), ""}, Value::Int(1));
@@ -43,7 +43,7 @@ Value TableWith(pmix_proc_state_t state) {
 }
 
 // The agent of some processes has not answered; it may do so next time.
-TEST(QueryCacheTest, WhatIsNotCompleteIsNotKept) {
+TEST(QueryCacheTest, IncompleteAnswersAreNotKept) {
   QueryCache cache;
   cache.Put({"table", ""}, TableWith(PMIX_PROC_STATE_UNDEF));
   EXPECT_FALSE(cache.Find({"table", ""}));

@@ -21,15 +21,16 @@ namespace canopy::client {
 // answer to Take. One thread at a time.
 class QueryCall {
  public:
-  // A null session means no agent, no job and no cache.
+  // If `session` is null, there is no agent, no job and no cache.
   explicit QueryCall(Session* session) : session_(session) {}
 
   // Reads the queries and answers the keys that need no agent. An error ends
   // the call.
   int Start(const pmix_query_t* queries, size_t count);
-  // True if all keys concern this library's own support, or its ABI.
+  // Returns true if all keys concern this library's own support, or its ABI.
   bool only_support() const { return only_support_; }
-  // Returns the next request for the agent; none if all were returned.
+  // Returns the next request for the agent. Returns no value if all were
+  // returned.
   std::optional<std::string> NextFrame();
   void Take(const Reply& reply);
   // Returns the status of the call, and its answers.
@@ -55,7 +56,7 @@ class QueryCall {
                                 const std::string& key) const;
   Value SupportHere(const std::string& function,
                     const support::Levels& levels) const;
-  // Returns whether the agent's host answers all keys that are sent to the
+  // Returns true if the agent's host answers all keys that are sent to the
   // agent.
   bool IsOnlyOfHost(size_t query) const;
   void Add(size_t query, const std::string& key, std::optional<Value> value);

@@ -19,8 +19,8 @@ struct QueryParts {
   // PMIX_SESSION_INFO, PMIX_HOSTNAME and other qualifiers that PMIx_Get knows.
   InfoList realm;
   std::string cache_key;  // the qualifiers that an answer depends on
-  // May be answered without the agent: a new answer is not required, and no
-  // qualifier needs an agent.
+  // The query may be answered without the agent: a new answer is not required,
+  // and no qualifier needs an agent.
   bool here = true;
   // All qualifiers concern data that PMIx_Get finds. Other qualifiers
   // have no effect on such data, and the agent reports them.
@@ -30,13 +30,16 @@ struct QueryParts {
   bool of_qualifiers = false;
 };
 
-// Returns a PMIx status: PMIX_ERR_BAD_PARAM for a query without keys or with
-// two processes; PMIX_ERR_NOT_SUPPORTED for a required qualifier that queries
-// of support do not use, of which others are reported. The agent checks the
-// qualifiers of other queries.
+// Reads a query into `*parts`, which must be new. Returns a PMIx status:
+// PMIX_ERR_BAD_PARAM for a query without keys, an empty or too long key, a null
+// array of qualifiers, or two processes. A query of support
+// (PMIX_QUERY_ATTRIBUTE_SUPPORT) uses only some qualifiers: another qualifier
+// is refused with PMIX_ERR_NOT_SUPPORTED if it is required, and is reported if
+// it is optional. The agent checks the qualifiers of other queries.
 int ReadQuery(const pmix_query_t& query, QueryParts* parts);
 
-// Encodes the frame of one query for some of its keys.
+// Sets `*frame` to the request for some of the query's keys. Returns a PMIx
+// status; `*frame` is unchanged if a qualifier cannot be encoded.
 int EncodeQuery(const std::vector<std::string>& keys,
                 const InfoList& qualifiers, std::string* frame);
 

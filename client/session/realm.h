@@ -23,7 +23,8 @@ inline bool IsReserved(std::string_view key) {
   return key.substr(0, 4) == "pmix";
 }
 
-// Returns the realm of a reserved key; kUnknown for a key not in the table.
+// Returns the realm of a reserved key, or kUnknown for a key that is not in the
+// table.
 Realm DefaultRealm(std::string_view key);
 
 }  // namespace canopy::client

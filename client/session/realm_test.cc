@@ -7,7 +7,7 @@
 namespace canopy::client {
 namespace {
 
-TEST(Realm, OfKeys) {
+TEST(Realm, EachReservedKeyHasARealm) {
   EXPECT_EQ(DefaultRealm(PMIX_UNIV_SIZE), Realm::kSession);
   EXPECT_EQ(DefaultRealm(PMIX_JOB_SIZE), Realm::kJob);
   EXPECT_EQ(DefaultRealm(PMIX_NUM_NODES), Realm::kJob);
@@ -19,7 +19,7 @@ TEST(Realm, OfKeys) {
   EXPECT_EQ(DefaultRealm(""), Realm::kUnknown);
 }
 
-TEST(Realm, ReservedKeys) {
+TEST(Realm, ReservedKeysBeginWithPmix) {
   EXPECT_TRUE(IsReserved("pmix.rank"));
   EXPECT_TRUE(IsReserved("pmix"));
   EXPECT_FALSE(IsReserved("pmi"));

@@ -20,6 +20,8 @@ class RegisteredAttributes {
   // PMIX_ERR_REPEAT_ATTR_REGISTRATION for a function that was declared before.
   int Register(std::string_view function,
                const std::vector<std::string>& attributes) CANOPY_EXCLUDES(mu_);
+  // Returns the attributes declared for the function, in the order of their
+  // declaration; empty if there are none.
   std::vector<support::Attribute> Of(std::string_view function) const
       CANOPY_EXCLUDES(mu_);
 

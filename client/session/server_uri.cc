@@ -58,7 +58,7 @@ void OnAnswer(pmix_status_t status, pmix_info_t* infos, size_t count,
   pending->done(status, &value);
 }
 
-// Returns nothing if a request to the agent is needed.
+// Returns no value if a request to the agent is needed.
 std::optional<int> FindHere(Session& session, std::string_view key,
                             const GetOptions& options, pmix_value_t* value) {
   if (key == PMIX_MYSERVER_URI || session.channel() == nullptr) {

@@ -15,19 +15,19 @@
 
 namespace canopy::client {
 
-// Returns true if a get requests one of them.
+// Returns true if a get requests one of the two keys.
 bool IsServerUri(const Session& session, const Target& target,
                  std::string_view key, const GetOptions& options);
 
-// Blocks until the agent answers. A launcher that has no server yet starts it
-// here. Returns a PMIx status: PMIX_ERR_NOT_FOUND if there is no address. With
-// PMIX_SUCCESS the caller owns *value.
+// Finds the address. Blocks until the agent answers. A launcher that has no
+// server yet starts its server here. Returns a PMIx status: PMIX_ERR_NOT_FOUND
+// if there is no address. With PMIX_SUCCESS the caller owns *value.
 int FindServerUri(Session& session, std::string_view key,
                   const GetOptions& options, pmix_value_t* value);
 
-// Returns a PMIx status. With PMIX_SUCCESS it calls done(status, value) once on
-// the progress thread, and `done` takes the value over; otherwise it never
-// calls `done`.
+// Does the same without blocking. Returns a PMIx status. With PMIX_SUCCESS it
+// calls done(status, value) once on the progress thread, and `done` takes the
+// value over; otherwise it never calls `done`.
 int FindServerUriAsync(
     Session& session, std::string_view key, const GetOptions& options,
     std::function<void(int status, pmix_value_t* value)> done);

@@ -32,28 +32,29 @@ class Servers {
   using Clock = std::chrono::steady_clock;
 
   // Moves the connection out of *bootstrap; without a connection the process
-  // starts without a server. `parts` outlive this object; their `server` is the
-  // server of *bootstrap.
+  // starts without a server. `parts` must outlive this object; their `server`
+  // is the server of *bootstrap.
   Servers(Bootstrap* bootstrap, AgentConnection::Parts parts);
   ~Servers();
 
   // Returns true if this process was not launched and is not a job of its own.
   bool is_tool() const { return !launched_; }
-  // The connection that this process started with, which may be closed. It
-  // lives as long as this object.
+  // Returns the connection that this process started with, which may be closed.
+  // It lives as long as this object.
   AgentConnection& home() { return *home_; }
   const AgentConnection& home() const { return *home_; }
-  // The server of a launched process, which has its data and serves all
-  // operations with others of its job. Null without a server.
+  // Returns the server of a launched process, which has its data and serves all
+  // operations with others of its job. Returns null if there is no server.
   ChannelRef OfJob() const;
-  // Null until a server has been connected. A lost or disconnected server stays
-  // primary until another is chosen; it answers kErrLostConnection or
-  // kErrUnreach.
+  // Returns the primary server, or null until a server has been connected. A
+  // lost or disconnected server stays primary until another is chosen; it
+  // answers kErrLostConnection or kErrUnreach.
   ChannelRef primary() const;
-  // The connected servers: the primary first, the others in the order of
-  // attachment. If none is connected, only the primary, which answers why.
+  // Returns the connected servers: the primary first, the others in the order
+  // of attachment. If no server is connected, returns only the primary, whose
+  // answers give the reason.
   std::vector<ChannelRef> open() const;
-  // The names of the connected servers.
+  // Returns the names of the connected servers.
   std::vector<ProcId> names() const;
   bool Knows(const ProcId& server) const;
 
@@ -65,7 +66,7 @@ class Servers {
   // Chooses a server by name; its rank may be the wildcard. Returns kErrUnreach
   // if it is not connected.
   int SetPrimary(const ProcId& server);
-  // Waits until the server is connected, at most until `deadline` (none:
+  // Waits until the server is connected, at most until `deadline` (no value:
   // without limit), and then chooses it as SetPrimary does. Returns kErrTimeout
   // at the deadline, and kErrUnreach if this process ends.
   int AwaitPrimary(const ProcId& server,
@@ -103,8 +104,8 @@ class Servers {
   const bool launched_;
   // Set if the primary may be another than home_; reading it needs no lock.
   std::atomic<bool> several_{false};
-  // For a child after fork, in which a thread that no longer exists may hold
-  // the mutex.
+  // For a child after fork: it cannot take the mutex, which a thread that does
+  // not exist there may hold.
   std::array<std::atomic<const AgentConnection*>, kMaxServers> places_{};
 
   mutable Mutex mu_;

@@ -70,7 +70,7 @@ class Session final : public SourcePlaces {
   GroupInvitations& invitations() { return invitations_; }
 
   Servers& servers() { return servers_; }
-  // The agent of a launched process.
+  // Returns the agent of a launched process.
   const AgentConnection& agent() const { return servers_.home(); }
   // The primary server's channel, for all operations except those with others
   // of the job. Null for a singleton, for a server, and for a tool without a

@@ -15,12 +15,12 @@ namespace canopy::client {
 // Immutable.
 class SingletonJob final : public JobView {
  public:
-  // `hostname` is the name of this node. `more` has further data of the job,
-  // which is also found for its process.
+  // `hostname` is the name of this node. `more` contains further data of the
+  // job, which is also found for its process.
   SingletonJob(const std::string& nspace, const std::string& hostname,
                const InfoList& more = {});
-  // For a server: a job without reserved data of a process, because hosts send
-  // all data of a job to their peers.
+  // Returns the job of a server. It has no reserved data of a process, because
+  // hosts send all data of a job to their peers.
   static std::unique_ptr<SingletonJob> OfServer(const std::string& nspace,
                                                 const std::string& hostname);
 

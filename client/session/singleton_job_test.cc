@@ -15,7 +15,7 @@ Value Decoded(std::optional<std::string_view> encoded) {
   return encoded ? *DecodeValue(*encoded) : Value();
 }
 
-TEST(SingletonJob, OneProcessOnOneNode) {
+TEST(SingletonJob, TheJobHasOneProcessOnOneNode) {
   const SingletonJob job("alone", "host");
   EXPECT_EQ(Decoded(job.FindJob(PMIX_JOB_SIZE)), Value::Uint32(1));
   EXPECT_EQ(Decoded(job.FindSession(PMIX_UNIV_SIZE)), Value::Uint32(1));
@@ -31,7 +31,7 @@ TEST(SingletonJob, OneProcessOnOneNode) {
   EXPECT_TRUE(job.RanksOn(1).empty());
 }
 
-TEST(SingletonJob, WhatElseIsKnownOfIt) {
+TEST(SingletonJob, FurtherDataAreFoundForJobAndProcess) {
   InfoList more;
   more.Add(PMIX_PARENT_ID, Value::Proc({"tool", 2}));
   const SingletonJob job("alone", "host", more);
@@ -43,7 +43,7 @@ TEST(SingletonJob, WhatElseIsKnownOfIt) {
   EXPECT_EQ(value, Value::Proc({"tool", 2}));
 }
 
-TEST(SingletonJob, WhatAnAgentWouldTellOfIt) {
+TEST(SingletonJob, TheJobHasTheKeysThatAnAgentProvides) {
   const SingletonJob job("alone", "host");
   EXPECT_EQ(Decoded(job.FindJob(PMIX_NODE_MAP)), Value::String("pmix[host]"));
   EXPECT_EQ(Decoded(job.FindJob(PMIX_PROC_MAP)), Value::String("pmix[0]"));
@@ -57,7 +57,7 @@ TEST(SingletonJob, WhatAnAgentWouldTellOfIt) {
   EXPECT_EQ(Decoded(job.FindSession(PMIX_TMPDIR)).raw().type, PMIX_STRING);
 }
 
-TEST(SingletonJob, TheProcess) {
+TEST(SingletonJob, TheProcessHasItsReservedKeys) {
   const SingletonJob job("alone", "host");
   pmix_value_t value = {};
   int status = 1;
@@ -73,7 +73,7 @@ TEST(SingletonJob, TheProcess) {
   EXPECT_TRUE(keys.contains(PMIX_LOCAL_RANK));
 }
 
-TEST(SingletonJob, AServerIsNoProcess) {
+TEST(SingletonJob, AServersJobHasNoProcessData) {
   const auto job = SingletonJob::OfServer("server", "host");
   EXPECT_EQ(Decoded(job->FindNode(0, PMIX_HOSTNAME)), Value::String("host"));
   pmix_value_t value = {};

@@ -18,17 +18,19 @@ struct SpawnRequest {
   std::span<const pmix_app_t> apps;
 };
 
-// Returns when all processes of the new job have started, or could not be.
-// Errors: PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_JOB_NO_EXE_SPECIFIED
-// for an application without a command, PMIX_ERR_UNREACH without an agent,
-// otherwise the agents' status. In a server's own process the request goes to
-// its host: the host's status, or PMIX_ERR_WOULD_BLOCK in the thread that would
-// deliver its answer. `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of
-// the job, or "" on failure; it may be null.
+// Starts a job. Returns when all its processes have started, or could not be
+// started. Errors: PMIX_ERR_BAD_PARAM for wrong arguments,
+// PMIX_ERR_JOB_NO_EXE_SPECIFIED for an application without a command,
+// PMIX_ERR_UNREACH if there is no agent, otherwise the agents' status. In a
+// server's own process the request goes to its host: the status is the host's,
+// or PMIX_ERR_WOULD_BLOCK in the thread that would deliver its answer.
+// `nspace`, of PMIX_MAX_NSLEN + 1 bytes, gets the name of the job, or "" on
+// failure; it may be null.
 int SpawnJob(Session& session, const SpawnRequest& request, char* nspace);
 
-// `cbfunc` must not be null. It runs on the progress thread unless an error is
-// returned. The name it gets is valid until it returns, and "" on failure.
+// Does the same without blocking. `cbfunc` must not be null; it runs on the
+// progress thread unless an error is returned. The name that it gets is valid
+// until it returns, and "" on failure.
 int SpawnJobAsync(Session& session, const SpawnRequest& request,
                   pmix_spawn_cbfunc_t cbfunc, void* cbdata);
 

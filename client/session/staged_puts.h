@@ -1,4 +1,4 @@
-// The puts since the last commit.
+// The values that were put since the last commit.
 #ifndef CANOPY_CLIENT_SESSION_STAGED_PUTS_H_
 #define CANOPY_CLIENT_SESSION_STAGED_PUTS_H_
 
@@ -26,10 +26,10 @@ class StagedPuts {
   int Stage(pmix_scope_t scope, std::string_view key,
             const pmix_value_t& value);
 
-  // Returns the payload of a commit frame with all staged puts and clears them;
-  // empty if there were none.
+  // Returns the payload of a commit frame with all staged puts and clears them.
+  // The payload is empty if there were none.
   std::string TakeFrame();
-  // Returns the same for all puts committed so far, for a successor agent.
+  // Returns the payload with all puts committed so far, for a successor agent.
   std::string CommittedFrame() const;
 
  private:
@@ -40,7 +40,7 @@ class StagedPuts {
   static void Put(pmix_scope_t scope, std::string_view key, std::string encoded,
                   Scopes* scopes);
   static std::string Encode(const Scopes& scopes);
-  // Stages the name that records for readers the scope of the key's put.
+  // Stages the name by which readers learn the scope of the key's put.
   void NoteScope(pmix_scope_t scope, std::string_view key) CANOPY_REQUIRES(mu_);
   void StageScopeName(pmix_scope_t side, std::string_view key, bool alone)
       CANOPY_REQUIRES(mu_);

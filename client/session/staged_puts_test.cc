@@ -55,7 +55,7 @@ class StagedPutsTest : public testing::Test {
   StagedPuts puts_;
 };
 
-TEST_F(StagedPutsTest, ScopesOfOneKeyStandSideBySide) {
+TEST_F(StagedPutsTest, AKeyMayHaveAValueForEachScope) {
   Put(PMIX_REMOTE, "k", 1);
   Put(PMIX_LOCAL, "k", 2);
   const Entries expected = {Alone(PMIX_REMOTE, "k", true),
@@ -67,7 +67,7 @@ TEST_F(StagedPutsTest, ScopesOfOneKeyStandSideBySide) {
   EXPECT_EQ(Committed(), expected);
 }
 
-TEST_F(StagedPutsTest, TheSameScopeReplaces) {
+TEST_F(StagedPutsTest, APutReplacesTheValueOfItsScope) {
   Put(PMIX_GLOBAL, "k", 1);
   Put(PMIX_GLOBAL, "k", 2);
   EXPECT_EQ(Take(), (Entries{{PMIX_GLOBAL, "k", Value::Int(2)}}));
@@ -90,7 +90,7 @@ TEST_F(StagedPutsTest, AOneSidedPutIsReadAfterTheGlobalOne) {
                              {PMIX_LOCAL, "k", Value::Int(2)}}));
 }
 
-TEST_F(StagedPutsTest, WhatASuccessorGetsOfSeveralCommits) {
+TEST_F(StagedPutsTest, ASuccessorGetsAllCommitsAsOne) {
   Put(PMIX_LOCAL, "k", 1);
   (void)Take();
   Put(PMIX_GLOBAL, "k", 2);
@@ -104,7 +104,7 @@ TEST_F(StagedPutsTest, WhatASuccessorGetsOfSeveralCommits) {
                                   Alone(PMIX_LOCAL, "k", false)}));
 }
 
-TEST_F(StagedPutsTest, TheScopeIsToldOnce) {
+TEST_F(StagedPutsTest, TheScopeIsSentOnce) {
   Put(PMIX_LOCAL, "k", 1);
   (void)Take();
   Put(PMIX_LOCAL, "k", 2);

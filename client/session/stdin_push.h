@@ -1,5 +1,5 @@
 // PMIX_IOF_PUSH_STDIN: a thread reads this process's standard input and pushes
-// what it has read.
+// the bytes.
 #ifndef CANOPY_CLIENT_SESSION_STDIN_PUSH_H_
 #define CANOPY_CLIENT_SESSION_STDIN_PUSH_H_
 
@@ -26,16 +26,16 @@ class StdinPush {
   StdinPush(const StdinPush&) = delete;
   StdinPush& operator=(const StdinPush&) = delete;
 
-  // Starts reading. The thread reads on when the previous bytes were accepted.
-  // It ends with the first error or at the end of the input, which is pushed
-  // too. Returns kErrExists if it reads already, and kErrOutOfResource without
-  // a free descriptor or thread.
+  // Starts reading. The thread continues to read when the previous bytes were
+  // accepted. It ends with the first error or at the end of the input, which is
+  // pushed too. Returns kErrExists if the thread reads already, and
+  // kErrOutOfResource if no descriptor or thread is left.
   int Start(Pusher pusher);
   // Stops reading without waiting for the bytes that are being pushed.
   void Stop();
   // Stops, and pushes the end of the input. `then` gets the status of that
-  // push, or kSuccess if the job has ended meanwhile. If nothing is being read,
-  // it gets kSuccess within the call.
+  // push, or kSuccess if the job has ended meanwhile. If the input is not being
+  // read, `then` gets kSuccess within the call.
   void End(std::function<void(int status)> then);
 
  private:

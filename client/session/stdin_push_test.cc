@@ -58,7 +58,7 @@ class StdinPushTest : public testing::Test {
   Pushed pushed_;
 };
 
-TEST_F(StdinPushTest, PushesWhatThereIsAndItsEnd) {
+TEST_F(StdinPushTest, PushesTheInputAndItsEnd) {
   StdinPush push(read_.get());
   EXPECT_EQ(push.Start(pushed_.Pusher()), kSuccess);
   Write("one");
@@ -70,7 +70,7 @@ TEST_F(StdinPushTest, PushesWhatThereIsAndItsEnd) {
   pushed_.Await("onetwo|");
 }
 
-TEST_F(StdinPushTest, AfterItsStopNothingIsPushed) {
+TEST_F(StdinPushTest, NoInputIsPushedAfterStop) {
   StdinPush push(read_.get());
   EXPECT_EQ(push.Start(pushed_.Pusher()), kSuccess);
   Write("one");
@@ -81,7 +81,7 @@ TEST_F(StdinPushTest, AfterItsStopNothingIsPushed) {
   pushed_.Await("onetwo");
 }
 
-TEST_F(StdinPushTest, ItsEndIsPushedThoughThereIsMoreInput) {
+TEST_F(StdinPushTest, EndIsPushedEvenIfThereIsMoreInput) {
   StdinPush push(read_.get());
   std::vector<int> ended;
   const auto then = [&ended](int status) { ended.push_back(status); };

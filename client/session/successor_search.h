@@ -15,24 +15,25 @@ namespace canopy::client {
 // agent that is being restarted while this process starts.
 Result<Bootstrap> ConnectAtStart(const Environment& environment);
 
-// Threads: Find and Accept by one thread at a time, all others by any thread.
+// Threads: one thread at a time calls Find and Accept, any thread the other
+// functions.
 class SuccessorSearch {
  public:
   // `limit_ms` is the time to search for a successor; 0 means that no successor
   // is expected. `epoch` is the agent's incarnation.
   SuccessorSearch(Environment environment, uint32_t limit_ms, uint64_t epoch);
 
-  // Returns whether a successor is expected when the agent is gone.
+  // Returns true if a successor is expected when the agent is gone.
   bool expected() const { return limit_ms_.load() > 0; }
-  // Sets the time to search, as the agent announced it with a handover.
+  // Sets the time to search, which the agent announced with a handover.
   void SetLimit(uint32_t limit_ms) { limit_ms_ = limit_ms; }
-  // The session ends: Find finds nothing from now on, and a search in progress
-  // ends within one attempt.
+  // Called when the session ends: Find returns no value from now on, and a
+  // search in progress ends within one attempt.
   void Stop() { stopped_ = true; }
 
   // Connects to a successor. Blocks until there is one or the limit has passed.
-  // Returns nothing if no successor is expected or has come, if it refused this
-  // process, or if it is the agent that has just closed the connection.
+  // Returns no value if no successor is expected or has come, if it refused
+  // this process, or if it is the agent that has just closed the connection.
   std::optional<Bootstrap> Find();
   // Records that the process has reattached to this successor.
   void Accept(const Bootstrap& successor);

@@ -14,8 +14,8 @@
 
 namespace canopy::client {
 
-// Null means the caller, an empty namespace that of the caller. Returns
-// PMIX_ERR_BAD_PARAM for a rank whose data cannot be requested.
+// Sets *target to `proc`: null means the caller, an empty namespace that of the
+// caller. Returns PMIX_ERR_BAD_PARAM for a rank whose data cannot be requested.
 int ResolveTarget(const Session& session, const pmix_proc_t* proc,
                   Target* target);
 
@@ -29,16 +29,16 @@ std::vector<ProcView> ViewsOf(std::span<const pmix_proc_t> procs);
 // too long.
 bool ReadKey(const char* key, std::string_view* text);
 
-// Returns whether a namespace is the name of a group of the caller. The agent
+// Returns true if a namespace is the name of a group of the caller. The agent
 // replaces that name by the members.
 bool NamesGroup(const Session& session, std::span<const pmix_proc_t> procs);
 
-// Returns whether the caller is among `procs`: by its rank, by a wildcard or,
-// as far as this process knows, by a group.
+// Returns true if `procs` include the caller: by its rank, by a wildcard or, as
+// far as this process knows, by a group.
 bool NamesCaller(const Session& session, std::span<const pmix_proc_t> procs);
 
-// Returns a PMIx status: whether `procs` (null: the caller's namespace) can
-// take part in a collective and the caller is among them.
+// Returns PMIX_SUCCESS if `procs` (null: the caller's namespace) can take part
+// in a collective and include the caller, otherwise another PMIx status.
 int CheckParticipants(Session& session, const pmix_proc_t* procs,
                       size_t nprocs);
 

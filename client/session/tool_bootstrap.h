@@ -1,4 +1,4 @@
-// How a tool, which is in no job, starts a session.
+// Starts the session of a tool, which is in no job.
 #ifndef CANOPY_CLIENT_SESSION_TOOL_BOOTSTRAP_H_
 #define CANOPY_CLIENT_SESSION_TOOL_BOOTSTRAP_H_
 

@@ -21,21 +21,22 @@ namespace canopy::client {
 
 // One key may have a value for each scope, but PMIX_GLOBAL replaces PMIX_LOCAL
 // and PMIX_REMOTE. An empty value records that this process has deleted the
-// key, which other stores may still have. Thread-safe. Looking for a key that
-// was never stored costs one load.
+// key, which other stores may still have. Thread-safe. The search for a key
+// that was never stored costs one load.
 class ValueStore {
  public:
   // Replaces the value of the same scope.
   void Put(const ProcId& proc, std::string_view key, Value value,
            pmix_scope_t scope);
 
-  // Removes the value of the scope PMIX_INTERNAL. No effect if there is none.
+  // Removes the value of the scope PMIX_INTERNAL. Has no effect if there is
+  // none.
   void EraseInternal(const ProcId& proc, std::string_view key);
 
   // Calls visit(const Value&) under the store's lock if the key has a value
-  // with that scope. PMIX_SCOPE_UNDEF means any scope: PMIX_INTERNAL first,
-  // then the scopes that processes of this node see, then PMIX_REMOTE. An empty
-  // value counts only if there is no other.
+  // with that scope, and returns true then. PMIX_SCOPE_UNDEF means any scope:
+  // PMIX_INTERNAL first, then the scopes that processes of this node see, then
+  // PMIX_REMOTE. An empty value counts only if there is no other value.
   template <typename Visit>
   bool Read(std::string_view nspace, Rank rank, std::string_view key,
             pmix_scope_t scope, Visit&& visit) const {
@@ -51,7 +52,8 @@ class ValueStore {
     return true;
   }
 
-  // Calls visit(key, const Value&) once for each key of a process, as Read.
+  // Calls visit(key, const Value&) once for each key of a process, with the
+  // value that Read finds.
   template <typename Visit>
   void ForEach(std::string_view nspace, Rank rank, pmix_scope_t scope,
                Visit&& visit) const {
@@ -87,7 +89,7 @@ class ValueStore {
   using Puts = std::vector<ScopedValue>;
   using Keys = std::map<std::string, Puts, std::less<>>;
 
-  // Returns null if there is none with that scope.
+  // Returns the value for `scope`, or null if there is none.
   static const Value* ValueIn(const Puts& puts, pmix_scope_t scope) {
     for (const ScopedValue& one : puts) {
       const bool fits =

@@ -17,7 +17,7 @@ Value Read(const ValueStore& store, std::string_view nspace, Rank rank,
   return found;
 }
 
-TEST(ValueStore, KeysOfProcesses) {
+TEST(ValueStore, EachProcessHasItsOwnKeys) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
   store.Put({"a", 2}, "k", Value::Int(2), PMIX_LOCAL);
@@ -30,7 +30,7 @@ TEST(ValueStore, KeysOfProcesses) {
   EXPECT_TRUE(Read(store, "a", 1, "").empty());
 }
 
-TEST(ValueStore, ScopesStandSideBySide) {
+TEST(ValueStore, AKeyMayHaveAValueForEachScope) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
   EXPECT_TRUE(Read(store, "a", 1, "k", PMIX_LOCAL).empty());
@@ -44,7 +44,7 @@ TEST(ValueStore, ScopesStandSideBySide) {
   EXPECT_EQ(Read(store, "a", 1, "k", PMIX_LOCAL), Value::Int(4));
 }
 
-TEST(ValueStore, GlobalReplacesTheSidesAndNotWhatIsInternal) {
+TEST(ValueStore, GlobalReplacesLocalAndRemoteButNotInternal) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_LOCAL);
   store.Put({"a", 1}, "k", Value::Int(2), PMIX_REMOTE);
@@ -56,7 +56,7 @@ TEST(ValueStore, GlobalReplacesTheSidesAndNotWhatIsInternal) {
   EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(4));
 }
 
-TEST(ValueStore, Deletions) {
+TEST(ValueStore, DeletedKeysStayAsEmptyValues) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
   store.Put({"a", 1}, "k", Value(), PMIX_LOCAL);
@@ -78,7 +78,7 @@ TEST(ValueStore, Deletions) {
 }
 
 // A process sees the value for its node, unless it has stored one of its own.
-TEST(ValueStore, WithoutAScope) {
+TEST(ValueStore, WithoutAScopeGlobalAndLocalPrecedeRemote) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_REMOTE);
   EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(1));
@@ -91,7 +91,7 @@ TEST(ValueStore, WithoutAScope) {
   EXPECT_EQ(Read(store, "a", 1, "k"), Value::Int(5));
 }
 
-TEST(ValueStore, ForEach) {
+TEST(ValueStore, ForEachVisitsEachKeyOnce) {
   ValueStore store;
   store.Put({"a", 1}, "x", Value::Int(1), PMIX_GLOBAL);
   store.Put({"a", 1}, "y", Value::Int(2), PMIX_LOCAL);
@@ -107,7 +107,7 @@ TEST(ValueStore, ForEach) {
   EXPECT_EQ(keys(PMIX_LOCAL), (std::multiset<std::string>{"y"}));
 }
 
-TEST(ValueStore, ReadersAndWriters) {
+TEST(ValueStore, ReadersAndWritersMayRunConcurrently) {
   ValueStore store;
   std::atomic<bool> stop{false};
   std::thread writer([&] {

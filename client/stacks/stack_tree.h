@@ -12,7 +12,7 @@
 
 namespace canopy::tools {
 
-// Returns ranges such as "0-2,5"; empty without ranks.
+// Returns ranges such as "0-2,5"; an empty text if there are no ranks.
 std::string RanksText(const std::set<uint32_t>& ranks);
 
 // A stack, from the outermost frame, and the ranks that have it.
@@ -61,7 +61,7 @@ struct StackReport {
   std::vector<std::string> errors;  // one line each
 };
 
-// `only` selects ranks; empty: all.
+// Reads the output. `only` selects ranks; if it is empty, all ranks are read.
 StackReport ReadStacks(std::string_view output, const std::set<uint32_t>& only);
 
 }  // namespace canopy::tools

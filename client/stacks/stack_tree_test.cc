@@ -5,13 +5,13 @@
 namespace canopy::tools {
 namespace {
 
-TEST(StackTreeTest, Ranks) {
+TEST(StackTreeTest, RanksArePrintedAsRanges) {
   EXPECT_EQ(RanksText({}), "");
   EXPECT_EQ(RanksText({3}), "3");
   EXPECT_EQ(RanksText({0, 1, 2, 4, 6, 7}), "0-2,4,6-7");
 }
 
-TEST(StackTreeTest, EqualStacksAreOne) {
+TEST(StackTreeTest, EqualStacksAreMerged) {
   StackTree tree;
   EXPECT_TRUE(tree.empty());
   tree.Add(2, {"_start", "main", "fence"});
@@ -30,7 +30,7 @@ TEST(StackTreeTest, EqualStacksAreOne) {
             "      fence\n");
 }
 
-TEST(StackTreeTest, EachStackOnce) {
+TEST(StackTreeTest, StacksReturnsEachStackOnce) {
   StackTree tree;
   tree.Add(0, {"main", "work"});
   tree.Add(1, {"main", "fence"});
@@ -52,7 +52,7 @@ constexpr char kOutput[] =
     "noise\n"
     "stack\tx\t0\tmain\n";
 
-TEST(StackTreeTest, ReadsWhatTheNodesPrint) {
+TEST(StackTreeTest, ReadsTheOutputOfTheNodes) {
   const StackReport report = ReadStacks(kOutput, {});
   EXPECT_EQ(report.ranks, (std::set<uint32_t>{0, 1}));
   EXPECT_EQ(report.errors, std::vector<std::string>{"rank 2 on b: no"});
@@ -66,7 +66,7 @@ TEST(StackTreeTest, ReadsWhatTheNodesPrint) {
             "  clone\n");
 }
 
-TEST(StackTreeTest, OfSomeRanks) {
+TEST(StackTreeTest, ReadsOnlyTheSelectedRanks) {
   const StackReport report = ReadStacks(kOutput, {0});
   EXPECT_EQ(report.ranks, std::set<uint32_t>{0});
   EXPECT_EQ(report.tree.Text(), "1 rank 0:\n  main\n  fence\n");

@@ -17,10 +17,10 @@ namespace canopy::client {
 // PMIX_PRIMARY_SERVER the server becomes the primary, even if it was connected
 // before.
 //
-// Errors: PMIX_ERR_UNREACH if there is no server that is not connected already;
-// PMIX_ERR_EXISTS and PMIX_ERR_INVALID_CRED if the server knows another process
-// of this name; PMIX_ERR_BAD_PARAM if directives contradict each other or give
-// the tool another name.
+// Errors: PMIX_ERR_UNREACH if all servers that were found are connected
+// already, or none was found; PMIX_ERR_EXISTS and PMIX_ERR_INVALID_CRED if the
+// server knows another process of this name; PMIX_ERR_BAD_PARAM if directives
+// contradict each other or give the tool another name.
 int AttachToServer(Session& session, const pmix_info_t* info, size_t ninfo,
                    pmix_proc_t* self, pmix_proc_t* server);
 
@@ -35,7 +35,8 @@ int ConnectToServerInstead(Session& session, const pmix_info_t* info,
 int SetServer(Session& session, const pmix_proc_t* server,
               const pmix_info_t* info, size_t ninfo);
 
-// PMIx_tool_disconnect. Returns PMIX_ERR_NOT_FOUND without a connection.
+// PMIx_tool_disconnect. Returns PMIX_ERR_NOT_FOUND if the server is not
+// connected.
 int DisconnectServer(Session& session, const pmix_proc_t* server);
 
 }  // namespace canopy::client

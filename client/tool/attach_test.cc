@@ -124,7 +124,7 @@ class AttachTest : public testing::Test {
   pmix_proc_t server_ = {};
 };
 
-TEST_F(AttachTest, ThePrimaryStaysUntilAnotherIsAskedFor) {
+TEST_F(AttachTest, ThePrimaryStaysUntilAnotherIsRequested) {
   ASSERT_EQ(Attach(At("two")), PMIX_SUCCESS);
   EXPECT_STREQ(server_.nspace, "two");
   EXPECT_STREQ(self_.nspace, "me");
@@ -139,7 +139,7 @@ TEST_F(AttachTest, ThePrimaryStaysUntilAnotherIsAskedFor) {
   EXPECT_EQ(one_.Count(FrameType::kQuery), 1u);
 }
 
-TEST_F(AttachTest, WhatIsConnectedIsNotConnectedAgain) {
+TEST_F(AttachTest, AConnectedServerIsNotConnectedAgain) {
   ASSERT_EQ(Attach(At("two")), PMIX_SUCCESS);
   ASSERT_EQ(Attach(At("two")), PMIX_SUCCESS);
   EXPECT_EQ(two_.Count(FrameType::kToolHello), 1u);
@@ -153,7 +153,7 @@ TEST_F(AttachTest, WhatIsConnectedIsNotConnectedAgain) {
 }
 
 // The files of a relay lead to such a server.
-TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByTheNameOfThat) {
+TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByItsHostName) {
   InfoList far;
   far.Add(PMIX_SERVER_HOSTNAME, Value::String("far.host"));
   EXPECT_EQ(Attach(far), PMIX_ERR_NOT_SUPPORTED);
@@ -165,7 +165,7 @@ TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByTheNameOfThat) {
   EXPECT_EQ(Attach(far), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(AttachTest, AnAddressOfTcpIsThatOfAServerHere) {
+TEST_F(AttachTest, ATcpAddressFindsAServerOfThisMachine) {
   std::filesystem::copy(PathOf("two"),
                         PathOf("pmix." + LocalHostName() + ".tool"));
   InfoList address;
@@ -177,7 +177,7 @@ TEST_F(AttachTest, AnAddressOfTcpIsThatOfAServerHere) {
   EXPECT_EQ(Attach(other), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(AttachTest, DirectivesThatMakeNoSense) {
+TEST_F(AttachTest, ContradictoryDirectivesAreRejected) {
   EXPECT_EQ(AttachToServer(*session_, nullptr, 1, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
   InfoList infos = At("two");
@@ -189,7 +189,7 @@ TEST_F(AttachTest, DirectivesThatMakeNoSense) {
   EXPECT_EQ(Servers(), "one");
 }
 
-TEST_F(AttachTest, ChoosingAServer) {
+TEST_F(AttachTest, SetServerChoosesThePrimary) {
   EXPECT_EQ(SetServer(*session_, nullptr, nullptr, 0), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Set("two"), PMIX_ERR_UNREACH);
   ASSERT_EQ(Attach(At("two")), PMIX_SUCCESS);
@@ -201,7 +201,7 @@ TEST_F(AttachTest, ChoosingAServer) {
   EXPECT_EQ(Servers(), "one two");
 }
 
-TEST_F(AttachTest, WaitingForAServer) {
+TEST_F(AttachTest, SetServerMayWaitForAServer) {
   InfoList wait;
   wait.Add(PMIX_WAIT_FOR_CONNECTION, Value::Bool(true));
   std::thread waiting([&] { EXPECT_EQ(Set("two", wait), PMIX_SUCCESS); });
@@ -216,7 +216,7 @@ TEST_F(AttachTest, WaitingForAServer) {
   EXPECT_EQ(Set("one", unknown), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(AttachTest, WithoutThePrimaryNothingIsServedUntilAnotherIsChosen) {
+TEST_F(AttachTest, CallsFailWithoutAPrimaryUntilAnotherIsChosen) {
   ASSERT_EQ(Attach(At("two")), PMIX_SUCCESS);
   EXPECT_EQ(DisconnectServer(*session_, nullptr), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Disconnect("three"), PMIX_ERR_NOT_FOUND);
@@ -236,7 +236,7 @@ TEST_F(AttachTest, WithoutThePrimaryNothingIsServedUntilAnotherIsChosen) {
   EXPECT_EQ(Ask(), PMIX_SUCCESS);
 }
 
-TEST_F(AttachTest, EventsOfAllServersComeOnce) {
+TEST_F(AttachTest, AnEventOfSeveralServersIsHandledOnce) {
   ASSERT_GE(Register(kCode), 0);
   ASSERT_EQ(Attach(At("two")), PMIX_SUCCESS);
   EXPECT_EQ(two_.Count(FrameType::kEventsWanted), 1u);
@@ -256,7 +256,7 @@ TEST_F(AttachTest, EventsOfAllServersComeOnce) {
   EXPECT_EQ(g_events, 2);
 }
 
-TEST_F(AttachTest, ALostServerIsTold) {
+TEST_F(AttachTest, TheLossOfAServerIsAnEvent) {
   std::promise<std::string> lost;
   g_lost = &lost;
   ASSERT_GE(Register(PMIX_ERR_LOST_CONNECTION), 0);
@@ -282,7 +282,7 @@ TEST_F(AttachTest, TheOlderFormReplacesThePrimary) {
   EXPECT_EQ(Ask(), PMIX_SUCCESS);
 }
 
-TEST_F(AttachTest, OneThatHasBegunAlone) {
+TEST_F(AttachTest, AToolWithoutAServerMayAttachToOne) {
   session_.emplace(MakeUnconnectedTool({}), /*external_progress=*/false);
   EXPECT_EQ(session_->channel(), nullptr);
   ASSERT_GE(Register(kCode), 0);
@@ -306,7 +306,7 @@ TEST_F(AttachTest, AProcessOfAJobKeepsItsAgent) {
   EXPECT_EQ(three_.Count(FrameType::kCollective), 1u);
 }
 
-TEST_F(AttachTest, NoMoreThanAreKept) {
+TEST_F(AttachTest, TheNumberOfServersIsBounded) {
   std::vector<std::unique_ptr<FakeAgent>> agents;
   for (size_t i = 1; i <= kMaxServers; ++i) {
     agents.push_back(std::make_unique<FakeAgent>("many"));

@@ -9,7 +9,7 @@
 
 namespace canopy::client {
 
-// Returns whether PMIx_Spawn of this process must start a launcher here: the
+// Returns true if PMIx_Spawn of this process must start a launcher here: the
 // process is a tool and has never had a server.
 bool MustForkLauncher(Session& session);
 

@@ -113,7 +113,7 @@ TEST_F(ForkLauncherTest, ALauncherIsSearchedForInItsDirectoryAfterPath) {
   EXPECT_EQ(Fork(Launcher(), {}, {path}, 1, "launch", place_), PMIX_SUCCESS);
 }
 
-TEST_F(ForkLauncherTest, ItsServerIsKnownByTheLaunchersName) {
+TEST_F(ForkLauncherTest, TheServerIsKnownByTheLaunchersName) {
   ASSERT_EQ(Fork(Launcher()), PMIX_SUCCESS);
   Servers& servers = session_->servers();
   EXPECT_EQ(servers.SetPrimary({nspace_, 0}), kSuccess);
@@ -124,7 +124,7 @@ TEST_F(ForkLauncherTest, ItsServerIsKnownByTheLaunchersName) {
   EXPECT_TRUE(servers.names().empty());
 }
 
-TEST_F(ForkLauncherTest, StopAndDirectivesAreItsOrders) {
+TEST_F(ForkLauncherTest, TheLauncherGetsStopAndDirectivesAsOrders) {
   InfoList of_job;
   of_job.Add(PMIX_MAPBY, Value::String("node"));
   InfoList directives;
@@ -160,7 +160,7 @@ TEST_F(ForkLauncherTest, EnvironmentFileAndDirectoryAreThoseOfTheRequest) {
   EXPECT_EQ(word, "hello");
 }
 
-TEST_F(ForkLauncherTest, AnAgentExecutesIt) {
+TEST_F(ForkLauncherTest, AnExecAgentExecutesTheLauncher) {
   std::ofstream(At("agent"))
       << "#!/bin/sh\necho \"$1\" > " << At("agent.saw") << "\nexec \"$@\"\n";
   std::filesystem::permissions(At("agent"), std::filesystem::perms::owner_all);
@@ -170,7 +170,7 @@ TEST_F(ForkLauncherTest, AnAgentExecutesIt) {
   EXPECT_TRUE(Appears("agent.saw"));
 }
 
-TEST_F(ForkLauncherTest, AForkingAgentStartsTheExecutingOne) {
+TEST_F(ForkLauncherTest, TheForkAgentStartsTheExecAgent) {
   for (const char* name : {"forks", "becomes"}) {
     std::ofstream(At(name))
         << "#!/bin/sh\necho \"$1\" > " << At(name) << ".saw\n\"$@\"\n";
@@ -187,7 +187,7 @@ TEST_F(ForkLauncherTest, AForkingAgentStartsTheExecutingOne) {
   EXPECT_EQ(first, At("becomes"));
 }
 
-TEST_F(ForkLauncherTest, WishesAboutForwardingAreNoObstacle) {
+TEST_F(ForkLauncherTest, OptionalForwardingDirectivesAreIgnored) {
   InfoList directives;
   for (const char* key : {PMIX_FWD_STDOUT, PMIX_FWD_STDERR, PMIX_FWD_STDIN,
                           PMIX_IOF_TAG_OUTPUT, PMIX_IOF_CACHE_SIZE}) {
@@ -197,7 +197,7 @@ TEST_F(ForkLauncherTest, WishesAboutForwardingAreNoObstacle) {
   EXPECT_EQ(Fork(Launcher(), directives), PMIX_SUCCESS);
 }
 
-TEST_F(ForkLauncherTest, OneThatIsToOutliveTheSessionIsNotToldOfItsEnd) {
+TEST_F(ForkLauncherTest, WithNohupTheLauncherDoesNotLearnOfTheEnd) {
   InfoList directives;
   directives.Add(PMIX_NOHUP, Value::Bool(true));
   ASSERT_EQ(Fork("[ -z \"$PMIX_KEEPALIVE_PIPE\" ] && touch " + At("free") +
@@ -210,7 +210,7 @@ TEST_F(ForkLauncherTest, OneThatIsToOutliveTheSessionIsNotToldOfItsEnd) {
   EXPECT_TRUE(Appears("free"));
 }
 
-TEST_F(ForkLauncherTest, WhatIsNoLauncher) {
+TEST_F(ForkLauncherTest, AProgramThatIsNotALauncherFails) {
   InfoList soon;
   soon.Add(PMIX_TIMEOUT, Value::Int(1));
   EXPECT_EQ(Fork("exit 3"), PMIX_ERR_JOB_FAILED_TO_LAUNCH);
@@ -227,7 +227,7 @@ TEST_F(ForkLauncherTest, WhatIsNoLauncher) {
   EXPECT_TRUE(MustForkLauncher(*session_));
 }
 
-TEST_F(ForkLauncherTest, WhatIsNotSupportedIsRefused) {
+TEST_F(ForkLauncherTest, UnsupportedDirectivesAreRefused) {
   EXPECT_EQ(Fork("", {}, {}, 2), PMIX_ERR_NOT_SUPPORTED);
   for (const char* key :
        {PMIX_LAUNCHER_DAEMON, PMIX_FWD_STDOUT, PMIX_IOF_XML_OUTPUT}) {

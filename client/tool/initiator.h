@@ -1,5 +1,5 @@
-// The environment variables that the tool which started this one has set for it
-// (PMIx Standard, chapter "Tools and Debuggers", "Tool initialization
+// The environment variables that a tool sets for the tool that it starts, this
+// process (PMIx Standard, chapter "Tools and Debuggers", "Tool initialization
 // environmental variables").
 #ifndef CANOPY_CLIENT_TOOL_INITIATOR_H_
 #define CANOPY_CLIENT_TOOL_INITIATOR_H_
@@ -23,16 +23,16 @@ struct Initiator {
   // The data from a tool with this library; empty if malformed.
   LauncherOrders orders;
 
-  // Returns whether FollowInitiator is needed once there is a session.
+  // Returns true if FollowInitiator must be called once there is a session.
   bool any() const {
     return !uri.empty() || !file.empty() || keepalive_pipe >= 0;
   }
 };
 
-// Removes the variables from the environment, so that processes started by this
-// one do not see them. The name of a file that does not exist stays, because a
-// launcher will write the file. Must not be called while other threads use the
-// environment.
+// Removes the variables from the environment, so that the processes that this
+// one starts do not get them. The name of a file that does not exist stays,
+// because a launcher will write the file. Must not be called while other
+// threads use the environment.
 Initiator TakeInitiator();
 
 // Watches the pipe, whose end raises PMIX_EVENT_JOB_END in this process, and

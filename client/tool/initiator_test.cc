@@ -66,7 +66,7 @@ class InitiatorTest : public testing::Test {
   std::optional<Session> session_;
 };
 
-TEST_F(InitiatorTest, WhatIsTakenIsNotThereForChildren) {
+TEST_F(InitiatorTest, TakenVariablesAreRemovedFromTheEnvironment) {
   EXPECT_FALSE(TakeInitiator().any());
   Offer();
   setenv(kEnvRendezvousUri, "the-uri", 1);
@@ -87,7 +87,7 @@ TEST_F(InitiatorTest, WhatIsTakenIsNotThereForChildren) {
   close(reader_);
 }
 
-TEST_F(InitiatorTest, AFileThatIsToBeWrittenIsForALauncher) {
+TEST_F(InitiatorTest, TheNameOfAnAbsentFileStaysForALauncher) {
   setenv(kEnvRendezvousFile, File().c_str(), 1);
   EXPECT_FALSE(TakeInitiator().any());
   EXPECT_STREQ(getenv(kEnvRendezvousFile), File().c_str());
@@ -113,7 +113,7 @@ TEST_F(InitiatorTest, TheEndOfThePipeIsTheEndOfTheInitiator) {
   EXPECT_EQ(ended.get_future().get(), "me");
 }
 
-TEST_F(InitiatorTest, AttachesBack) {
+TEST_F(InitiatorTest, TheToolAttachesToItsInitiator) {
   Offer();
   Begin();
   Initiator initiator;
@@ -128,7 +128,7 @@ TEST_F(InitiatorTest, AttachesBack) {
   close(reader_);
 }
 
-TEST_F(InitiatorTest, WhatIsThereIsFollowedOrSaid) {
+TEST_F(InitiatorTest, MalformedVariablesAreReported) {
   Begin();
   Initiator initiator;
   initiator.uri = "file:/nowhere/at/all";

@@ -23,8 +23,8 @@ struct LauncherOrders {
 // values that cannot be encoded, and with kErrOutOfResource above 64 KiB.
 Result<std::string> WriteOrders(const LauncherOrders& orders);
 
-// Decodes them. Fails with kErrBadParam if WriteOrders cannot have written the
-// text.
+// Decodes the orders. Fails with kErrBadParam if WriteOrders cannot have
+// written the text.
 Result<LauncherOrders> ReadOrders(std::string_view text);
 
 }  // namespace canopy::client

@@ -10,7 +10,7 @@
 namespace canopy::client {
 namespace {
 
-TEST(LauncherOrdersTest, ComeBackAsTheyWere) {
+TEST(LauncherOrdersTest, OrdersSurviveEncoding) {
   InfoList directives;
   directives.Add(PMIX_DEBUG_STOP_ON_EXEC, Value::Rank(kRankWildcard));
   LauncherOrders orders;
@@ -30,7 +30,7 @@ TEST(LauncherOrdersTest, ComeBackAsTheyWere) {
   EXPECT_FALSE(ReadOrders(*text + "00").ok());
 }
 
-TEST(LauncherOrdersTest, WhatIsNoneIsRefused) {
+TEST(LauncherOrdersTest, MalformedOrdersAreRejected) {
   for (const char* text : {"", "0", "zz", "00", "-1-1", "0000"}) {
     EXPECT_FALSE(ReadOrders(text).ok()) << text;
   }

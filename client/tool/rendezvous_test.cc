@@ -35,7 +35,7 @@ class RendezvousTest : public testing::Test {
   std::string prefix_;
 };
 
-TEST_F(RendezvousTest, AFileTellsOfItsServer) {
+TEST_F(RendezvousTest, AFileDescribesItsServer) {
   const Result<ServerContact> contact =
       ReadRendezvousFile(Write("file", kText));
   ASSERT_TRUE(contact.ok()) << contact.status().message();
@@ -51,7 +51,7 @@ TEST_F(RendezvousTest, AFileTellsOfItsServer) {
   EXPECT_TRUE(other->socket.empty());
 }
 
-TEST_F(RendezvousTest, WhatIsNoRendezvousFile) {
+TEST_F(RendezvousTest, OtherFilesAreRejected) {
   for (const char* text : {"", "\n", "agents.3", "agents;tcp4://x", ".3;x",
                            "agents.x;x", "agents.;x"}) {
     EXPECT_EQ(ReadRendezvousFile(Write("file", text)).code(), kErrBadParam)
@@ -78,7 +78,7 @@ TEST_F(RendezvousTest, ASearchFindsEachServerOnce) {
   EXPECT_TRUE(SearchRendezvous("/nowhere/at/all", kHost).empty());
 }
 
-TEST_F(RendezvousTest, AServerIsKnownByThePidsInTheNamesOfItsFilesToo) {
+TEST_F(RendezvousTest, AServerIsAlsoKnownByThePidsInItsFilesNames) {
   std::filesystem::create_directory(directory_ + "/0");
   Write("0/" + prefix_, kText);
   Write("0/" + prefix_ + ".77", kText);

@@ -33,7 +33,8 @@ End& TheEnd() {
   return *end;
 }
 
-// Returns false if this thread must not wait for the end.
+// Ends the parts of the process that depend on the tool. Returns false if this
+// thread must not wait for their end.
 bool EndWhatDepends() {
   std::function<bool()> before;
   {
@@ -46,7 +47,8 @@ bool EndWhatDepends() {
   return true;
 }
 
-// A launcher sets the address of the agent in the environment.
+// Returns true if a launcher has set the address of the agent in the
+// environment.
 bool WasLaunched() {
   const Result<Environment> environment = ReadEnvironment();
   return environment.ok() && !environment->socket.empty();

@@ -15,7 +15,7 @@
 namespace canopy::client {
 
 // The choice of a server, in the order of the Standard's chapter on tools: the
-// first one given counts, and no other is tried after it.
+// first member that is set counts, and no other is tried after it.
 struct ServerChoice {
   std::string attachment_file;  // PMIX_TOOL_ATTACHMENT_FILE
   std::string uri;              // PMIX_SERVER_URI or PMIX_TCP_URI
@@ -23,7 +23,8 @@ struct ServerChoice {
   std::optional<int> pid;       // PMIX_SERVER_PIDINFO
   std::string nspace;           // PMIX_SERVER_NSPACE
   bool system = false;          // PMIX_CONNECT_TO_SYSTEM
-  // PMIX_CONNECT_SYSTEM_FIRST: the search goes on without a system's server.
+  // PMIX_CONNECT_SYSTEM_FIRST: if there is no system's server, the search
+  // continues.
   bool system_first = false;
   std::string host;  // PMIX_SERVER_HOSTNAME; empty: this machine
   // The directories to search; empty: the usual ones of this user's servers.

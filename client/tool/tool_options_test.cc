@@ -25,7 +25,7 @@ TEST(ToolOptionsTest, WithoutDirectivesAToolLooksForAServer) {
             PMIX_ERR_BAD_PARAM);
 }
 
-TEST(ToolOptionsTest, Directives) {
+TEST(ToolOptionsTest, EveryDirectiveIsRead) {
   InfoList infos;
   infos.Add(PMIX_TOOL_NSPACE, Value::String("mine"));
   infos.Add(PMIX_TOOL_RANK, Value::Uint32(3));
@@ -53,14 +53,14 @@ TEST(ToolOptionsTest, Directives) {
   EXPECT_EQ(options.init.external_progress, true);
 }
 
-TEST(ToolOptionsTest, AToolTellsNobodyWhereItIs) {
+TEST(ToolOptionsTest, ARendezvousFileIsRefused) {
   InfoList infos;
   infos.Add(PMIX_LAUNCHER_RENDEZVOUS_FILE, Value::String("/a/file"));
   ToolOptions options;
   EXPECT_EQ(Parse(infos, &options), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST(ToolOptionsTest, ChoicesOfAServer) {
+TEST(ToolOptionsTest, EachChoiceOfAServerIsExplicit) {
   for (const char* key :
        {PMIX_TOOL_ATTACHMENT_FILE, PMIX_SERVER_URI, PMIX_SERVER_NSPACE}) {
     InfoList infos;
@@ -76,7 +76,7 @@ TEST(ToolOptionsTest, ChoicesOfAServer) {
   EXPECT_TRUE(options.server.system);
 }
 
-TEST(ToolOptionsTest, AnAddressOfTcpIsThatOfAServer) {
+TEST(ToolOptionsTest, ATcpAddressIsTheUriOfAServer) {
   InfoList infos;
   infos.Add(PMIX_TCP_URI, Value::String("x.0;tcp4://127.0.0.1:1"));
   ToolOptions options;
@@ -85,7 +85,7 @@ TEST(ToolOptionsTest, AnAddressOfTcpIsThatOfAServer) {
   EXPECT_TRUE(options.server.tcp);
 }
 
-TEST(ToolOptionsTest, WhatIsMalformedOrContradictsItself) {
+TEST(ToolOptionsTest, MalformedAndContradictoryDirectivesAreRejected) {
   for (const char* key : {PMIX_TOOL_NSPACE, PMIX_SERVER_URI, PMIX_SERVER_NSPACE,
                           PMIX_TOOL_ATTACHMENT_FILE, PMIX_TCP_URI}) {
     InfoList infos;

@@ -13,7 +13,7 @@ namespace canopy::tools {
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
-// Prints "canopy: WHAT" on standard error, one line.
+// Prints "canopy: WHAT" on standard error, on one line.
 void Complain(const std::string& what);
 // Prints `what` with the reason, and returns the exit code.
 int Fail(const std::string& what, pmix_status_t status);
@@ -66,7 +66,8 @@ std::string TextOf(const pmix_value_t& value);
 
 // Returns the jobs of the user that the agent knows.
 pmix_status_t Namespaces(std::vector<std::string>* names);
-// Returns the processes of a job; none if the job has ended meanwhile.
+// Finds the processes of a job; *rows is empty if the job has ended meanwhile.
+// *owner keeps the memory of the rows.
 pmix_status_t ProcessesOf(const std::string& nspace,
                           std::vector<pmix_proc_info_t>* rows, Answers* owner);
 

@@ -18,8 +18,8 @@ int Procs(Words words, Format format);
 // NSPACE: prints the processes of one job for programs, by rank: RANK TAB PID
 // TAB HOST TAB PROGRAM.
 int Table(Words words, Format format);
-// NAME...: prints what nodes of these names, and the processes of all jobs,
-// use; a document in either format.
+// NAME...: prints the resources that nodes of these names, and the processes of
+// all jobs, use; a document in either format.
 int Usage(Words words, Format format);
 // NSPACE RANK KEY...: queries the keys. NSPACE and RANK may be empty.
 int Query(Words words, Format format);
@@ -36,16 +36,16 @@ int Attach(Words words, Format format);
 // ORDERS MODE: connects a launcher to the tool that has started it, whose
 // directives ORDERS holds (client/tool/launcher_orders.h). Prints the options
 // of `canopy run` for the launcher's job, each followed by a NUL, once the tool
-// releases it. MODE "serve": the launcher has no job, and notifies the tool
-// that it is ready. MODE "run": otherwise.
+// releases the job. MODE "serve": the launcher has no job, and notifies the
+// tool that it is ready. MODE "run": the launcher has a job.
 int Launch(Words words, Format format);
 // Sets up the environment for Launch; called before this process connects as a
 // tool.
 void PrepareLaunch(const std::string& orders);
 // RANGE PERSISTENCE (KEY VALUE)...: publishes the pairs.
 int Publish(Words words, Format format);
-// RANGE WAITS TIMEOUT KEY...: looks the keys up. An empty WAITS does not wait,
-// and an empty TIMEOUT sets none.
+// RANGE WAITS TIMEOUT KEY...: looks the keys up. With an empty WAITS the
+// command does not wait, and with an empty TIMEOUT there is no time limit.
 int Lookup(Words words, Format format);
 // RANGE KEY...: unpublishes the keys.
 int Unpublish(Words words, Format format);

@@ -15,11 +15,12 @@ struct ThreadStack {
   std::vector<std::string> frames;
 };
 
-// Returns every thread in the order printed, and skips lines of other content.
+// Returns every thread in the order printed. Lines of other content are
+// skipped.
 std::vector<ThreadStack> ParseStacks(std::string_view text);
 
 // Returns the function and the place of one line "#N ...", without addresses
-// and arguments, or an empty string if the line is no frame.
+// and arguments, or an empty string if the line is not a frame.
 std::string ParseFrame(std::string_view line);
 
 // Returns the lines in which gdb reports that it could not attach, without

@@ -7,7 +7,7 @@ namespace {
 
 using Frames = std::vector<std::string>;
 
-TEST(GdbOutputTest, Frames) {
+TEST(GdbOutputTest, FramesAreReducedToFunctionAndPlace) {
   EXPECT_EQ(ParseFrame("#0  __libc_pause () at pause.c:29"),
             "__libc_pause at pause.c:29");
   EXPECT_EQ(ParseFrame("#12 0x000055ddd188c16a in w (a=...) at ../src/t.c:4"),
@@ -38,7 +38,7 @@ constexpr char kOutput[] =
     "#2  0x5563 in main (c=..., v=...) at t.c:6\n"
     "[Inferior 1 (process 26033) detached]\n";
 
-TEST(GdbOutputTest, Stacks) {
+TEST(GdbOutputTest, StacksOfAllThreadsAreParsed) {
   const std::vector<ThreadStack> stacks = ParseStacks(kOutput);
   ASSERT_EQ(stacks.size(), 2u);
   EXPECT_EQ(stacks[0].lwp, 26034);
@@ -49,7 +49,7 @@ TEST(GdbOutputTest, Stacks) {
                                       "__libc_pause at pause.c:29"}));
 }
 
-TEST(GdbOutputTest, AProcessWithoutThreads) {
+TEST(GdbOutputTest, AProcessWithoutThreadsHasOneStack) {
   const std::vector<ThreadStack> stacks =
       ParseStacks("Thread 1 (process 17):\n#0  0x1 in _start ()");
   ASSERT_EQ(stacks.size(), 1u);
@@ -57,7 +57,7 @@ TEST(GdbOutputTest, AProcessWithoutThreads) {
   EXPECT_EQ(stacks[0].frames, Frames{"_start"});
 }
 
-TEST(GdbOutputTest, ComplaintsOnce) {
+TEST(GdbOutputTest, EachComplaintIsReturnedOnce) {
   EXPECT_EQ(Complaints("ptrace: Operation not permitted.\nx\n"
                        "ptrace: Operation not permitted.\n"),
             Frames{"ptrace: Operation not permitted."});

@@ -15,8 +15,8 @@ namespace canopy::tools {
 // the status with which the registration failed.
 pmix_status_t WatchEnd(const std::string& nspace);
 
-// Waits for the end, at most `most`. Returns the exit code that `canopy run`
-// would have, or nothing if the job has not ended.
+// Waits for the end, at most for `most`. Returns the exit code that `canopy
+// run` would have. Returns no value if the job has not ended.
 std::optional<int> AwaitEnd(std::chrono::milliseconds most);
 
 }  // namespace canopy::tools

@@ -58,7 +58,7 @@ constexpr Row kRows[] = {
     {PMIX_NOTIFY_COMPLETION, Kind::kAnyway, ""},
 };
 
-// Returns nothing if the value is no flag.
+// Reads a flag. Returns no value if the value is not a flag.
 std::optional<bool> FlagOf(const pmix_value_t& value) {
   if (value.type == PMIX_UNDEF) return true;
   if (value.type != PMIX_BOOL) return std::nullopt;
@@ -86,7 +86,7 @@ void AddRanks(const pmix_data_array_t& array, Ranks* ranks) {
 }
 
 // Returns the ranks that a stop directive names; an empty set means all ranks.
-// Returns nothing if the value has another type.
+// Returns no value if the value has another type.
 std::optional<Ranks> RanksOf(const pmix_value_t& value) {
   Ranks ranks;
   if (value.type == PMIX_PROC_RANK) {

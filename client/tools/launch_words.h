@@ -12,10 +12,10 @@
 
 namespace canopy::tools {
 
-// A directive that `canopy run` always follows gives no option. Returns
-// kErrNotSupported if `canopy run` cannot follow a directive, or not for these
-// ranks, and kErrBadParam for a value of another type. The message names the
-// directive.
+// Returns the options. A directive that `canopy run` always follows gives no
+// option. Returns kErrNotSupported if `canopy run` cannot follow a directive,
+// or cannot follow it for these ranks, and kErrBadParam for a value of another
+// type. The message names the directive.
 Result<std::vector<std::string>> LaunchWords(
     std::span<const pmix_info_t> directives);
 

@@ -16,7 +16,7 @@ Result<Words> Read(Infos& infos) {
   return LaunchWords({infos.data(), infos.size()});
 }
 
-TEST(LaunchWordsTest, WhatADirectiveIsAsAnOption) {
+TEST(LaunchWordsTest, EachDirectiveHasAnOption) {
   Infos infos;
   const uint32_t seconds = 7;
   const bool no = false;
@@ -36,7 +36,7 @@ TEST(LaunchWordsTest, WhatADirectiveIsAsAnOption) {
                            "--genv", "WORD", "two words"}));
 }
 
-TEST(LaunchWordsTest, StopsOfAllOrOfSome) {
+TEST(LaunchWordsTest, StopsMayConcernAllOrSomeRanks) {
   Infos all;
   const pmix_rank_t everyone = PMIX_RANK_WILDCARD;
   const bool no = false;
@@ -56,7 +56,7 @@ TEST(LaunchWordsTest, StopsOfAllOrOfSome) {
   EXPECT_EQ(Read(some).code(), kErrNotSupported);
 }
 
-TEST(LaunchWordsTest, WhatIsRefusedIsNamed) {
+TEST(LaunchWordsTest, RefusedDirectivesAreNamed) {
   Infos unknown;
   unknown.AddText(PMIX_LAUNCHER_DAEMON, "/bin/true");
   EXPECT_EQ(Read(unknown).code(), kErrNotSupported);

@@ -10,10 +10,11 @@
 namespace canopy::tools {
 
 // Returns the name of the reference tool for a program's path: "pps" for
-// "/bin/canopy-pps". Returns an empty string if the program is none.
+// "/bin/canopy-pps". Returns an empty string if the program is not a reference
+// tool.
 std::string ReferenceName(std::string_view path);
 
-// Returns the exit code of the process.
+// Runs the tool of this name. Returns the exit code of the process.
 int RunReferenceTool(const std::string& name,
                      const std::vector<std::string>& args);
 

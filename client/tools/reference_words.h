@@ -11,25 +11,27 @@
 
 namespace canopy::tools {
 
-// "KEY[QUALIFIER=VALUE;QUALIFIER]" of pquery. A value may be empty.
+// A word of pquery: "KEY[QUALIFIER=VALUE;QUALIFIER]". A value may be empty.
 struct QueryWord {
   std::string key;
   std::vector<std::pair<std::string, std::string>> qualifiers;
 };
-// Returns nothing if the word is malformed or a name is empty.
+// Returns no value if the word is malformed or a name is empty.
 std::optional<QueryWord> ReadQueryWord(std::string_view word);
 
 // Parses "months:days:hours:minutes:seconds", or the last parts of that, into
-// seconds; a month has 30 days. Returns nothing if the text is malformed or
+// seconds; a month has 30 days. Returns no value if the text is malformed or
 // empty, or the number too large.
 std::optional<uint32_t> ReadDuration(std::string_view text);
 
-// Parses "NSPACE:RANK,...". The rank "*" means all, UINT32_MAX. Returns nothing
-// if the text is malformed.
+// A process, or all ranks of a job (UINT32_MAX). ReadTargets parses
+// "NSPACE:RANK,...", where the rank "*" means all, and returns no value if the
+// text is malformed.
 using Target = std::pair<std::string, uint32_t>;
 std::optional<std::vector<Target>> ReadTargets(std::string_view text);
 
-// Returns the number of a signal: "SIGTERM", "TERM", "15" or "-15".
+// Returns the number of a signal: "SIGTERM", "TERM", "15" or "-15". Returns no
+// value for an unknown signal.
 std::optional<int> ReadSignal(std::string_view text);
 
 }  // namespace canopy::tools

@@ -11,9 +11,9 @@
 namespace canopy::tools {
 
 struct ServerOptions {
-  std::string uri;     // or "file:PATH"
-  std::string nspace;  // of the server
-  uint32_t pid = 0;    // of the server; 0: not given
+  std::string uri;     // an address, or "file:PATH"
+  std::string nspace;  // namespace of the server
+  uint32_t pid = 0;    // PID of the server; 0: not given
   std::string directory;
   bool system_first = false;
   bool only_system = false;
@@ -25,7 +25,8 @@ struct ServerOptions {
   bool version = false;
 };
 
-// `to` must outlive the result.
+// Returns the options, which set the members of `to`; it must outlive the
+// result.
 cli::OptionTable ServerOptionTable(ServerOptions* to);
 
 // Returns an option of the reference tool that cannot be honoured: it is

@@ -15,7 +15,7 @@ Status Apply(const std::vector<std::string>& args, ServerOptions* to) {
       .status();
 }
 
-TEST(ServerOptionsTest, HasTheSpellingsOfTheReferenceTools) {
+TEST(ServerOptionsTest, AcceptsTheSpellingsOfTheReferenceTools) {
   ServerOptions to;
   ASSERT_TRUE(Apply({"--uri", "file:/u", "--nspace", "n", "--pid", "17",
                      "--system-server-first", "--system-server-only",
@@ -45,7 +45,7 @@ TEST(ServerOptionsTest, APidMayBeInAFile) {
   EXPECT_FALSE(Apply({"--pid", "x"}, &to).ok());
 }
 
-TEST(ServerOptionsTest, WhatHasNoEffectIsRefused) {
+TEST(ServerOptionsTest, OptionsWithoutEffectAreRefused) {
   ServerOptions to;
   EXPECT_EQ(Apply({"--scheduler"}, &to).code(), kErrNotSupported);
   EXPECT_EQ(Apply({"--pmixmca", "a", "b"}, &to).code(), kErrNotSupported);

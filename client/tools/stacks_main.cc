@@ -186,8 +186,9 @@ void Print(pmix_rank_t rank, int thread, const ThreadStack& stack,
   *out += "\n";
 }
 
-// gdb prints the threads of a process after it, the last one first. Without
-// `threads` they are left out.
+// gdb prints the threads of a process in descending order, so its first thread,
+// which has the number of the process, comes last: `others` belong to the next
+// process in `text`. With `threads` false, only first threads are printed.
 void PrintStacks(const std::vector<Process>& processes, const std::string& text,
                  bool threads, std::string* out) {
   std::map<pid_t, pmix_rank_t> ranks;

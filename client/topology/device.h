@@ -11,21 +11,24 @@
 
 namespace canopy::client {
 
-// Returns PMIX_DEVTYPE_UNKNOWN for a kind without a name in PMIx.
+// Returns the type of the device, or PMIX_DEVTYPE_UNKNOWN for a kind without a
+// name in PMIx.
 pmix_device_type_t DeviceType(hwloc_obj_t device);
 
 // Returns an identifier that is unique in the system: the device's address if
 // it has one, else its name on this host.
 std::string DeviceId(hwloc_obj_t device);
 
-// Returns the value of the first info of that name; empty if there is none.
+// Returns the value of the first info of that name, or an empty text if there
+// is none.
 std::string InfoOf(hwloc_obj_t object, std::string_view name);
 
-// Returns the smallest object with processors that contains the device; null if
-// there is none.
+// Returns the smallest object with processors that contains the device, or null
+// if there is none.
 hwloc_obj_t PlaceOf(hwloc_obj_t device);
 
-// Returns the PCI device that the device is a function of; null on another bus.
+// Returns the PCI device of which the device is a function, or null on another
+// bus.
 hwloc_obj_t PciDeviceOf(hwloc_obj_t device);
 
 }  // namespace canopy::client

@@ -12,8 +12,9 @@
 
 namespace canopy::client {
 
-// The distance of a processor from a device is the number of levels from the
-// processor to the first object that contains the device's place too.
+// The distance of a device. A processor's distance from a device is the number
+// of levels from the processor to the first object that contains the device's
+// place too.
 struct DeviceDistance {
   std::string id;       // unique in the system
   std::string os_name;  // the operating system's name

@@ -40,7 +40,7 @@ class Registrations {
     live_.emplace(registration, std::move(owned));
     return registration;
   }
-  // Returns null if it is not registered.
+  // Returns null if the module is not registered.
   Registration* Find(void* module) CANOPY_EXCLUDES(mu_) {
     const MutexLock lock(mu_);
     const auto it = live_.find(module);

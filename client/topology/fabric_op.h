@@ -14,10 +14,10 @@ namespace canopy::client {
 // Sets all fields except the name, which belongs to the user. The library owns
 // the data until the fabric is deregistered. Chooses the first fabric that
 // matches `directives` (PMIX_FABRIC_PLANE, PMIX_FABRIC_IDENTIFIER,
-// PMIX_FABRIC_VENDOR); without directives, the first of all. Returns a PMIX
+// PMIX_FABRIC_VENDOR); without directives, the first of all. Returns a PMIx
 // status: PMIX_ERR_NOT_FOUND if this node has no device of such a fabric,
-// PMIX_ERR_BAD_PARAM also if it is registered already, PMIX_ERR_NOT_SUPPORTED
-// without hwloc.
+// PMIX_ERR_BAD_PARAM also if the fabric is registered already,
+// PMIX_ERR_NOT_SUPPORTED if hwloc is absent.
 int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
                    size_t ndirs);
 
@@ -29,8 +29,13 @@ int UpdateFabric(pmix_fabric_t* fabric);
 // Returns PMIX_ERR_BAD_PARAM for null, and if the fabric is registered already.
 int MayRegisterFabric(const pmix_fabric_t* fabric);
 
-// Like RegisterFabric and UpdateFabric, for a fabric whose data `told` comes
-// from a host, with its PMIX_FABRIC_INDEX if there is one.
+// Take the data of a fabric from a host: `told` becomes the fabric's infos and
+// PMIX_FABRIC_INDEX in it its index. If `told` has no index,
+// RegisterHostsFabric sets 0, and UpdateHostsFabric the index in the data
+// before. They return a PMIx status. RegisterHostsFabric: PMIX_ERR_BAD_PARAM
+// for null, and if the fabric is registered already. UpdateHostsFabric:
+// PMIX_ERR_BAD_PARAM if the fabric is not registered; `fabric` must not be
+// null, and its old infos are freed.
 int RegisterHostsFabric(pmix_fabric_t* fabric, InfoList told);
 int UpdateHostsFabric(pmix_fabric_t* fabric, InfoList told);
 

@@ -17,7 +17,7 @@
 namespace canopy::client {
 namespace {
 
-// Returns an empty string if hwloc cannot write it.
+// Returns the topology as XML, or an empty string if hwloc cannot write it.
 std::string XmlOf(const Machine& machine) {
   char* text = nullptr;
   int size = 0;

@@ -15,7 +15,7 @@ namespace {
 constexpr double kMega = 1e6;
 constexpr double kGiga = 1e9;
 
-// Returns the first line; empty if there is none.
+// Returns the first line of the file, or an empty text if there is none.
 std::string LineOf(const std::string& path) {
   FILE* file = fopen(path.c_str(), "re");
   if (file == nullptr) return {};

@@ -27,7 +27,7 @@ class LinkFilesTest : public testing::Test {
   const std::string root_ = testing::TempDir() + "/link_files";
 };
 
-TEST_F(LinkFilesTest, Network) {
+TEST_F(LinkFilesTest, TheLinkOfANetworkDeviceIsRead) {
   Write("net/eno1/mtu", "9000");
   Write("net/eno1/speed", "25000");
   Write("net/eno1/operstate", "up");
@@ -42,7 +42,7 @@ TEST_F(LinkFilesTest, Network) {
   EXPECT_EQ(link.FindUint(PMIX_FABRIC_DEVICE_STATE), PMIX_LINK_UP);
 }
 
-TEST_F(LinkFilesTest, OpenFabrics) {
+TEST_F(LinkFilesTest, TheLinkOfAnOpenFabricsDeviceIsRead) {
   Write("infiniband/mlx5_0/fw_ver", "20.31.1014");
   Write("infiniband/mlx5_0/ports/1/rate", "2.5 Gb/sec (1X SDR)");
   Write("infiniband/mlx5_0/ports/1/state", "1: DOWN");
@@ -55,7 +55,7 @@ TEST_F(LinkFilesTest, OpenFabrics) {
 }
 
 // A link that is down has no speed: the kernel reports -1.
-TEST_F(LinkFilesTest, WhatIsNotKnownIsLeftOut) {
+TEST_F(LinkFilesTest, UnknownPropertiesAreLeftOut) {
   Write("net/eno2/speed", "-1");
   Write("net/eno2/operstate", "unknown");
   EXPECT_TRUE(LinkOf(PMIX_DEVTYPE_NETWORK, "eno2").empty());

@@ -16,7 +16,7 @@ namespace canopy::client {
 class Machine {
  public:
   // Reads the hardware once per process (some milliseconds) and keeps the
-  // result. Returns null without hwloc.
+  // result. Returns null if hwloc is absent.
   static const Machine* Get();
   // Reads the current hardware, for callers that must see changes.
   static std::unique_ptr<const Machine> Look();
@@ -32,7 +32,7 @@ class Machine {
   // Returns the processors of the machine, with hwloc's numbers.
   const Topology& processors() const { return processors_; }
 
-  // Converts hwloc's set; null becomes an empty one.
+  // Converts hwloc's set. Null becomes an empty set.
   CpuSet ToCpuSet(hwloc_const_bitmap_t bitmap) const;
 
  private:

@@ -21,8 +21,8 @@ bool IsNodeKey(std::string_view key);
 
 // Finds PMIX_FABRIC_DEVICES, PMIX_FABRIC_DEVICE, PMIX_TOPOLOGY2, and
 // PMIX_DEVICE_DISTANCES of this process. Returns no value for another node, for
-// an unknown device, and without hwloc. PMIX_FABRIC_DEVICE needs a qualifier
-// that selects a device.
+// an unknown device, and if hwloc is absent. PMIX_FABRIC_DEVICE needs a
+// qualifier that selects a device.
 std::optional<Value> FindNodeKey(std::string_view key,
                                  const DeviceQualifiers& which);
 

@@ -8,7 +8,7 @@
 
 namespace canopy::client {
 
-// Accepts "hwloc", also with a version ("hwloc:2.9.0"). Null means hwloc too.
+// Returns true for "hwloc", also with a version ("hwloc:2.9.0"), and for null.
 inline bool IsHwloc(std::string_view source) {
   constexpr std::string_view kName = "hwloc";
   if (source.size() < kName.size()) return false;

@@ -1,6 +1,6 @@
 // The topology functions of the C interface, without the checks of their
-// arguments for a session. Results are PMIX statuses; without hwloc
-// PMIX_ERR_NOT_SUPPORTED.
+// arguments for a session. Results are PMIx statuses: PMIX_ERR_NOT_SUPPORTED if
+// hwloc is absent.
 #ifndef CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_
 #define CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_
 

@@ -4,7 +4,7 @@ import re
 
 import tables as tbl
 
-# What a function answers that no one implements, by its return type.
+# The result of a function without an implementation, by its return type.
 _REFUSALS = {
     "void": None,
     "bool": "false",
@@ -64,7 +64,7 @@ def read_names(path):
 
 
 def _refusal(row):
-  """An entry point that says that it is not supported."""
+  """An entry point whose result is that it is not supported."""
   returns, name, parameters = tbl.split_prototype(row.prototype)
   lines = []
   # A caller that waits for a callback must not wait for ever.

@@ -3,7 +3,7 @@ import re
 import subprocess
 
 HEADERS = ("pmix.h", "pmix_tool.h", "pmix_server.h")
-# What the headers take from the system's headers, as it is on Linux.
+# The definitions that the headers take from the system's headers, on Linux.
 SYSTEM = """
 typedef int pid_t;
 typedef unsigned int uid_t;

@@ -10,7 +10,8 @@ from .values import PUBLISHED
 
 
 class Answer:
-    """The place for the answer to one request. The library takes one."""
+    """The place for the answer to one request. The library takes one
+    answer."""
 
     def __init__(self, function, data):
         self._function, self._data = function, data
@@ -28,7 +29,7 @@ class Answer:
         return True
 
 
-# What the library reads until it releases it.
+# The objects that the library reads until it releases them.
 _kept = {}
 
 
@@ -46,7 +47,7 @@ def _give_kept(answer, status, memory, results):
 
 
 def _converted(status, convert, nothing):
-    """Returns the status with what CONVERT returns. An answer that cannot be
+    """Returns the status with the result of CONVERT. An answer that cannot be
     converted is an error."""
     try:
         return (status, *convert())

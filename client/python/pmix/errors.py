@@ -32,10 +32,10 @@ def converting(action, *args):
 
 
 def returns(*rest):
-    """Decorates a call of the interface. One with an argument that cannot be
+    """Decorates a call of the interface. A call with an argument that cannot be
     converted is not made: a line of the log gives the reason, and the result is
     the status, with REST behind it if the call has further results. A function
-    in REST stands for what it returns."""
+    in REST stands for its result."""
     def decorate(call):
         @functools.wraps(call)
         def checked(self, *args, **named):

@@ -1,4 +1,4 @@
-"""Data of processes: put, commit, fence, get, and where processes are."""
+"""Data of processes: put, commit, fence, get, and the nodes of processes."""
 from .constants import PMIX_SUCCESS
 from .errors import returns
 from .library import ffi, lib
@@ -8,7 +8,7 @@ from .values import VALUE, procs_of
 
 
 def _nspace(arguments, name):
-    """Returns a namespace for a call; the empty one means all."""
+    """Returns a namespace for a call; an empty one means all."""
     made = arguments.new("pmix_nspace_t *")
     put_name(made[0], name or "")
     return made[0]

@@ -58,7 +58,7 @@ def _deregister_all():
         lib.PMIx_IOF_deregister(number, ffi.NULL, 0, ffi.NULL, ffi.NULL)
 
 
-# What event handlers have returned, until the library has read it.
+# The results of event handlers, until the library has read them.
 _returned = {}
 
 

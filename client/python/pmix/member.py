@@ -1,4 +1,4 @@
-"""What the calls of all roles share: the name of this process."""
+"""The name of this process, which the calls of all roles share."""
 from .constants import PMIX_RANK_UNDEF, PMIX_RANK_WILDCARD
 from .library import ffi
 from .structures import name_of
@@ -23,5 +23,5 @@ class Member:
         return arguments.procs(procs or [self._job()])
 
     def _proc(self, arguments, proc):
-        """Returns one process for a call; this one for None."""
+        """Returns one process for a call; None stands for this process."""
         return arguments.one(PROC, self._name() if proc is None else proc)

@@ -51,7 +51,8 @@ class Memory:
         return made
 
     def owned(self, pointer, destroy):
-        """Destroys with this object what the library has stored at POINTER."""
+        """Destroys, together with this object, the object that the library has
+        stored at POINTER."""
         self._kept.append(ffi.gc(pointer, destroy))
         return pointer
 

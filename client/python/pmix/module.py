@@ -1,5 +1,5 @@
-"""The server module: what the library calls, and the functions of the host that
-it stands for.
+"""The server module: the functions that the library calls, and the functions of
+the host for which they stand.
 
 Each function of the host is called with the request, the function that takes
 the answer, and the Answer: function(request, answer_function, answer). It
@@ -142,7 +142,7 @@ def _fabric(source, operation, infos, ninfo):
 
 
 # By the name of a function: its field in the module, the conversion of a
-# request, and what takes the answer.
+# request, and the function that takes the answer.
 SLOTS = {
     "clientconnected": ("client_connected", _client, answer_done),
     "clientconnected2": ("client_connected2", _client2, answer_done),
@@ -174,7 +174,7 @@ SLOTS = {
     "fabric": ("fabric", _fabric, answer_infos),
 }
 
-# Names that OpenPMIx has, of entries that the module of release 4.2.2 has not.
+# OpenPMIx's names of entries that the module of release 4.2.2 does not have.
 UNSUPPORTED = ("listener", "toolconnected2", "log2", "sessioncontrol",
                "resourceblock")
 

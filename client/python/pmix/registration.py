@@ -1,4 +1,4 @@
-"""What a host tells its server: jobs, processes, resources, and their data."""
+"""Registrations at the server of a host: jobs, processes, resources, data."""
 from . import constants as c
 from .errors import Mismatch, returns
 from .library import ffi, lib

@@ -59,7 +59,7 @@ class Array:
 
 class Info:
     """Infos: a value with a 'key', and 'flags', which may be left out. The flag
-    of the last one of an array in C means nothing in a list."""
+    that marks the end of an array in C has no meaning in a list."""
 
     ctype = "pmix_info_t"
     FLAGS = ~c.PMIX_INFO_ARRAY_END & 0xffffffff
@@ -98,8 +98,8 @@ _PROC_INFO = [("proc", PROC), ("hostname", TEXT),
               ("executable_name", TEXT, "executable"), ("pid", PID),
               ("exit_code", INT, "exitcode"), ("state", STATE)]
 
-# The types that are members of the union of pmix_value_t: its field, and the
-# converter.
+# The types that are members of the union of pmix_value_t: the field of the
+# union, and the converter.
 IN_VALUES = {
     c.PMIX_BOOL: ("flag", Flag("bool")),
     c.PMIX_BYTE: ("byte", Number("uint8_t")),
@@ -211,7 +211,7 @@ def converter_of(data_type):
 
 
 def _is_pointer(field, converter):
-    """Whether the field of the union points to the object."""
+    """Returns whether the field of the union points to the object."""
     return _MEMBERS[field].type is not ffi.typeof(converter.ctype)
 
 

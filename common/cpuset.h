@@ -27,12 +27,14 @@ class CpuSet {
   // does not report them.
   static CpuSet OfThisProcess();
 
+  // Returns the text in the format that Parse reads.
   std::string ToString() const;
 
   // Requires cpu < kMaxCpus.
   void Add(uint32_t cpu);
   // Requires first <= last < kMaxCpus.
   void AddRange(uint32_t first, uint32_t last);
+  // Returns true if the set contains this number, which may have any value.
   bool Has(uint32_t cpu) const;
   bool empty() const { return words_.empty(); }
   uint32_t Count() const;
@@ -41,7 +43,9 @@ class CpuSet {
   // Returns the lowest number. The set must not be empty.
   uint32_t First() const;
 
+  // Returns true if both sets have a number in common.
   bool Intersects(const CpuSet& other) const;
+  // Returns true if this set has all numbers of the other set.
   bool Contains(const CpuSet& other) const;
   CpuSet& operator|=(const CpuSet& other);
   CpuSet& operator&=(const CpuSet& other);

@@ -19,7 +19,8 @@ struct Host {
   bool slots_given = false;
   std::vector<std::string> aliases = {};
 
-  // True if the entry selects among the job's nodes instead of naming a host.
+  // Returns true if the entry selects among the job's nodes instead of naming a
+  // host.
   bool relative() const { return name.starts_with('+'); }
 };
 

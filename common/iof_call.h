@@ -27,9 +27,9 @@ enum class Overflow : uint8_t {
   kDropOldest = 1,  // PMIX_IOF_DROP_OLDEST
 };
 
-// One read by a puller: it requests the output that follows what the puller has
-// received. Each read repeats the puller's properties, so that an agent that
-// does not know the puller can continue.
+// One read by a puller: it requests the output that follows the output received
+// so far. Each read repeats the puller's properties, so that an agent that does
+// not know the puller can continue.
 struct OutputRead {
   uint64_t handle = 0;  // of the puller; unique in its process
   uint16_t channels = 0;

@@ -1,6 +1,7 @@
-// One job: what was requested of it (JobRequest), and where each rank runs
-// (JobMap). The agent that maps the job makes it once. It is sent down the tree
-// once and expanded by each agent, which derives everything per rank from it.
+// One job: its request (JobRequest), and the place of each rank (JobMap). The
+// agent that maps the job makes both together, the JobSpec, once. The JobSpec
+// is sent down the tree once and expanded by each agent, which derives all data
+// of ranks from it.
 #ifndef CANOPY_COMMON_JOB_H_
 #define CANOPY_COMMON_JOB_H_
 

@@ -18,6 +18,7 @@ namespace canopy {
 // stops. Empty: all ranks stop.
 using StopRanks = std::optional<std::vector<Rank>>;
 
+// Returns true if the rank is one of `ranks`, as StopRanks describes them.
 inline bool Stops(const StopRanks& ranks, Rank rank) {
   return ranks.has_value() &&
          (ranks->empty() || std::ranges::binary_search(*ranks, rank));

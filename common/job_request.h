@@ -47,9 +47,9 @@ struct JobPlaces {
   std::string bind_to;
   bool oversubscribe = false;
   bool no_local = false;  // no process on the node of the agent that maps
-  // The job runs beside other jobs: it ignores their slots, more processes than
-  // slots are no error unless `map_by` forbids them, and only an explicit
-  // binding is applied.
+  // The job runs beside other jobs: it ignores their slots, may have more
+  // processes than slots unless `map_by` forbids that, and is bound only if it
+  // requests a binding.
   bool tool = false;
   // PMIX_CPU_LIST: the CPUs of each node that the job may use; empty: all.
   std::string cpu_list;
@@ -76,7 +76,7 @@ struct ResourceLimit {
   auto operator<=>(const ResourceLimit&) const = default;
 };
 
-// How each process is executed. The shim gets this part of the job as it is.
+// The execution of each process. The shim gets this part of the job unchanged.
 struct ProcessPolicies {
   bool index_argv = false;                 // argv[0] is NAME-RANK
   std::optional<NiceValue> nice = {};      // no value: that of the agent

@@ -25,6 +25,7 @@ struct Arrival {
   std::string name;
 };
 
+// Parses the request for a collective. A malformed request fails the test.
 inline Arrival ParseArrival(const Request& request) {
   const auto frame = request.As<local::Collective>();
   Arrival arrival;

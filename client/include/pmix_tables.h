@@ -81,30 +81,30 @@ struct FunctionAttribute {
   bool by_host;         // the host provides it, else the library
 };
 
-// All attributes, sorted by name.
+// Returns all attributes, sorted by name.
 std::span<const AttributeEntry> Attributes();
 
-// All constants, sorted by name.
+// Returns all constants, sorted by name.
 std::span<const ConstantEntry> Constants();
 
-// All PMIx functions, sorted by name.
+// Returns all PMIx functions, sorted by name.
 std::span<const FunctionEntry> Functions();
 
-// The attributes of `function`, sorted by name; empty if it has none.
+// Returns the attributes of `function`, sorted by name; empty if it has none.
 std::span<const FunctionAttribute> AttributesOf(std::string_view function);
 
-// The attribute whose macro is `name`, or nullptr.
+// Returns the attribute whose macro is `name`, or nullptr.
 const AttributeEntry* FindAttributeByName(std::string_view name);
 
-// The attribute with this key, or nullptr. Where several share it: one that is
-// not deprecated, if there is one.
+// Returns the attribute with this key, or nullptr. If several share the key,
+// one that is not deprecated is preferred.
 const AttributeEntry* FindAttributeByKey(std::string_view key);
 
-// The constant called `name`, or nullptr.
+// Returns the constant called `name`, or nullptr.
 const ConstantEntry* FindConstant(std::string_view name);
 
-// The constant of `type` with this value that has a text, or nullptr. Where
-// several have the value: one that is not deprecated, if there is one.
+// Returns the constant of `type` with this value that has a text, or nullptr.
+// If several have the value, one that is not deprecated is preferred.
 const ConstantEntry* FindConstant(std::string_view type, std::int64_t value);
 
 // Returns the printed text for `value` of `type`, or `otherwise`, which must be

@@ -56,6 +56,7 @@ int ReturnNumber(int* out, Body body) {
   });
 }
 
+// Sets *out to `length`.
 inline int ReturnLength(int* out, size_t length) {
   if (out == nullptr) return PMI_ERR_INVALID_ARG;
   *out = static_cast<int>(length);
@@ -72,6 +73,8 @@ inline int CopyText(std::string_view text, char* out, int length,
   return PMI_SUCCESS;
 }
 
+// Copies the name of the process's job, with the terminator, if it fits into
+// `length` characters.
 inline int CopyJobName(char* out, int length) {
   if (out == nullptr) return PMI_ERR_INVALID_ARG;
   return WithProcess([&](const Process& process) {

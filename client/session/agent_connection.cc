@@ -110,8 +110,8 @@ void AgentConnection::OnLost() {
 std::unique_ptr<FrameSocket> AgentConnection::Reattach() {
   std::optional<Bootstrap> next = search_.Find();
   if (!next) return nullptr;
-  // No fence uses the old barrier while this mutex is held. Each has either
-  // ended or arrives again by message, so the counts are right.
+  // No fence uses the old barrier while this mutex is held. Each fence has
+  // either ended or arrives again by message, so the counts are right.
   const MutexLock lock(parts_.fences.mutex());
   // Every commit is either included in the state sent here, or goes to the
   // successor.

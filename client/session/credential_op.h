@@ -19,10 +19,11 @@ int GetCredential(Session& session, const InfoArray& infos,
 int GetCredentialAsync(Session& session, const InfoArray& infos,
                        pmix_credential_cbfunc_t cbfunc, void* cbdata);
 
-// The caller owns the results.
+// Returns a PMIx status. The caller owns the results.
 int ValidateCredential(Session& session, const pmix_byte_object_t* credential,
                        const InfoArray& infos, pmix_info_t** results,
                        size_t* nresults);
+// The callback runs on the progress thread unless an error is returned.
 
 int ValidateCredentialAsync(Session& session,
                             const pmix_byte_object_t* credential,

@@ -20,10 +20,13 @@ struct InfoArray {
   bool ok() const { return infos != nullptr || size == 0; }
 };
 
+// Returns true if the info's value reads as true (ValueTruth), as an empty
+// value does.
 inline bool IsTrue(const pmix_info_t& info) {
   return ValueTruth(info.value) == PMIX_BOOL_TRUE;
 }
 
+// Returns true if the directive must be honoured or the call refused.
 inline bool IsRequired(const pmix_info_t& info) {
   return MustHonour(info.flags);
 }

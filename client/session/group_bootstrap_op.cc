@@ -33,7 +33,7 @@ namespace {
 
 struct BootstrapCall {
   std::string name;
-  size_t leaders = 0;  // 0: the caller is no leader
+  size_t leaders = 0;  // 0: the caller is not a leader
   std::set<ProcId> members;
   InfoList directives;  // those of the construct
   uint32_t timeout_ms = 0;

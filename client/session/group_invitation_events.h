@@ -24,6 +24,7 @@ namespace canopy::client {
 // receivers of an event.
 inline constexpr size_t kMaxInvited = 4096;
 
+// Returns the processes of a set as a list, in ascending order.
 std::vector<ProcId> ListOf(const std::set<ProcId>& procs);
 
 // Returns the info of an event about that group. The event is not for default

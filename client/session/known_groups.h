@@ -27,6 +27,7 @@ struct KnownGroup {
 // The groups by name. Thread-safe.
 class KnownGroups {
  public:
+  // Adds a group or replaces the group of that name.
   void Add(std::string_view name, KnownGroup group) {
     const MutexLock lock(mu_);
     groups_.insert_or_assign(std::string(name), std::move(group));

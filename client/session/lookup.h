@@ -38,7 +38,7 @@ struct LookupResult {
 // Immutable; may be used from any thread.
 class Lookup {
  public:
-  // All arguments outlive the object.
+  // All arguments must outlive the object.
   Lookup(const ProcId& self, const Namespaces& namespaces,
          const ValueStore& store)
       : self_(self), namespaces_(namespaces), store_(store) {}

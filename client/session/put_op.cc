@@ -96,8 +96,8 @@ int SendCommit(Session& session, const std::string& frame) {
   return reply.status;
 }
 
-// Returns whether the mailbox has lost its reader. While a successor of the
-// agent is expected, a closed connection is no such loss, because a reattach
+// Returns true if the mailbox has lost its reader. While a successor of the
+// agent is expected, a closed connection does not count, because a reattach
 // also sends the commits left in the mailbox.
 bool AgentIsGone(const Session& session, const Channel& channel) {
   return session.agent().MayReattach() ? channel.lost() : channel.PeerIsGone();

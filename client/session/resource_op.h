@@ -42,6 +42,8 @@ int ControlSession(Session& session, uint32_t session_id,
                    const Directives& directives, pmix_info_cbfunc_t cbfunc,
                    void* cbdata);
 
+// Defines, extends, removes or deletes a block of resources, as the directive
+// of the request determines.
 int BlockResources(Session& session, const BlockRequest& request);
 int BlockResourcesAsync(Session& session, const BlockRequest& request,
                         pmix_op_cbfunc_t cbfunc, void* cbdata);

@@ -90,7 +90,8 @@ class Session final : public SourcePlaces {
   using Spawner =
       std::function<int(std::string call, bool waits, Spawned done)>;
   // Set only in servers: calls the host's function for `op`, encoded as in a
-  // frame (common/local_protocol.h, kHostCall). `done` and `waits` as above.
+  // frame (common/local_protocol.h, kHostCall). `done` and `waits` have the
+  // meaning that they have for Spawner.
   using HostAnswer =
       std::function<void(int status, const std::string& results)>;
   using HostFunction =

@@ -45,7 +45,7 @@ std::optional<Bootstrap> SuccessorSearch::Find() {
       if (next->epoch == epoch_) return std::nullopt;
       return std::move(next).value();
     }
-    // An agent that refuses this process does not have its job, so it is no
+    // An agent that refuses this process does not have its job, so it is not a
     // successor.
     if (next.code() != kErrUnreach) return std::nullopt;
     if (Clock::now() >= deadline) return std::nullopt;

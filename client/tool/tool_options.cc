@@ -105,7 +105,7 @@ int ReadOthers(std::string_view function, bool starts,
   if (starts) {
     return ParseInitOptions(function, infos.data(), infos.size(), &out->init);
   }
-  // This call must connect.
+  // A call that attaches must connect.
   if (!out->connects) return PMIX_ERR_BAD_PARAM;
   for (const pmix_info_t& info : infos) {
     const int rc = support::NotHonoured(function, info);

@@ -168,8 +168,8 @@ class Support {
     qualifiers.AddFlag(level.attributes);
     Answers answers;
     const pmix_status_t status = Ask(keys, &qualifiers, &answers);
-    // In a request for all functions, those without attributes make the result
-    // partial.
+    // In a request for all functions, functions without attributes make the
+    // result partial.
     if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) {
       return Fail(title, status);
     }

@@ -39,7 +39,7 @@ class TypedInput {
 
  private:
   const int fd_;
-  const char key_;  // 0: no terminal, or no key is wanted
+  const char key_;  // 0: no terminal or no key
 };
 
 }  // namespace canopy::tools

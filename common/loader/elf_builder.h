@@ -31,6 +31,7 @@ struct ElfSpec {
   bool gnu_hash = true;  // otherwise the older hash table
 };
 
+// Returns the bytes of a file with these parts; WriteElf writes them to `path`.
 std::string BuildElf(const ElfSpec& spec);
 void WriteElf(const std::string& path, const ElfSpec& spec);
 

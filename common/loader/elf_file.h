@@ -54,7 +54,8 @@ class ElfFile {
   const FileStamp& stamp() const { return stamp_; }
   int bits() const { return bits_; }  // 32 or 64; 0: other byte order
   uint16_t machine() const { return machine_; }
-  // Empty for a library and for a statically linked program.
+  // Returns the path of the loader; empty for a library and for a statically
+  // linked program.
   const std::string& interpreter() const { return interpreter_; }
   bool dynamic() const { return dynamic_; }
 
@@ -64,12 +65,12 @@ class ElfFile {
   // runpath, which disables the rpath.
   const std::string& rpath() const { return rpath_; }
   const std::string& runpath() const { return runpath_; }
-  // True if the standard directories are not searched (DF_1_NODEFLIB).
+  // Returns true if the standard directories are not searched (DF_1_NODEFLIB).
   bool no_default_directories() const { return no_default_directories_; }
   const std::vector<VersionNeed>& version_needs() const {
     return version_needs_;
   }
-  // Versions that the file defines (DT_VERDEF).
+  // Returns the versions that the file defines (DT_VERDEF).
   const std::vector<std::string>& versions() const { return versions_; }
 
   // Reads the symbols; nothing is cached. kErrUnpackFailure if they are

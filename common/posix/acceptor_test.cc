@@ -21,7 +21,7 @@ class AcceptorTest : public ::testing::Test {
     UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     address_.sun_family = AF_UNIX;
     const std::string name = "acceptor_test." + std::to_string(getpid());
-    // In the abstract name space: nothing to remove.
+    // The address is in the abstract name space, so there is no file to remove.
     std::copy(name.begin(), name.end(), address_.sun_path + 1);
     size_ = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
                                    name.size());
@@ -56,7 +56,7 @@ class AcceptorTest : public ::testing::Test {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   }
 
-  // True if the peer has closed the connection.
+  // Returns true if the peer has closed the connection.
   static bool IsRefused(const UniqueFd& fd) {
     char byte;
     return recv(fd.get(), &byte, 1, MSG_DONTWAIT) == 0;

@@ -28,9 +28,9 @@ Status CannotOpen(const std::string& path, int error) {
   return Status(code, "directory " + path + ": " + std::strerror(error));
 }
 
-// True if this process's user namespace contains this user number. A container
-// of an unprivileged user may contain only root; the machine's root, which owns
-// "/", is then shown as kUnmapped.
+// Returns true if this process's user namespace contains this user number. A
+// container of an unprivileged user may contain only root; the machine's root,
+// which owns "/", is then shown as kUnmapped.
 bool IsMapped(uid_t uid) {
   FILE* const map = fopen("/proc/self/uid_map", "re");
   if (map == nullptr) return true;

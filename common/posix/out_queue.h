@@ -32,6 +32,7 @@ class OutQueue {
     kBusy,     // the kernel presently refuses further descriptors in flight
     kBroken,   // the connection has failed
   };
+// Appends bytes without descriptors.
 
   void Append(std::string bytes);
   void Append(Bytes bytes);

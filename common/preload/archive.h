@@ -27,6 +27,7 @@ struct Head {
 };
 inline constexpr size_t kHeadSize = 16;
 
+// Returns the kHeadSize bytes of the head.
 std::string EncodeHead(const Head& head);
 // `bytes` must have kHeadSize bytes.
 Head DecodeHead(std::string_view bytes);

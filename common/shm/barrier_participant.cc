@@ -65,7 +65,7 @@ BarrierParticipant::Arrival BarrierParticipant::Arrive(uint64_t wants,
   return Complete(generation);
 }
 
-// This rank was the last one of its word.
+// Called if this rank was the last one of its word.
 BarrierParticipant::Arrival BarrierParticipant::Complete(
     uint32_t generation) const {
   auto& state = barrier_.header().state;

@@ -116,8 +116,8 @@ void Run(const uint8_t* data, size_t size) {
 }  // namespace
 }  // namespace canopy::shm
 
-// One seed changes nothing; the others make one word of the beginning large,
-// which contains the offsets of everything else.
+// One seed changes no byte. Each other seed makes one word of the beginning
+// large, because the beginning contains the offsets of all other parts.
 std::vector<std::string> canopy::fuzz::Seeds() {
   std::vector<std::string> seeds = {""};
   for (uint32_t place = 0; place < 256; place += 4) {

@@ -28,6 +28,7 @@ class IgnoredDirectives {
   // further directives are ignored without a report.
   static constexpr size_t kMaxReported = 64;
 
+  // Returns the object of this process, which lives until the process ends.
   static IgnoredDirectives& OfProcess();
   // Called after a fork, in the child: the child has reported nothing, and has
   // no reporter. The parent's object is never freed, because its mutex may be

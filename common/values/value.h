@@ -95,7 +95,7 @@ class Value {
   pmix_value_t raw_ = {};
 };
 
-// The same getters for a C value, which keeps the ownership of its content.
+// Do the same for a C value, which keeps the ownership of its content.
 std::optional<std::string_view> StringOf(const pmix_value_t& v);
 std::optional<uint64_t> Uint64Of(const pmix_value_t& v);
 std::optional<int64_t> Int64Of(const pmix_value_t& v);

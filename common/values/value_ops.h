@@ -60,6 +60,7 @@ int LoadInfo(pmix_info_t* info, const char* key, const void* data,
 // Makes a deep copy of one info with its directives, except persistence.
 int CopyInfo(pmix_info_t* to, const pmix_info_t& from);
 
+// Frees what `info` owns, except the value of a persistent info.
 void DestructInfo(pmix_info_t* info);
 
 // Returns `count` infos, the last of which is marked as the array's end, or

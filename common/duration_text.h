@@ -19,7 +19,7 @@ std::optional<std::chrono::milliseconds> ParseDuration(std::string_view text);
 
 // Parses the time limit of Slurm's commands, in which a plain number is
 // minutes: "M", "M:S", "H:M:S", "D-H", "D-H:M" or "D-H:M:S". Returns no value
-// as ParseDuration does.
+// for other text and for a duration longer than kLongestDuration.
 std::optional<std::chrono::milliseconds> ParseSlurmDuration(
     std::string_view text);
 

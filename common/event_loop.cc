@@ -96,7 +96,8 @@ struct EventLoop::Impl {
     }
   }
 
-  // Deferred work may defer more work, and may run a nested round of the loop.
+  // Runs deferred work, which may defer more work and may run a nested round of
+  // the loop.
   void RunDeferred() {
     std::vector<Work> work = std::move(spare);
     for (int depth = 0; depth < kDeferDepth && !deferred.empty(); ++depth) {

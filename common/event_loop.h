@@ -51,8 +51,8 @@ class CANOPY_CAPABILITY("event loop") EventLoop {
     // may be readable.
     virtual bool Wait(int fd, int timeout_ms) = 0;
   };
-  // The caller keeps ownership. The waiter is used until another one, or null,
-  // is set.
+  // Sets the waiter, which the caller owns. It is used until another waiter, or
+  // null, is set.
   void SetWaiter(Waiter* waiter);
 
   // Runs `work` on the loop thread, in the order of the calls. Any thread. Work

@@ -23,8 +23,9 @@ Status NoName(std::string_view entry) {
                 "'" + std::string(entry) + "' does not name a host");
 }
 
-// A name becomes a word of the command that reaches the host, so it must not
-// look like an option of that command.
+// Returns true if the text may be a host's name. A name becomes a word of the
+// command that reaches the host, so it must not look like an option of that
+// command.
 bool IsName(std::string_view text) {
   return !text.empty() && text[0] != '-' &&
          std::ranges::none_of(text, [](char c) {

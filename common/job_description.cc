@@ -21,7 +21,7 @@ bool AreTexts(const std::vector<Host>& hosts) {
       hosts, [](const Host& host) { return IsUtf8(host.name); });
 }
 
-// Error messages and displays contain these values, which must therefore be
+// Returns true if the values that error messages and displays contain are
 // UTF-8.
 bool HasTexts(const JobRequest& request) {
   const JobPlaces& places = request.places;

@@ -1,5 +1,5 @@
-// How an agent reports, among the operations that wait, a job that is queued
-// for its nodes; the commands recognise it by these texts.
+// The texts by which an agent lists a job that is queued for its nodes among
+// the operations that wait; the commands recognise it by them.
 #ifndef CANOPY_COMMON_PLACEMENT_TEXT_H_
 #define CANOPY_COMMON_PLACEMENT_TEXT_H_
 

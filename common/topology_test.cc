@@ -7,8 +7,8 @@ namespace {
 
 CpuSet Set(std::string_view list) { return *CpuSet::Parse(list); }
 
-// Two packages of two cores with two threads each. Each package is also a NUMA
-// domain and has one L3 cache.
+// Returns two packages of two cores with two threads each. Each package is also
+// a NUMA domain and has one L3 cache.
 Topology Sample() {
   Topology t;
   t.cpus = Set("0-7");

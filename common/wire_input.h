@@ -37,7 +37,7 @@ inline uint64_t Tag(uint32_t field, uint32_t type) {
   return (uint64_t{field} << 3) | type;
 }
 
-// Signed numbers are varints in zigzag form.
+// Convert signed numbers, which are varints in zigzag form.
 inline uint64_t ZigZag(int64_t v) {
   return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
 }

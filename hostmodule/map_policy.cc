@@ -140,7 +140,7 @@ Status ApplyMapModifier(const std::string& word, MapPolicy* policy) {
   return {};
 }
 
-// words[0] is "ppr"; parses two more words.
+// Parses the two words after words[0], which is "ppr".
 Status ParsePpr(const std::vector<std::string>& words, MapPolicy* policy) {
   policy->kind = MapPolicy::Kind::kPpr;
   const std::optional<uint32_t> n =

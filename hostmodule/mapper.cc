@@ -227,7 +227,8 @@ Status JobMapper::Place(const std::vector<MapNode>& all) {
   return {};
 }
 
-// The user may give an application more slots of a node than the node has.
+// Records the slots that the user gives an application, which may be more than
+// the node has.
 void JobMapper::AddGivenSlots(const std::vector<PickedNode>& picked) {
   given_.resize(pool_.size());
   for (const PickedNode& p : picked) {
@@ -366,7 +367,8 @@ Status JobMapper::AssignGpus() {
   return {};
 }
 
-// Memory is never oversubscribed. Nodes emulated on one machine share it.
+// Checks that memory is not oversubscribed. Nodes emulated on one machine share
+// its memory.
 Status JobMapper::CheckMemory() const {
   const uint64_t per_proc = request_.places.memory_per_proc;
   if (per_proc == 0) return {};

@@ -148,7 +148,7 @@ void Placer::FillNodes(uint32_t app, uint32_t num_procs,
   for (Use& use : *uses) {
     for (; left > 0 && use.placed < use.room; --left) Put(app, &use);
   }
-  // The excess is spread evenly.
+  // The processes that exceed the slots are spread evenly over the nodes.
   const auto nodes = static_cast<uint32_t>(uses->size());
   const uint32_t share = left / nodes;
   const uint32_t rest = left % nodes;

@@ -19,7 +19,7 @@ using canopy::local::CollectiveOp;
 
 namespace {
 
-// A connect must name all its participants.
+// Checks the arguments. A connect must name all its participants.
 pmix_status_t ArgumentsOf(const ConnectRequest& request) {
   const bool has_procs = request.procs != nullptr && request.nprocs > 0;
   return BadUnless(has_procs && InfoArray{request.info, request.ninfo}.ok());

@@ -14,7 +14,8 @@ using canopy::client::WithSession;
 
 namespace {
 
-// A call with a callback is non-blocking.
+// Calls `body` as a non-blocking call if there is a callback, otherwise as a
+// blocking one.
 template <typename Body>
 pmix_status_t WithOrWithoutCallback(pmix_op_cbfunc_t cbfunc, void* cbdata,
                                     Body&& body) {

@@ -18,9 +18,9 @@ using canopy::client::WithSession;
 
 namespace {
 
-// Every call needs the name of a group. An invitation also needs the processes
-// to invite. A construct needs its members, unless other processes add the
-// caller.
+// Checks the arguments. Every call needs the name of a group. An invitation
+// also needs the processes to invite. A construct needs its members, unless
+// other processes add the caller.
 pmix_status_t ArgumentsOf(const GroupRequest& request) {
   return BadUnless(request.name != nullptr && request.directives.ok());
 }

@@ -287,7 +287,7 @@ TEST_F(GroupFormingTest, OtherLeadersAcceptTheInvitation) {
   (void)Published(2, &key);
   EXPECT_EQ(agent_->Count(FrameType::kLookup), 0u);
   Bootstrap(2, {0, 1, 2});
-  // First it removes its key, which no later bootstrap must read.
+  // The leader first removes its key so that no later bootstrap reads it.
   const Request removed = agent_->Await(FrameType::kUnpublish);
   EXPECT_NE(removed.payload.find(key), std::string::npos);
   const Told accepted = LastTold(1);

@@ -25,9 +25,9 @@ using canopy::TypeInfo;
 
 constexpr size_t kFirstAllocation = 128;
 
-// The format of buffers in this process. With the variable, which OpenPMIx has
-// too, types are written and can be checked. All processes that exchange
-// buffers need the same setting.
+// Returns the format of buffers in this process. Types are written, and can be
+// checked, if the environment variable PMIX_BFROP_BUFFER_TYPE asks for it, as
+// with OpenPMIx. All processes that exchange buffers need the same setting.
 const CodecForm& BufferForm() {
   static const CodecForm form = [] {
     CodecForm chosen;
@@ -157,8 +157,8 @@ void PMIx_Data_buffer_unload(pmix_data_buffer_t* b, char** bytes, size_t* sz) {
   *sz = payload.size;
 }
 
-// Our format is one that processes of all namespaces can read (with OpenPMIx
-// from release 4 on), so the target is not used.
+// Processes of all namespaces can read Canopy's format (with OpenPMIx from
+// release 4 on), so the target is not used.
 pmix_status_t PMIx_Data_pack(const pmix_proc_t*, pmix_data_buffer_t* buffer,
                              void* src, int32_t num_vals,
                              pmix_data_type_t type) {

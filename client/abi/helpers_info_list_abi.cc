@@ -179,7 +179,8 @@ pmix_status_t PMIx_Info_list_convert(void* ptr, pmix_data_array_t* par) {
   return PMIX_SUCCESS;
 }
 
-// `prev` is null for the first info, otherwise the `next` of the previous call.
+// Returns the next info. `prev` is null for the first info, otherwise the
+// `next` of the previous call.
 pmix_info_t* PMIx_Info_list_get_info(void* ptr, void* prev, void** next) {
   if (ptr == nullptr) return nullptr;
   Node* node = prev == nullptr ? ListOf(ptr)->first : static_cast<Node*>(prev);

@@ -101,8 +101,9 @@ Result<ServerDirectory::Made> ServerDirectory::MakeElsewhere(
   return problem;
 }
 
-// The user, or another user who owns a directory above, may prevent a directory
-// from being made below `base`.
+// Makes separate directories for the sockets and the jobs. The user, or another
+// user who owns a directory above, may prevent a directory from being made
+// below `base`.
 Result<ServerDirectory> ServerDirectory::MakeTwo(const std::string& base,
                                                  OpenedDirectory users,
                                                  mode_t mode) {

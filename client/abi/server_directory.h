@@ -41,11 +41,11 @@ class ServerDirectory {
         jobs_(std::exchange(other.jobs_, {})) {}
   ServerDirectory& operator=(ServerDirectory&&) = delete;
 
-  // The directory of the sockets. Only root and this process's user can change
-  // it.
+  // Returns the directory of the sockets. Only root and this process's user can
+  // change it.
   const std::string& path() const { return own_->path; }
-  // The parent of the jobs' directories, and its descriptor, which this object
-  // owns.
+  // Return the parent of the jobs' directories, and its descriptor, which this
+  // object owns.
   const std::string& jobs_path() const { return jobs().path; }
   int jobs_fd() const { return jobs().fd.get(); }
   // Returns true if a user can change the directory of the jobs, which is then

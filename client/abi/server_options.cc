@@ -60,7 +60,8 @@ Status ReadName(const pmix_info_t& info, std::string* nspace) {
   return nspace->size() <= kMaxNspaceLen ? Status() : Malformed(info);
 }
 
-// The host's name of this node becomes the first of its names.
+// Puts the name that the host has for this node in front of the node's other
+// names.
 Status ReadHost(const pmix_info_t& info, ServerDirectives* out) {
   std::string name;
   const Status status = ReadText(info, &name);

@@ -16,7 +16,7 @@ using canopy::client::WithSessionAsync;
 
 namespace {
 
-// A null array has no applications, for any `napps`.
+// Returns the request. A null array has no applications, for any `napps`.
 SpawnRequest RequestOf(const pmix_info_t* infos, size_t ninfo,
                        const pmix_app_t* apps, size_t napps) {
   SpawnRequest request;

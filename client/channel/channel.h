@@ -38,9 +38,11 @@ struct Reply {
 class ChannelSink {
  public:
   virtual ~ChannelSink() = default;
-  // `payload` is that of a kEvent frame, valid during the call.
+  // Called for an event. `payload` is that of a kEvent frame, valid during the
+  // call.
   virtual void OnEvent(std::string_view payload) = 0;
-  // `payload` is that of a kSegment frame, `fd` the segment's memory file.
+  // Called for a segment. `payload` is that of a kSegment frame, and `fd` is
+  // the segment's memory file.
   virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
   // Called once, when the agent is gone and Close was not called.
   virtual void OnLost() = 0;

@@ -55,7 +55,8 @@ class ReconnectingSink : public ChannelSink {
     return next;
   }
 
-  // Null: there is no other agent.
+  // Lets the next search find the agent at `socket`, or no agent if `socket` is
+  // null.
   void Offer(std::unique_ptr<FrameSocket> socket) {
     std::lock_guard<std::mutex> lock(mu_);
     offered_.push_back(std::move(socket));
@@ -117,7 +118,7 @@ class ChannelReconnectTest : public testing::Test {
       return channel_->Call(FrameType::kGet, payload);
     });
   }
-  // The agent ends; the channel finds another one, which becomes `agent_`.
+  // Ends the agent. The channel finds another one, which becomes `agent_`.
   void Replace() {
     Ends ends = Connect();
     sink_.Offer(std::move(ends.first));

@@ -113,7 +113,7 @@ class Progress {
   bool sleeping_ CANOPY_GUARDED_BY(mu_) = false;
   bool stopping_ CANOPY_GUARDED_BY(mu_) = false;
   bool stopped_ CANOPY_GUARDED_BY(mu_) = false;
-  // True if thread_ must be joined.
+  // True if the destructor or Stop must join thread_.
   bool running_ CANOPY_GUARDED_BY(mu_) = false;
   pthread_t thread_{};
   std::atomic<std::thread::id> runner_{};

@@ -50,7 +50,8 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Raise(std::shared_ptr<const Event> event);
   void Observe(WantsCode wants, See see);
 
-  // The completion function of handlers; `ticket` identifies the chain.
+  // Handlers call this function when they complete; `ticket` identifies the
+  // chain.
   static void OnHandlerDone(pmix_status_t status, pmix_info_t* results,
                             size_t nresults, pmix_op_cbfunc_t cbfunc,
                             void* cbdata, void* ticket);
@@ -69,7 +70,8 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Advance(const ChainPtr& chain, pmix_status_t status,
                const pmix_info_t* results, size_t nresults);
   bool IsObservedLocked(const Event& event) const CANOPY_REQUIRES(mu_);
-  // `results` are those of the handlers after all have run, or null before.
+  // Posts the call of the observer. `results` are those of the handlers after
+  // all have run, or null before.
   void PostObserveLocked(const std::shared_ptr<const Event>& event,
                          const InfoList* results) CANOPY_REQUIRES(mu_);
   void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);

@@ -31,8 +31,8 @@ bool IsServiceName(const char* name) {
          !std::string_view(name).starts_with(kReserved);
 }
 
-// A service remains known after the end of the process that published it, as in
-// the process managers that PMI was made for.
+// Publishes the service so that it remains known after the end of the process,
+// as in the process managers that PMI was made for.
 pmix_status_t PublishName(const char* service, const char* port) {
   pmix_persistence_t persistence = PMIX_PERSIST_SESSION;
   pmix_info_t infos[2];

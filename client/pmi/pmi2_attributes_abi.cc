@@ -68,8 +68,9 @@ int ReturnNumbers(const std::optional<std::vector<uint32_t>>& numbers,
   return PMI2_SUCCESS;
 }
 
-// A ring ends only after all ranks have begun it, so two alternating keys
-// suffice. The same as in server/pmi/key_values.cc.
+// Returns the key of a rank in a ring. A ring ends only after all ranks have
+// begun it, so two alternating keys suffice. Must equal the key in
+// server/pmi/key_values.cc.
 std::string RingKey(uint32_t call, uint32_t rank) {
   return std::string(kRingPrefix) + std::to_string(call % 2) + "-" +
          std::to_string(rank);

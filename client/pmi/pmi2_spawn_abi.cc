@@ -25,7 +25,8 @@ KeyValues HintsOf(int count, const MPID_Info* infos) {
   return out;
 }
 
-// Unlike the hints, these have one pointer for each pair.
+// Returns the preput pairs. Unlike the hints, they have one pointer for each
+// pair.
 KeyValues PreputOf(int count, const MPID_Info* const* infos) {
   KeyValues out;
   for (int i = 0; i < count; ++i) {

@@ -23,7 +23,7 @@ class GetRequest {
   Target target() const { return {proc_.nspace, proc_.rank}; }
   const ProcId& proc() const { return proc_; }
   const std::string& key() const { return key_; }
-  // The hostname in the result refers to this request.
+  // Returns the options. The hostname in the result is a view of this request.
   GetOptions options() const;
 
  private:

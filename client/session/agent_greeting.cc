@@ -74,8 +74,8 @@ Result<std::unique_ptr<FrameSocket>> Dial(const std::string& path) {
   return std::make_unique<FrameSocket>(std::move(fd));
 }
 
-// An agent that refuses a user sends its answer before it has read anything,
-// and then sending the hello may fail.
+// Sends the hello and waits for the answer. An agent that refuses a user sends
+// its answer before it has read a frame, and then sending the hello may fail.
 Result<std::string> Greet(FrameSocket* socket, FrameType hello,
                           std::string_view payload) {
   const bool sent = socket->Send(hello, 1, payload) == kSuccess;

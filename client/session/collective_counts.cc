@@ -64,8 +64,8 @@ void CollectiveCounts::Add(std::string_view request, int status) {
   }
 }
 
-// A process that can construct the group again is not a member any more, so the
-// destruct of the former group is over for it.
+// Records a construct. A process that can construct the group again is not a
+// member any more, so the destruct of the former group is over for it.
 void CollectiveCounts::NoteConstruct(std::string_view encoded) {
   Series series;
   if (!wire::Decode(encoded, &series) ||

@@ -7,7 +7,8 @@
 namespace canopy::client {
 namespace {
 
-// Unlike a fence, a connect needs a list of processes.
+// Checks and encodes a request. Unlike a fence, a connect needs a list of
+// processes.
 int EncodeRequest(Session& session, const ConnectRequest& request,
                   std::string* frame) {
   if (request.procs == nullptr || request.nprocs == 0) {

@@ -41,7 +41,8 @@ void OnRelease(size_t, pmix_status_t event, const pmix_proc_t*,
   done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cbdata);
 }
 
-// The value is true or a wildcard for all ranks, one rank, or a list of ranks.
+// Returns true if the value names the rank: it is true or a wildcard for all
+// ranks, one rank, or a list of ranks.
 bool NamesRank(const pmix_value_t& value, Rank rank) {
   const auto is_meant = [rank](Rank named) {
     return named == rank || named == kRankWildcard;

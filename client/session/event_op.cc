@@ -89,7 +89,8 @@ int TellWanted(const std::vector<ChannelRef>& servers,
   return status;
 }
 
-// `done` runs later, except for an error of the only server.
+// Subscribes at all servers without blocking. `done` runs later; only if the
+// request to the single server fails, the error is returned instead.
 int TellWantedAsync(Session& session, const std::vector<ChannelRef>& servers,
                     const SubscriptionChange& change,
                     std::function<void(int)> done) {

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kWatchIntervalNs = 200'000'000;
 constexpr int64_t kOthersIntervalNs = 2'000'000'000;
 
-// A singleton has no other participants.
+// Fences a singleton, which has no other participants.
 int FenceAlone(const Session& session, const pmix_proc_t* procs,
                size_t nprocs) {
   for (size_t i = 0; i < nprocs; ++i) {

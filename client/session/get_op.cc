@@ -104,7 +104,8 @@ bool AsksOnce(Session& session, const Arguments& args,
          (args.of_reserved || !IsSelf(session, args.target));
 }
 
-// Only the agent of a process knows all its keys.
+// Returns true if only the agent of the process knows all its keys, so that a
+// get of all keys needs a request.
 bool MustAsk(const Session& session, const Arguments& args) {
   return args.key.empty() && args.options.realm == Realm::kUnknown &&
          IsProcessRank(args.target.rank) && !IsSelf(session, args.target);

@@ -19,9 +19,9 @@ struct Answer {
   std::optional<AwaitedInvitation> accepts;
 };
 
-// A leader accepts only a group that includes all members that it has added:
-// the first leader may have read what this leader published for an earlier
-// bootstrap.
+// Decides about an invitation. A leader accepts only a group that includes all
+// members that it has added: the first leader may have read the members that
+// this leader published for an earlier bootstrap.
 Answer AnswerTo(Session& session, const std::string& name,
                 const BootstrapInvitation& invitation) {
   Answer answer;

@@ -105,8 +105,9 @@ std::string KeyAt(const std::string& name, size_t index) {
          std::to_string(index);
 }
 
-// All leaders try the first key first. Each continues at a different place, so
-// that few of them compete for one key.
+// Returns the index of the key for the next attempt. All leaders try the first
+// key first. Each leader continues at a different place, so that few of them
+// compete for one key.
 size_t IndexOf(const Session& session, const Meeting& meeting) {
   if (meeting.attempt == 0) return 0;
   const size_t others = meeting.leaders - 1;

@@ -152,7 +152,8 @@ int Decline(Session& session, const std::string& name, const ProcId& leader,
   return PMIX_SUCCESS;
 }
 
-// Without a name the leader is the process that has sent the invitation.
+// Returns the leader. If the request names none, the leader is the process that
+// has sent the invitation.
 std::optional<ProcId> LeaderOf(Session& session, const JoinRequest& request) {
   if (request.leader == nullptr) {
     return session.invitations().InviterOf(request.name);

@@ -93,7 +93,8 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-// If this process does not know the group, the agent looks for it.
+// Encodes a destruct. If this process does not know the group, the agent looks
+// for it.
 int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   Parts parts;
   const int rc = CheckParts(session, request, &parts);
@@ -104,7 +105,7 @@ int EncodeDestruct(Session& session, const GroupRequest& request, Sent* sent) {
   return session.job_channel() == nullptr ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-// Only a time limit has an effect on a leave.
+// Checks the directives of a leave. Only a time limit has an effect on it.
 int CheckLeave(const InfoArray& directives) {
   for (const pmix_info_t& info : std::span(directives.infos, directives.size)) {
     const std::string_view key = KeyOf(info);

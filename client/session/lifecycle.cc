@@ -76,12 +76,14 @@ void DeclareModel(Session& session, const InitOptions& options) {
   (void)NotifyEvent(session, event, nullptr, nullptr);
 }
 
-// Progress is driven in one way for all users of the library in a process.
+// Returns true if the caller requests another way to drive progress than the
+// session has: all users of the library in a process drive it in one way.
 bool Conflicts(Session& session, const InitOptions& options) {
   return options.external_progress &&
          *options.external_progress != session.progress().external();
 }
 
+// Returns true if PMIx_Progress_thread_stop concerns the library's thread.
 // Without a name the call concerns all threads.
 bool NamesOurThread(const pmix_info_t* info, size_t ninfo) {
   if (info == nullptr) return true;

@@ -30,8 +30,8 @@ bool IsWellFormed(const pmix_info_t& info) {
   return !is_text || StringOf(info.value).has_value();
 }
 
-// The first number is random, so that a later process with the same rank uses
-// other numbers.
+// Returns a random number for the first call, so that a later process with the
+// same rank uses other numbers.
 uint64_t FirstNumber() {
   uint64_t number = 0;
   if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) {

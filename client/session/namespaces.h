@@ -41,7 +41,7 @@ class Namespaces {
   mutable SharedMutex mu_;
   std::map<std::string, std::unique_ptr<JobView>, std::less<>> others_
       CANOPY_GUARDED_BY(mu_);
-  // Replaced data of the own job and of others.
+  // Replaced data of the process's own job and of others.
   std::vector<std::unique_ptr<JobView>> replaced_ CANOPY_GUARDED_BY(mu_);
 };
 

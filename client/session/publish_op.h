@@ -18,12 +18,13 @@ namespace canopy::client {
 // callback of a non-blocking form must not be null; it runs on the progress
 // thread unless an error is returned.
 
-// `infos` contains the data, at least one entry, and the directives.
+// Publish data. `infos` contains the data, at least one entry, and the
+// directives.
 int PublishData(Session& session, const InfoArray& infos);
 int PublishDataAsync(Session& session, const InfoArray& infos,
                      pmix_op_cbfunc_t cbfunc, void* cbdata);
 
-// data[i].key contains the key to look up. The publisher and the value are
+// Looks up keys: data[i].key contains each key. The publisher and the value are
 // filled in for keys that were found; other values become PMIX_UNDEF. Previous
 // contents of the values are not freed. The caller owns the values afterwards.
 int LookUpData(Session& session, std::span<pmix_pdata_t> data,
@@ -33,8 +34,8 @@ int LookUpDataAsync(Session& session, char* const* keys,
                     const InfoArray& directives, pmix_lookup_cbfunc_t cbfunc,
                     void* cbdata);
 
-// `keys` ends with null. If `keys` itself is null, all data of the caller is
-// unpublished.
+// Unpublish keys. `keys` ends with null. If `keys` itself is null, all data of
+// the caller is unpublished.
 int UnpublishData(Session& session, char* const* keys,
                   const InfoArray& directives);
 int UnpublishDataAsync(Session& session, char* const* keys,

@@ -123,7 +123,7 @@ int ReadDirective(const pmix_info_t& info, PullSpec* spec) {
   return row->set(info, spec) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
-// PMIX_FWD_ALL_CHANNELS means all channels of output.
+// Reads the channels. PMIX_FWD_ALL_CHANNELS means all channels of output.
 int ReadChannels(pmix_iof_channel_t channels, PullSpec* spec) {
   if (channels == PMIX_FWD_ALL_CHANNELS) channels = kOutputs;
   if ((channels & PMIX_FWD_STDIN_CHANNEL) != 0) return PMIX_ERR_NOT_SUPPORTED;
@@ -143,8 +143,8 @@ int ReadProcs(std::span<const pmix_proc_t> procs, PullSpec* spec) {
   return PMIX_SUCCESS;
 }
 
-// A launcher may write these files as well; a pull that copies output leaves
-// them to it.
+// Returns true if the directive names files. A launcher may write these files
+// as well; a pull that copies output leaves them to the launcher.
 bool NamesFiles(const pmix_info_t& info) {
   return KeyOf(info) == PMIX_IOF_OUTPUT_TO_FILE ||
          KeyOf(info) == PMIX_IOF_OUTPUT_TO_DIRECTORY;
@@ -158,7 +158,8 @@ bool IsCopy(const InfoArray& directives) {
   return false;
 }
 
-// The directives of the job's spawn hold unless the pull has others.
+// Applies the directives of the job's spawn, which hold unless the pull has
+// others.
 int ReadWishes(Session& session, const PullRequest& request, PullSpec* spec) {
   const InfoList wishes =
       session.output_wishes().Of(spec->procs.front().nspace);

@@ -23,9 +23,9 @@ int CopyOf(const pmix_value_t& from, Value* to) {
   return rc;
 }
 
-// Reserved keys that a process may put. Open MPI puts the binding of processes
-// that it has bound itself, because the host does not know it. The values of
-// the other keys are known to the process alone.
+// Returns true for reserved keys that a process may put. Open MPI puts the
+// binding of processes that it has bound itself, because the host does not know
+// it. The values of the other keys are known to the process alone.
 bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING ||
          key == PMIX_ARCH || IsOfProcess(key);

@@ -28,8 +28,8 @@ using AsyncQueryRef = std::shared_ptr<AsyncQuery>;
 
 void Free(void* infos) { delete static_cast<InfoList*>(infos); }
 
-// The callback's owner may keep the answers until it calls the release
-// function.
+// Calls the callback with the status and the answers. The callee may keep the
+// answers until it calls the release function.
 void CallBack(AsyncQuery& query, int status) {
   auto answers = std::make_unique<InfoList>();
   if (status == PMIX_SUCCESS) status = query.call.Finish(answers.get());

@@ -14,9 +14,9 @@ struct QueryRequest {
   size_t nqueries = 0;
 };
 
-// *results gets one info for each answered key, in the order of the keys; the
-// caller frees it. It is null unless the status is PMIX_SUCCESS or
-// PMIX_ERR_PARTIAL_SUCCESS.
+// Answers queries. *results gets one info for each answered key, in the order
+// of the keys; the caller frees it. It is null unless the status is
+// PMIX_SUCCESS or PMIX_ERR_PARTIAL_SUCCESS.
 int QueryInfo(Session& session, const QueryRequest& request,
               pmix_info_t** results, size_t* nresults);
 

@@ -15,8 +15,9 @@ namespace canopy::client {
 // The host's attributes, by function. Thread-safe.
 class RegisteredAttributes {
  public:
-  // `attributes` are names of macros or keys of attributes; unknown names are
-  // declared unchanged. Returns PMIX_ERR_BAD_PARAM without a function, and
+  // Declares the attributes of a function. `attributes` are names of macros or
+  // keys of attributes; unknown names are declared unchanged. Returns
+  // PMIX_ERR_BAD_PARAM if `function` is empty, and
   // PMIX_ERR_REPEAT_ATTR_REGISTRATION for a function that was declared before.
   int Register(std::string_view function,
                const std::vector<std::string>& attributes) CANOPY_EXCLUDES(mu_);

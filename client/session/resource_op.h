@@ -28,8 +28,8 @@ struct BlockRequest {
 // Blocking calls return a PMIx status. The callback of a non-blocking call must
 // not be null; it runs on the progress thread unless an error is returned.
 
-// `results` may be null; otherwise it gets the host's answer, which the caller
-// owns.
+// Requests an allocation. `results` may be null; otherwise it gets the host's
+// answer, which the caller owns.
 int RequestAllocation(Session& session, pmix_alloc_directive_t directive,
                       const Directives& directives, pmix_info_t** results,
                       size_t* nresults);

@@ -195,8 +195,8 @@ int Servers::Disconnect(const ProcId& server) {
   return kSuccess;
 }
 
-// The progress thread may be reading the connection now, so a task keeps it
-// alive until then. Other users hold references.
+// Removes a connection. The progress thread may be reading it now, so a task
+// keeps it alive until then. Other users hold references.
 void Servers::RemoveLocked(const ConnectionRef& connection) {
   for (auto& place : places_) {
     if (place.load() == connection.get()) place = nullptr;

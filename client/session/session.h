@@ -72,11 +72,11 @@ class Session final : public SourcePlaces {
   Servers& servers() { return servers_; }
   // Returns the agent of a launched process.
   const AgentConnection& agent() const { return servers_.home(); }
-  // The primary server's channel, for all operations except those with others
-  // of the job. Null for a singleton, for a server, and for a tool without a
-  // server.
+  // Returns the primary server's channel, for all operations except those with
+  // other processes of the job. Returns null for a singleton, for a server, and
+  // for a tool without a server.
   ChannelRef channel() { return servers_.primary(); }
-  // The channel for operations with others of the job.
+  // Returns the channel for operations with other processes of the job.
   ChannelRef job_channel() { return servers_.OfJob(); }
 
   // Set only in server processes and tools with a server: forwards

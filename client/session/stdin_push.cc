@@ -73,7 +73,8 @@ int StdinPush::Start(Pusher pusher) {
   return kSuccess;
 }
 
-// The thread blocks all signals, because the program's own threads handle them.
+// Starts the thread. It blocks all signals, because the program's own threads
+// handle them.
 bool StdinPush::StartThread(const std::shared_ptr<Shared>& shared) {
   const SignalBlock block;
   const auto entry = [](void* argument) -> void* {

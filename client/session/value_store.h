@@ -99,7 +99,8 @@ class ValueStore {
     return scope == PMIX_SCOPE_UNDEF ? &puts.front().value : nullptr;
   }
 
-  // A key sets one bit; a clear bit means that no such key was ever stored.
+  // Returns the bit of a key, which is set when the key is stored; a clear bit
+  // means that no such key was ever stored.
   static uint64_t Bit(std::string_view key) {
     if (key.empty()) return 1;
     const auto last = static_cast<unsigned char>(key.back());

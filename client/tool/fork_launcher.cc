@@ -64,8 +64,9 @@ std::string* TextIn(std::string_view key, Order* out) {
   return nullptr;
 }
 
-// The launcher writes to the streams of this process, so there is nothing to
-// forward. A tool may request forwarding nevertheless.
+// Returns true for directives about forwarding, which have no effect: the
+// launcher writes to the streams of this process. A tool may request forwarding
+// nevertheless.
 bool ConcernsForwarding(std::string_view key) {
   return key.starts_with("pmix.fwd.") || key.starts_with("pmix.iof.");
 }
@@ -323,8 +324,8 @@ void Keep(Session& session, Pipe keepalive) {
   (void)session.progress().Watch(kept->get(), [kept] {});
 }
 
-// The launcher gets a unique name, because agents keep events for names that
-// were used before.
+// Sets the launcher's orders. The launcher gets a unique name, because agents
+// keep events for names that were used before.
 int SetOrders(const Session& session, const FilePlace& place, Order* order) {
   LauncherOrders& orders = order->orders;
   orders.name = NameAfterProcess("launcher");

@@ -48,7 +48,8 @@ class ForkLauncherTest : public testing::Test {
     return std::string(place_) + "/" + name;
   }
 
-  // A launcher that becomes a server, and makes a file when its initiator ends.
+  // Returns the script of a launcher that becomes a server, and makes a file
+  // when its initiator ends.
   std::string Launcher() const {
     return "cp " + At("contact") +
            " $PMIX_LAUNCHER_RNDZ_FILE.new && mv $PMIX_LAUNCHER_RNDZ_FILE.new "

@@ -119,7 +119,8 @@ class Search {
     return Status(kErrUnreach, "this machine has no system server");
   }
 
-  // A relay on this machine may lead to other machines; it has a TCP address.
+  // Returns the error if no server was found. A relay on this machine may lead
+  // to other machines; it has a TCP address.
   Status NoneFound() const {
     if (elsewhere_) {
       return Status(kErrNotSupported,
@@ -133,8 +134,8 @@ class Search {
     return Status(kErrUnreach, "no server was found");
   }
 
-  // A server that is already connected is an acceptable choice if it was chosen
-  // explicitly and no other one is found.
+  // Searches the directories. A server that is already connected is an
+  // acceptable choice if it was chosen explicitly and no other one is found.
   Result<ServerFound> BySearch() const {
     Result<ServerFound> found = NoneFound();
     for (const std::string& directory : Directories(choice_)) {

@@ -54,8 +54,8 @@ bool WasLaunched() {
   return environment.ok() && !environment->socket.empty();
 }
 
-// A tool's job consists of the tool; a launcher's job also has the data from
-// its orders.
+// Adds the data to a tool's job, which otherwise consists of the tool only. A
+// launcher has such data from its orders.
 Result<Bootstrap> WithData(Result<Bootstrap> found, const InfoList& data) {
   if (!found.ok() || !found->is_tool || data.empty()) return found;
   found->job =

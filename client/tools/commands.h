@@ -42,7 +42,7 @@ int Launch(Words words, Format format);
 // Sets up the environment for Launch; called before this process connects as a
 // tool.
 void PrepareLaunch(const std::string& orders);
-// RANGE PERSISTENCE (KEY VALUE)...: publishes the pairs.
+// RANGE PERSISTENCE (KEY VALUE)...: publishes the pairs of keys and values.
 int Publish(Words words, Format format);
 // RANGE WAITS TIMEOUT KEY...: looks the keys up. With an empty WAITS the
 // command does not wait, and with an empty TIMEOUT there is no time limit.

@@ -19,7 +19,8 @@ Watched& TheJob() {
   return *watched;
 }
 
-// The event of a job that has ended well has no exit code.
+// Handles the event of a job's end. The event of a job that has ended well has
+// no exit code.
 void OnEnd(size_t /*id*/, pmix_status_t /*status*/,
            const pmix_proc_t* /*source*/, pmix_info_t infos[], size_t count,
            pmix_info_t* /*results*/, size_t /*num_results*/,

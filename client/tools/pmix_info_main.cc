@@ -85,7 +85,7 @@ class Report {
   const bool parsable_;
 };
 
-// The directory that holds bin, lib and include.
+// Returns the directory that holds bin, lib and include.
 std::filesystem::path Prefix() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -86,7 +86,7 @@ class Sought {
   std::vector<pmix_pdata_t> data_;
 };
 
-// Returns the keys in a list of keys and values by turns.
+// Returns the keys of a list in which keys and values alternate.
 std::vector<std::string> KeysOf(Words pairs) {
   std::vector<std::string> keys;
   for (size_t i = 0; i + 1 < pairs.size(); i += 2) keys.push_back(pairs[i]);

@@ -241,7 +241,7 @@ class Pquery : public ReferenceTool {
  public:
   cli::OptionTable Options() override { return support_.Options(); }
 
-  // Without a word, the tool lists the keys.
+  // Reads the queries. Without a word, the tool lists the keys.
   Status Check(const std::vector<std::string>& words) override {
     for (const std::string& word : words) {
       auto query = ReadQueryWord(word);

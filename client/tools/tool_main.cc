@@ -38,8 +38,9 @@ constexpr Command kCommands[] = {
     {"usage", 0, Usage},
 };
 
-// All commands that publish use the same tool name, so that a later command can
-// unpublish the data. While another command uses the name, this one waits.
+// Connects to the agent. All commands that publish use the same tool name, so
+// that a later command can unpublish the data. While another command uses the
+// name, this one waits.
 pmix_status_t Connect(const std::string& directory, bool publishes) {
   constexpr int kAttempts = 100;
   Infos directives;

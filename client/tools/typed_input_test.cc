@@ -44,7 +44,8 @@ TEST(TypedInputTest, APipeHasNoKey) {
   close(fds[0]);
 }
 
-// The child process, whose controlling terminal is the other side of `master`.
+// Runs in the child process, whose controlling terminal is the other side of
+// `master`.
 int OnTerminal(int master) {
   setsid();
   const int fd = open(ptsname(master), O_RDWR);

@@ -26,7 +26,8 @@ std::string Hex16(unsigned number) {
   return text.data();
 }
 
-// hwloc knows names if a list of vendors is installed.
+// Returns the name of the vendor, which hwloc knows if a list of vendors is
+// installed.
 std::string VendorOf(hwloc_obj_t pci) {
   if (pci == nullptr) return kUnknown;
   const std::string name = InfoOf(pci, "PCIVendor");
@@ -42,7 +43,8 @@ std::string PciAddress(hwloc_obj_t pci) {
   return text.data();
 }
 
-// The first half of a port's global identifier is the prefix of its subnet.
+// Returns the prefix of the subnet: the first half of the port's global
+// identifier.
 std::string PlaneOf(hwloc_obj_t device) {
   const std::string gid = InfoOf(device, "Port1GID0");
   constexpr size_t kPrefix = sizeof("0123:0123:0123:0123") - 1;

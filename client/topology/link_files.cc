@@ -40,7 +40,8 @@ void AddText(const char* key, const std::string& text, InfoList* device) {
   if (!text.empty()) device->Add(key, Value::String(text));
 }
 
-// A value that is not a positive number is unknown.
+// Adds a number in `unit`. A value that is not a positive number is unknown and
+// is left out.
 void AddNumber(const char* key, const std::string& text, double unit,
                InfoList* device) {
   const double number = strtod(text.c_str(), nullptr);

@@ -10,7 +10,8 @@
 namespace canopy {
 namespace {
 
-// The "C" locale. The program may have set another one for its own output.
+// Returns the "C" locale. The program may have set another locale for its own
+// output.
 locale_t PlainLocale() {
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   return plain;

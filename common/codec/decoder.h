@@ -77,13 +77,14 @@ class Decoder {
   bool GetString(std::string_view* v, bool* is_null = nullptr);
   bool GetBytes(std::string_view* v);
   bool GetProc(ProcId* v);
-  // *v is overwritten without being freed. It is empty after a failure.
+  // Read a value, an info or a key with its value. *v is overwritten without
+  // being freed. It is empty after a failure.
   bool GetValue(pmix_value_t* v);
   bool GetValue(Value* v);
   bool GetInfo(pmix_info_t* v);
   bool GetKval(KvalView* v);
-  // `element` points to memory of the type's size, whose content is ignored. It
-  // is all zeros after a failure.
+  // Reads an element of any type. `element` points to memory of the type's
+  // size, whose content is ignored. It is all zeros after a failure.
   bool GetElement(pmix_data_type_t type, void* element);
   // Skip elements without building them.
   bool SkipValue();

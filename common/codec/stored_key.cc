@@ -22,7 +22,7 @@ constexpr size_t kKept = 240;
 constexpr size_t kMaxQualifiers = 12;
 constexpr size_t kHashDigits = 16;
 
-// FNV-1a, as agents of all releases compute it.
+// Returns the hash FNV-1a, as agents of all releases compute it.
 uint64_t HashOf(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) {

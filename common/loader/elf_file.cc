@@ -162,8 +162,8 @@ class SymbolReader {
   }
 
  private:
-  // The dynamic segment does not contain the number of symbols; the hash tables
-  // do.
+  // Returns the number of symbols, which the hash tables contain and the
+  // dynamic segment does not.
   std::optional<uint64_t> CountSymbols() const {
     if (table_.hash != 0) {
       // The table begins with the number of buckets and the number of chains;
@@ -361,8 +361,8 @@ class HeaderReader {
     return Status();
   }
 
-  // The records of a version section form a chain of offsets that lead only
-  // forward, so the chain ends.
+  // Reads the needed versions. The records of a version section form a chain of
+  // offsets that lead only forward, so the chain ends.
   Status ReadVersionNeeds() {
     uint64_t at = OffsetOf(Value(DT_VERNEED));
     uint64_t left = std::min<uint64_t>(Value(DT_VERNEEDNUM), kMaxVersions);

@@ -135,8 +135,9 @@ std::vector<std::string> LinkResolver::Directories(
   return out;
 }
 
-// If the loader is in a directory of its own, it has its own libraries there
-// and does not use this machine's index.
+// Sets the directories that are searched last. If the loader is in a directory
+// of its own, it has its own libraries there and does not use this machine's
+// index.
 void LinkResolver::SetDefaults(const ElfFile& program, Search* search) const {
   const std::string& interpreter = program.interpreter();
   if (interpreter.empty() || InSystemDirectory(interpreter)) {

@@ -53,7 +53,8 @@ InBuffer::State InBuffer::Receive(int socket, size_t frame, int flags) {
   return State::kReceived;
 }
 
-// A frame that is larger than usual gets a larger buffer until it is consumed.
+// Makes room for more bytes. A frame that is larger than usual gets a larger
+// buffer until it is consumed.
 void InBuffer::MakeRoom(size_t frame) {
   const size_t have = size();
   const size_t wanted = std::max({usual_capacity_, frame, have + 1});

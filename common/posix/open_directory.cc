@@ -133,8 +133,7 @@ class Walk {
     }
   }
 
-  // The rest of the path is followed with the rights of the user who controls
-  // it.
+  // Follows the rest of the path with the rights of the user who controls it.
   void LeaveTo(uid_t uid, const std::string& rest) {
     out_.control = PathControl::kUser;
     out_.user = {uid, kNoGroup};

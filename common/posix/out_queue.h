@@ -32,11 +32,12 @@ class OutQueue {
     kBusy,     // the kernel presently refuses further descriptors in flight
     kBroken,   // the connection has failed
   };
-// Appends bytes without descriptors.
 
+  // Appends bytes without descriptors.
   void Append(std::string bytes);
   void Append(Bytes bytes);
-  // `fds`, at most kMaxFds, arrive together with the first of these bytes.
+  // Appends bytes with descriptors, at most kMaxFds, which arrive together with
+  // the first of these bytes.
   void AppendWithFds(std::string bytes, std::vector<SharedFd> fds);
   // Does the same with descriptors that the queue owns, and which are closed
   // when they were sent.

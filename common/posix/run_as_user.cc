@@ -64,8 +64,8 @@ int RunThread(void* argument) noexcept {
   return 0;
 }
 
-// Returns when the thread has ended. Returns false, with errno, if the thread
-// could not be made.
+// Runs the order on a new thread and returns when the thread has ended. Returns
+// false, with errno, if the thread could not be made.
 bool RunToEnd(Order* order) {
   void* const memory = mmap(nullptr, kGuardSize + kStackSize, PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

@@ -30,8 +30,8 @@ struct Opened {
   int error = 0;
 };
 
-// O_NONBLOCK: the name may be that of a FIFO, which must not block this
-// process.
+// Opens a file for reading. O_NONBLOCK: the name may be that of a FIFO, which
+// must not block this process.
 Opened Open(const std::string& path, bool executable) {
   Opened out;
   out.fd.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));

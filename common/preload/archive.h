@@ -29,7 +29,7 @@ inline constexpr size_t kHeadSize = 16;
 
 // Returns the kHeadSize bytes of the head.
 std::string EncodeHead(const Head& head);
-// `bytes` must have kHeadSize bytes.
+// Decodes a head from `bytes`, which must have kHeadSize bytes.
 Head DecodeHead(std::string_view bytes);
 
 // Reads the files with the permissions of the calling process. Blocks for the

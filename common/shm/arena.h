@@ -29,7 +29,7 @@ class Arena {
 
   // Returns the offset of a block, or kNoBlock if the budget does not allow it.
   uint64_t Allocate(uint64_t size);
-  // `offset` must come from Allocate with the same size.
+  // Frees a block. `offset` must come from Allocate with the same size.
   void Free(uint64_t offset, uint64_t size);
 
   uint64_t budget() const { return budget_; }

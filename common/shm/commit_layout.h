@@ -55,8 +55,9 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 // Precedes each commit in a mailbox; the payload of a commit frame follows.
 using CommitLength = uint32_t;
 
-// The control words come first, so that a scan of all mailboxes touches few
-// pages; then the mailboxes, each on pages of its own.
+// Returns the bytes of the header and of the control words of all mailboxes.
+// They come first in the file, so that a scan of all mailboxes touches few
+// pages; the mailboxes follow, each on pages of its own.
 constexpr size_t CommitControlBytes(uint32_t num_mailboxes) {
   constexpr size_t kPage = 64 << 10;  // the largest page size of any platform
   const size_t bytes =

@@ -168,7 +168,8 @@ constexpr uint64_t Load64Le(const char* p) {
 }
 }  // namespace internal
 
-// Part of the file format: writer and readers must agree.
+// Returns the hash of a key. It is part of the file format: writer and readers
+// must agree on it.
 constexpr uint32_t HashKey(std::string_view key) {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   const char* p = key.data();

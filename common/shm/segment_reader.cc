@@ -16,19 +16,20 @@
 namespace canopy::shm {
 namespace {
 
-// A load that the compiler must not repeat, because another process may change
-// the memory.
+// Loads a number once: the compiler must not repeat the load, because another
+// process may change the memory.
 uint32_t Load32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_RELAXED);
 }
 
-// Data that was written before this value is visible after the load.
+// Loads a number so that data that was written before the number is visible
+// after the load.
 uint32_t LoadAcquire32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_ACQUIRE);
 }
 
-// Equivalent to std::has_single_bit, which is a function call when compiling
-// also for processors without the instruction.
+// Does the same as std::has_single_bit, which is a function call if the code is
+// compiled also for processors without the instruction.
 bool IsPowerOfTwo(uint32_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
 enum RowKeyIndex : int {

@@ -94,8 +94,8 @@ class SegmentReader {
   uint32_t num_ranks() const { return header_.num_ranks; }
   uint32_t num_nodes() const { return header_.num_nodes; }
   uint32_t num_apps() const { return header_.num_apps; }
-  // Job-relative index of the node to which this segment belongs; kNoNode if no
-  // rank of the job runs there.
+  // Returns the job-relative index of the node to which this segment belongs;
+  // kNoNode if no rank of the job runs there.
   uint32_t self_node() const { return header_.self_node; }
 
   // Return the VALUE of a key at its level, in codec form. Return no value if

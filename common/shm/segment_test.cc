@@ -255,7 +255,7 @@ TEST(SegmentTest, AddedKeysCostLittleMemory) {
   EXPECT_LT(pair.writer->used(), 12u << 20);
 }
 
-// A value that contains its own length.
+// Returns a value that contains its own length.
 std::string Sized(uint32_t size) {
   return std::to_string(size) + std::string(size, '.');
 }

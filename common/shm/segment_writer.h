@@ -95,9 +95,9 @@ class SegmentWriter {
   // the new items: the table is rewritten only when additions and replacements
   // have filled it.
   Status Update(Rank rank, const std::vector<TableItem>& items);
-  // The rank's process was started: sets PMIX_PROC_PID.
+  // Called when the rank's process was started: sets PMIX_PROC_PID.
   void SetPid(Rank rank, uint32_t pid);
-  // The rank was restarted: sets PMIX_REINCARNATION.
+  // Called when the rank was restarted: sets PMIX_REINCARNATION.
   void SetReincarnation(Rank rank, uint32_t number);
 
   // Returns true if a commit may not fit, because more than a quarter of the

@@ -9,8 +9,8 @@
 namespace canopy::shm {
 namespace {
 
-// The table is at most two thirds full, so that a search for an absent key ends
-// after one or two probes.
+// Returns the number of slots for a number of items. The table is at most two
+// thirds full, so that a search for an absent key ends after one or two probes.
 uint64_t SlotsFor(uint64_t items) {
   return std::bit_ceil(items + items / 2 + 1);
 }

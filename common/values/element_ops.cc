@@ -129,7 +129,8 @@ int CopyBuffer(pmix_data_buffer_t* to, const pmix_data_buffer_t& from) {
   return kSuccess;
 }
 
-// `*elements` stays owned by the caller even if this fails half-way.
+// Copies a list of elements. The caller owns `*elements` even if this fails
+// half-way.
 int CopyElements(const TypeInfo& type, void** elements, const void* from,
                  size_t count, int depth) {
   if (from == nullptr) return kSuccess;

@@ -57,8 +57,8 @@ const Hwloc* TheHwloc() {
   return hwloc;
 }
 
-// The source of a hwloc object begins with "hwloc". An object without a source
-// was made by this library.
+// Returns true if the object is one of hwloc: its source begins with "hwloc",
+// or it has no source because this library made it.
 bool IsHwlocSource(const char* source) {
   return source == nullptr || strncasecmp(source, "hwloc", 5) == 0;
 }

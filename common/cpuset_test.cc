@@ -37,7 +37,7 @@ TEST(CpuSet, OperatorsCombineSets) {
   EXPECT_TRUE((a - a).empty());
 }
 
-TEST(CpuSet, QueriesAnswerAboutTheNumbersOfASet) {
+TEST(CpuSet, FindsTheNumbersOfASet) {
   const CpuSet a = Set("5,64-65");
   EXPECT_EQ(a.Count(), 3u);
   EXPECT_EQ(a.First(), 5u);

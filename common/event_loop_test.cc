@@ -42,7 +42,7 @@ TEST(EventLoop, ACallbackMayUnwatchItsDescriptor) {
   close(fds[1]);
 }
 
-TEST(EventLoop, LateEventOfAReusedDescriptorIsDropped) {
+TEST(EventLoop, ALateEventOfAReusedDescriptorIsDropped) {
   EventLoop loop;
   int a[2];
   int b[2];

@@ -59,7 +59,7 @@ TEST(HostListTest, RejectsMalformedLists) {
   }
 }
 
-TEST(HostfileTest, LinesWithSlotsCommentsAndAliases) {
+TEST(HostfileTest, SlotsCommentsAndAliasesAreRead) {
   const auto hosts = ParseHostfile(
       "# nodes of the lab\n"
       "n1 slots=4   # big\n"

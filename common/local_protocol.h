@@ -17,7 +17,7 @@ inline constexpr char kEnvToken[] = "CANOPY_TOKEN";    // 32 hex digits
 // Milliseconds for which a starting process waits for a successor if its agent
 // is away. If absent, the process does not wait.
 inline constexpr char kEnvReattach[] = "CANOPY_REATTACH_MS";
-// The variables are set together with PMIX_NAMESPACE and PMIX_RANK.
+// The agent sets these variables together with PMIX_NAMESPACE and PMIX_RANK.
 
 // The largest payload that either side accepts.
 inline constexpr uint32_t kMaxPayload = 256u << 20;

@@ -5,7 +5,7 @@
 namespace canopy {
 namespace {
 
-TEST(RequiredTest, RequiredUntilItIsMarkedAsProcessed) {
+TEST(RequiredTest, IsRequiredUntilItIsMarkedAsProcessed) {
   EXPECT_FALSE(MustHonour(0));
   EXPECT_TRUE(MustHonour(kInfoRequired));
   EXPECT_FALSE(MustHonour(kInfoRequired | kInfoRequiredProcessed));

@@ -149,7 +149,8 @@ TEST_F(BarrierAbiTest, TheAgentReadsCommitsBeforeItReleasesAFence) {
 
 TEST_F(BarrierAbiTest, AFenceOfSeveralNodesNotifiesTheAgent) {
   Start(false);
-  // The barrier's two mappings order the accesses, which sanitizers cannot see.
+  // Atomic for sanitizers, which do not see that the barrier orders the
+  // accesses.
   std::atomic<bool> collect = false;
   ReleaseOnRing(kErrTimeout, &collect);
   EXPECT_EQ(OtherArrives(), Arrival::kWait);

@@ -60,7 +60,8 @@ TEST_F(CommitAbiTest, ACommitInTheMailboxSendsNoMessage) {
 
 TEST_F(CommitAbiTest, AFenceMakesTheAgentReadTheMailbox) {
   Init();
-  // The barrier's two mappings order the accesses, which sanitizers cannot see.
+  // Atomic for sanitizers, which do not see that the barrier orders the
+  // accesses.
   std::atomic<bool> seen = false;
   agent_->On(FrameType::kBarrierFull, [&](FakeAgent& agent, const Request&) {
     const shm::BarrierServer::Taken taken = agent.barrier().Close();

@@ -121,7 +121,7 @@ TEST_F(ConnectTest, TheCallerMustBeAmongTheProcesses) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 0u);
 }
 
-TEST_F(ConnectTest, NonBlockingEndsWhenTheAgentDies) {
+TEST_F(ConnectTest, ANonBlockingCallEndsWhenTheAgentDies) {
   agent_->On(FrameType::kCollective,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
   OpResult result;

@@ -118,7 +118,7 @@ TEST_F(FenceTest, ABlockingCallMayOvertakeANonBlockingOne) {
   EXPECT_EQ(result.status.get_future().get(), PMIX_SUCCESS);
 }
 
-TEST_F(FenceTest, NonBlockingEndsWhenTheAgentDies) {
+TEST_F(FenceTest, ANonBlockingFenceEndsWhenTheAgentDies) {
   agent_->On(FrameType::kCollective,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
   OpResult result;

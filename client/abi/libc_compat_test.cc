@@ -32,7 +32,7 @@ TEST(LibcCompat, FindsNothingOutsideOfObjects) {
   EXPECT_EQ(FindObject(nullptr, &ours), -1);
 }
 
-TEST(LibcCompat, NumbersDiffer) {
+TEST(LibcCompat, RandomNumbersDiffer) {
   const std::uint32_t first = RandomNumber();
   bool differs = false;
   for (int i = 0; i < 8 && !differs; ++i) differs = RandomNumber() != first;

@@ -110,7 +110,7 @@ TEST(PmixTables, UnknownValuesGetTheCallersText) {
   EXPECT_STREQ(ConstantText("pmix_nothing_t", 0, "?"), "?");
 }
 
-TEST(PmixTables, FunctionsCarryTheirRole) {
+TEST(PmixTables, FunctionsHaveARoleAndAGroup) {
   auto functions = Functions();
   auto it = std::ranges::find_if(
       functions, [](const FunctionEntry& f) { return f.name == "PMIx_Get"; });

@@ -64,7 +64,8 @@ void WatchForks() {
 void DeclareModel(Session& session, const InitOptions& options) {
   if (options.model.empty()) return;
   InfoList infos = options.model;
-  // The start has honoured what is required of it; the event only reports it.
+  // The start of the library has honoured the required infos; the event only
+  // reports them.
   for (size_t i = 0; i < infos.size(); ++i) infos.mutable_data()[i].flags = 0;
   // Default handlers treat every event as a failure.
   infos.Add(PMIX_EVENT_NON_DEFAULT, Value::Bool(true));

@@ -104,8 +104,8 @@ class Servers {
   const bool launched_;
   // Set if the primary may be another than home_; reading it needs no lock.
   std::atomic<bool> several_{false};
-  // For a child after fork: it cannot take the mutex, which a thread that does
-  // not exist there may hold.
+  // For CloseSocketsInChild, which cannot take the mutex: a thread that does
+  // not exist in the child may hold it.
   std::array<std::atomic<const AgentConnection*>, kMaxServers> places_{};
 
   mutable Mutex mu_;

@@ -13,7 +13,7 @@ pmix_value_t Value(pmix_data_type_t type) {
   return value;
 }
 
-TEST(ValueJsonTest, NumbersAreNumbers) {
+TEST(ValueJsonTest, NumbersAndFlagsHaveTheirJsonTypes) {
   pmix_value_t value = Value(PMIX_UINT64);
   value.data.uint64 = UINT64_MAX;
   EXPECT_EQ(ValueJson(value).dump(), "18446744073709551615");

@@ -37,7 +37,7 @@ class Encoder {
   // Returns the bytes written so far and resets the encoder.
   std::string Take();
 
-  // Elements.
+  // Append one element.
   void PutBool(bool v) { PutByte(v ? 1 : 0); }
   void PutByte(uint8_t v) { out_.push_back(static_cast<char>(v)); }
   void PutUint16(uint16_t v) { PutUnsigned(v, 2); }

@@ -80,7 +80,7 @@ TEST(StoredKey, AnEncodedQualifierGivesTheSameName) {
             Name("k", {kA}));
 }
 
-TEST(StoredKey, ARequestWithSomeQualifiersIsSatisfied) {
+TEST(StoredKey, AStoredNameSatisfiesARequestWithFewerQualifiers) {
   const std::string both = Name("k", {kA, kB});
   EXPECT_TRUE(Satisfies(both, both));
   EXPECT_TRUE(Satisfies(both, Name("k", {kA})));

@@ -90,7 +90,7 @@ TEST_F(ElfFileTest, RunpathOverridesRpath) {
   EXPECT_EQ(file->runpath(), "/three");
 }
 
-TEST_F(ElfFileTest, StaticProgramHasNothingToLoad) {
+TEST_F(ElfFileTest, AStaticProgramHasNothingToLoad) {
   ElfSpec spec;
   spec.dynamic = false;
   const Result<ElfFile> file = OpenBytes(BuildElf(spec));
@@ -131,7 +131,7 @@ TEST_F(ElfFileTest, EveryPrefixIsRejectedOrRead) {
   }
 }
 
-TEST_F(ElfFileTest, StampChangesWithTheFile) {
+TEST_F(ElfFileTest, TheStampChangesWithTheFile) {
   const std::string path = Path("stamped");
   EXPECT_EQ(StampOf(Path("absent")), FileStamp());
   WriteElf(path, Library());

@@ -69,7 +69,7 @@ class LibraryFitTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(LibraryFitTest, OursHasAllRequiredSymbols) {
+TEST_F(LibraryFitTest, OurLibraryHasAllRequiredSymbols) {
   const LibraryFinding finding = Ask(Program());
   EXPECT_EQ(finding.fit, LibraryFit::kFits);
   EXPECT_EQ(finding.reason, "");
@@ -111,7 +111,7 @@ TEST_F(LibraryFitTest, AWeakSymbolMayBeMissing) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kFits);
 }
 
-TEST_F(LibraryFitTest, SymbolThatAnotherLibraryHasIsNotMissing) {
+TEST_F(LibraryFitTest, ASymbolThatAnotherLibraryHasIsNotMissing) {
   ElfSpec other;
   other.soname = "libother.so";
   other.defined = {"pmix_extra"};
@@ -124,7 +124,7 @@ TEST_F(LibraryFitTest, SymbolThatAnotherLibraryHasIsNotMissing) {
 
 // A program that uses a symbol without being linked with its library, but gets
 // it anyway.
-TEST_F(LibraryFitTest, SymbolThatComesWithTheOwnLibraryIsMissing) {
+TEST_F(LibraryFitTest, ASymbolThatComesWithTheOwnLibraryIsMissing) {
   ElfSpec event;
   event.soname = "libevent.so";
   event.defined = {"event_loop"};
@@ -167,7 +167,7 @@ TEST_F(LibraryFitTest, RunpathComesAfterTheEnvironment) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kLacksSymbols);
 }
 
-TEST_F(LibraryFitTest, PreloadedLibraryIsInFrontOfAnRpath) {
+TEST_F(LibraryFitTest, APreloadedLibraryIsInFrontOfAnRpath) {
   ElfSpec program = Program();
   program.rpath = At("own");
   program.wanted.emplace_back("pmix_extra");
@@ -251,7 +251,7 @@ TEST_F(LibraryFitTest, AFindingIsCurrentWhileItsEvidenceIsUnchanged) {
   EXPECT_FALSE(IsCurrent(finding));
 }
 
-TEST_F(LibraryFitTest, AFindingEndsWithTheProgramsFile) {
+TEST_F(LibraryFitTest, AFindingIsNotCurrentForAnotherFileOfTheProgram) {
   const LibraryFinding finding = Ask(Program());
   WriteElf(At("bin/other"), Program());
   std::filesystem::rename(At("bin/other"), At("bin/program"));

@@ -143,7 +143,7 @@ TEST(SegmentTest, DerivesTheReservedKeysOfARank) {
   p.writer->SetReincarnation(9, 2);  // no such rank: no effect
 }
 
-TEST(SegmentTest, PublishReplacesAndFlagsOutsideScope) {
+TEST(SegmentTest, PublishReplacesAllDataAndMarksKeysOutsideTheirScope) {
   const Pair p = Make();
   const SegmentReader& r = *p.reader;
   EXPECT_EQ(r.FindProc(0, "k").state(), LookupState::kAbsent);
@@ -285,7 +285,7 @@ TEST(SegmentTest, ReplacedKeysCostLittleMemory) {
         EXPECT_TRUE(seen.emplace(key, value).second) << key;
       }));
   EXPECT_EQ(seen, expected);
-  // The queue for slow readers, and a few tables.
+  // Only the queue for slow readers and a few tables are in use.
   EXPECT_LT(pair.writer->used(), Arena::kQuarantineBytes + (1u << 20));
 }
 
@@ -303,7 +303,7 @@ TEST(SegmentTest, ReplacingCostsOnlyTheNewItems) {
   EXPECT_EQ(pair.writer->used(), used);
 }
 
-TEST(SegmentTest, OverBudgetKeepsOldDataAndReportsWhy) {
+TEST(SegmentTest, DataBeyondTheBudgetAreRefusedAndTheOldOnesKept) {
   SegmentLimits limits = Small();
   limits.memory_budget = 1 << 20;
   const Pair p = Make(TwoNodes(), limits);
@@ -334,7 +334,7 @@ TEST(SegmentTest, HoldsAValueLargerThanAWindow) {
   EXPECT_EQ(lookup.value(), big);
 }
 
-TEST(SegmentTest, SealedAgainstResizeAndForeignWriters) {
+TEST(SegmentTest, IsSealedAgainstResizingAndOtherWriters) {
   const Pair p = Make();
   EXPECT_NE(ftruncate(p.writer->fd(), 4096), 0);
   EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -342,7 +342,7 @@ TEST(SegmentTest, SealedAgainstResizeAndForeignWriters) {
             MAP_FAILED);
 }
 
-TEST(SegmentTest, ReaderOutlivesTheWriter) {
+TEST(SegmentTest, AReaderOutlivesTheWriter) {
   Pair p = Make();
   ASSERT_TRUE(p.writer->Publish(0, {{"k", "v", 0}}).ok());
   p.writer.reset();

@@ -131,7 +131,8 @@ TEST_F(CommitAbiTest, ASuccessorFindsTheCommit) {
   EXPECT_NE(agent_->Await(FrameType::kCommit).payload.find("key"),
             std::string::npos);
   agent_->mailboxes().SetMessages(0, 1);
-  // The successor has the barrier's count as well, because both were made once.
+  // The successor has the same barrier here, so its count agrees with this
+  // number.
   EXPECT_EQ(Commit("more", "x"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("more"), std::string::npos);
 }

@@ -1,6 +1,6 @@
-// Checks of conditions that hold whatever peers and the machine do: a failure
-// is always a defect of this program. The checks stay in optimised builds, so
-// they must cost only a few instructions.
+// Checks of conditions that no peer and no machine can violate: a failure is
+// always a defect of this program. The checks stay in optimised builds, so they
+// must cost only a few instructions.
 #ifndef CANOPY_COMMON_CHECK_H_
 #define CANOPY_COMMON_CHECK_H_
 

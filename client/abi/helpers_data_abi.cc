@@ -26,7 +26,7 @@ using canopy::TypeInfo;
 constexpr size_t kFirstAllocation = 128;
 
 // Returns the format of buffers in this process. Types are written, and can be
-// checked, if the environment variable PMIX_BFROP_BUFFER_TYPE asks for it, as
+// checked, if the environment variable PMIX_BFROP_BUFFER_TYPE requires it, as
 // with OpenPMIx. All processes that exchange buffers need the same setting.
 const CodecForm& BufferForm() {
   static const CodecForm form = [] {

@@ -49,8 +49,8 @@ pmix_status_t WithCallback(pmix_status_t arguments, Callback callback,
   return PMIX_SUCCESS;
 }
 
-// Returns PMIX_ERR_BAD_PARAM unless `good`: for arguments that are wrong
-// whatever data they point to.
+// Returns PMIX_ERR_BAD_PARAM unless `good`. For arguments that are wrong
+// independently of the data they point to.
 inline pmix_status_t BadUnless(bool good) {
   return good ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }

@@ -53,7 +53,7 @@ std::unique_ptr<shm::CommitWriter> MapMailbox(
   return mailbox.ok() ? std::move(mailbox).value() : nullptr;
 }
 
-// Maps what is shared beside the job's segment.
+// Maps the shared memory other than the job's segment.
 void MapOptionalParts(const local::Welcome& welcome, Bootstrap* out) {
   out->barrier = MapBarrier(welcome, out->socket.get());
   out->commits = MapMailbox(welcome, out->socket.get(), out->barrier.get());

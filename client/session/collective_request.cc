@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kHonoured[] = {PMIX_COLLECT_DATA, PMIX_TIMEOUT,
                                           PMIX_COLLECT_GENERATED_JOB_INFO};
 
-// Returns the infos for the agent: required ones that this library honours are
+// Returns the infos for the agent. Required infos that this library honours are
 // marked as processed.
 InfoList Marked(std::span<const pmix_info_t> infos) {
   InfoList marked = InfoList::FromC(infos.data(), infos.size());

@@ -3,8 +3,8 @@
 // members that it adds, and these members know nothing but the name. PMIx
 // Standard, chapter "Process Sets and Groups".
 //
-// The leaders meet at published keys. The one that publishes the first key
-// reads those of the others and invites all members (group_leader.h).
+// The leaders meet at published keys. The leader that publishes the first key
+// reads the keys of the others and invites all members (group_leader.h).
 #ifndef CANOPY_CLIENT_SESSION_GROUP_BOOTSTRAP_OP_H_
 #define CANOPY_CLIENT_SESSION_GROUP_BOOTSTRAP_OP_H_
 

@@ -5,8 +5,8 @@
 namespace canopy::client {
 namespace {
 
-// The order in which a key is looked for. A PMIX_LOCAL value is newer than a
-// PMIX_GLOBAL one that is also present.
+// The order in which the scopes are searched for a key. A PMIX_LOCAL value is
+// newer than a PMIX_GLOBAL one that is also present.
 constexpr pmix_scope_t kOrder[] = {PMIX_INTERNAL, PMIX_LOCAL, PMIX_GLOBAL,
                                    PMIX_REMOTE};
 

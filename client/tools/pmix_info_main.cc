@@ -1,5 +1,5 @@
-// pmix_info: prints what is installed, with the options of the program that
-// OpenPMIx has under this name. It needs no agent.
+// pmix_info: prints the installed release and its parts, with the options of
+// the program that OpenPMIx has under this name. It needs no agent.
 #include <dlfcn.h>
 #include <sys/utsname.h>
 

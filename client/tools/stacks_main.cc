@@ -313,7 +313,7 @@ int main(int argc, char** argv) {
     printf("error\tPMIx_Init: %s\n", PMIx_Error_string(rc));
     return 1;
   }
-  // The exit code is 0: failures are part of what is printed.
+  // The exit code is 0, because the output includes the failures.
   if (said("--report")) {
     fputs(
         canopy::tools::Report(argv[1], said("states"), said("stacks")).c_str(),

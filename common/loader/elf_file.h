@@ -1,8 +1,8 @@
-// Reads from a program or shared library what the dynamic loader reads: which
-// libraries it needs, where these are searched, and which symbols it defines
-// and requires (System V ABI, "Dynamic Linking"). Files are read and never
-// mapped, so a file that shrinks meanwhile causes an error and not a signal.
-// Memory and time are bounded whatever a file contains.
+// Reads the same data from a program or shared library as the dynamic loader:
+// which libraries it needs, where these are searched, and which symbols it
+// defines and requires (System V ABI, "Dynamic Linking"). Files are read and
+// never mapped, so a file that shrinks meanwhile causes an error and not a
+// signal. Memory and time are bounded whatever a file contains.
 #ifndef CANOPY_COMMON_LOADER_ELF_FILE_H_
 #define CANOPY_COMMON_LOADER_ELF_FILE_H_
 

@@ -138,8 +138,8 @@ class SegmentReader {
   // Returns a number that changes whenever the rank's committed data changes;
   // 0: no data so far.
   uint64_t Stamp(Rank rank) const;
-  // Calls visit(key, value) for all keys of a rank: the reserved ones first,
-  // then the committed ones that this node may see. Returns false if the
+  // Calls visit(key, value) for all keys of a rank: first the reserved keys,
+  // then the committed keys that this node may see. Returns false if the
   // committed data changed meanwhile; the visited values may then be wrong, and
   // the caller must visit again.
   template <typename Visit>

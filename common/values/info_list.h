@@ -1,5 +1,5 @@
 // A list of key-value pairs with directives, laid out as the C interface's
-// pmix_info_t array, so it can be handed to C code without conversion.
+// pmix_info_t array, so it can be passed to C code without conversion.
 #ifndef CANOPY_COMMON_VALUES_INFO_LIST_H_
 #define CANOPY_COMMON_VALUES_INFO_LIST_H_
 

@@ -1,5 +1,5 @@
-// Topologies that the library has handed out and frees at its end. All calls
-// may be made on any thread.
+// Topologies that the library has returned to callers and frees at its end. All
+// calls may be made on any thread.
 #ifndef CANOPY_COMMON_VALUES_KEPT_TOPOLOGIES_H_
 #define CANOPY_COMMON_VALUES_KEPT_TOPOLOGIES_H_
 

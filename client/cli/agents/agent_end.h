@@ -16,14 +16,16 @@ namespace canopy::cli {
 // reused for another process.
 class LocalAgent {
  public:
-  // Returns the processes that serve the members of the context now, and those
-  // that its file records, as far as they are agents of this user on this
-  // machine.
+  // Returns the agents of this user on this machine that belong to the context:
+  // for each member, the process that listens on its control socket now, and
+  // the process whose PID the context records.
   static std::vector<LocalAgent> Of(const v1::Context& context);
 
   const std::string& node() const { return node_; }
-  // Returns false if the agent is still running after `timeout_ms`.
+  // Waits for the end of the agent. Returns false if the agent is still running
+  // after `timeout_ms`.
   bool WaitEnd(int timeout_ms) const;
+  // Sends the agent SIGKILL.
   void Kill() const;
 
  private:

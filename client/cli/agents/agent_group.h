@@ -1,5 +1,6 @@
-// Brings up agents and holds them: the launcher's end of the bootstrap exchange
-// (protos/bootstrap.proto) with all members at once.
+// Starts the agents of an overlay and keeps the connections to them: the
+// launcher's side of the bootstrap exchange (protos/bootstrap.proto) with all
+// members.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_GROUP_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_GROUP_H_
 
@@ -18,14 +19,14 @@ namespace canopy::cli {
 
 // Describes one agent to start.
 struct AgentPlan {
-  // Command that connects its standard input and output with the agent's, e.g.
-  // {"ssh", "n1", "canopyd", "--bootstrap"}.
+  // The command connects its standard input and output with the agent's, for
+  // example {"ssh", "n1", "canopyd", "--bootstrap"}.
   std::vector<std::string> command;
   bootstrap::v1::Config config;
 };
 
-// Single-threaded. Destroying a group ends its embedded agents and waits for
-// them; daemons that are up continue.
+// Used by one thread. The destructor ends the group's embedded agents and waits
+// for them; daemons that are up continue.
 class AgentGroup {
  public:
   // Called about every 100 ms with a line for the user.
@@ -40,30 +41,31 @@ class AgentGroup {
   // other work. After a failure, Stop or the destructor ends the commands that
   // were started.
   Status Start(std::vector<AgentPlan> plans);
-  // Lets WaitReady continue without agents that fail or do not answer in half
-  // of its time, as long as one answers.
+  // Lets WaitReady continue without the agents that fail or do not answer in
+  // half of its time, provided that one agent answers.
   void AllowMissing() { allow_missing_ = true; }
   // Waits until all agents are connected in the overlay, for at most
-  // `timeout_ms`. A failure names the nodes that have not answered and those
-  // that wait for them, quotes each cause and ends every agent. Returns
-  // kErrJobCanceled when `interrupt_fd` (-1: none) becomes readable.
+  // `timeout_ms`. A failure ends every agent; the error names the nodes that
+  // have not answered and the nodes that wait for them, and quotes each cause.
+  // Returns kErrJobCanceled when `interrupt_fd` (-1: none) becomes readable.
   Status WaitReady(int timeout_ms, int interrupt_fd, const Progress& progress);
 
   // Valid after WaitReady succeeded. The index is the member's number; the root
   // is member 0.
   const std::vector<bootstrap::v1::NodeInfo>& nodes() const { return nodes_; }
-  // Returns one line that names the agents without which WaitReady continued;
-  // empty if it needed all.
+  // Returns one line that names the agents that WaitReady left out
+  // (AllowMissing); empty if it left out none.
   const std::string& missing() const { return missing_; }
 
-  // Ends embedded agents and waits for them; after `timeout_ms` they are sent
-  // SIGKILL.
+  // Ends embedded agents and waits for them. An agent that still runs after
+  // `timeout_ms` gets SIGKILL.
   void Stop(int timeout_ms);
 
-  // Leaves the agents to a forked process that holds their input until they end
-  // or `until_fd` (-1: none) becomes readable. Needed for agents whose
-  // remote-launch command must keep running. The forked process calls `at_end`
-  // last. The group is empty afterwards.
+  // Forks a process that keeps the agents' input open until all of them end or
+  // `until_fd` (-1: none) becomes readable, and then calls `at_end` and exits.
+  // Needed for agents whose remote-launch command must keep running. The group
+  // of the caller is empty afterwards. Returns kErrSysLimitsFiles if the fork
+  // fails.
   Status Detach(int until_fd, const std::function<void()>& at_end);
 
  private:
@@ -95,7 +97,8 @@ class AgentGroup {
   bool members_sent_ = false;
   std::string missing_;
   Clock::time_point begin_;
-  Clock::time_point answers_due_;  // of the first answers, in WaitReady
+  // when WaitReady stops waiting for the first answers
+  Clock::time_point answers_due_;
   Clock::time_point deadline_;
 };
 

@@ -1,4 +1,4 @@
-// Files that an agent leaves behind when it is killed.
+// Handles the files that an agent leaves behind when it is killed.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_LEFTOVERS_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_LEFTOVERS_H_
 

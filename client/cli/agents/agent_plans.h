@@ -1,4 +1,5 @@
-// Plans an overlay: its agents, and the command and configuration of each.
+// Plans an overlay: determines its agents, and the command and configuration of
+// each.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_PLANS_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_PLANS_H_
 
@@ -41,25 +42,27 @@ struct OverlayPlan {
   std::string tls_ca;
   std::string tls_cert;
   std::string tls_key;
-  // HOST; empty: loopback if all are here, else each agent's own address
+  // The host at which agents listen. Empty: loopback if all agents are on this
+  // machine; otherwise each agent listens at its own address.
   std::string listen;
   std::string pmix_listen;  // numeric address; empty: loopback
   std::string context;      // name of the context on this machine
   std::string overlay_id;   // 16 random bytes
   std::string cluster_key;  // 32 bytes
   std::string log_level;    // empty: warnings
-  // The agents of this machine use sub-directories of this directory. If it is
-  // empty, each agent chooses its own.
+  // The agents of this machine use sub-directories of this directory. Empty:
+  // each agent chooses its own directory.
   std::string runtime_dir;
   uint32_t loss_timeout_ms = 0;  // 0: the default
   bool reflection = false;
-  // tools use an agent as the system server of its machine
+  // Tools use an agent as the system server of its machine.
   bool system = false;
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
   std::string host_module;  // as in bootstrap.Config
   bool host_module_fallback = false;
 
+  // Returns true if all agents are started on this machine.
   bool all_here() const;
 };
 
@@ -74,29 +77,29 @@ Result<std::vector<AgentSite>> EmulatedSites(
 // Returns this machine as the only node, under its host name.
 std::vector<AgentSite> OwnSite(const std::vector<Host>& hosts = {});
 
-// Returns the warning for a user who asks for nodes and names none: `reason`,
-// and that `count` nodes are emulated.
+// Returns the warning for a user who requests a number of nodes without naming
+// any: `reason`, and the statement that `count` nodes are emulated.
 std::string EmulationWarning(const std::string& reason, size_t count);
 
 // Returns one node for each host; several names of this machine are one node. A
 // host that is named several times without a count has one slot for each
 // mention. The agent of this machine is started directly, and others by
-// `launch_agent`, a command that contains {host}, or by `remote` if it is
-// empty. With `launches_all` the command starts that of this machine, too.
-// Relative entries ("+n0") are rejected, because there is no list that
-// they could refer to.
+// `launch_agent`, a command that contains {host}, or by `remote` if
+// `launch_agent` is empty. With `launches_all` the command also starts the
+// agent of this machine. Relative entries ("+n0") are rejected, because there
+// is no list to which they could refer.
 Result<std::vector<AgentSite>> HostSites(
     const std::vector<Host>& hosts, const std::string& launch_agent,
     const std::string& remote = kDefaultLaunchAgent, bool launches_all = false);
 
-// Keeps the first `count` of the sites, or all if it is 0. Returns
+// Returns the first `count` of the sites, or all if `count` is 0. Returns
 // kErrJobInsufficientResources if there are fewer; `source` names the list in
 // the message.
 Result<std::vector<AgentSite>> FirstSites(std::vector<AgentSite> sites,
                                           uint32_t count,
                                           const std::string& source);
 
-// Gives `plan` a new overlay id and cluster key.
+// Sets a new random overlay id and cluster key in `plan`.
 void MakeIdentity(OverlayPlan* plan);
 std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan);
 

@@ -1,5 +1,6 @@
-// An agent that is being started: the process that connects its standard input
-// and output, and the framing of bootstrap messages on them.
+// An agent that is being started: the process that connects the agent's
+// standard input and output with this process, and the framing of bootstrap
+// messages on them.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_AGENT_PROCESS_H_
 #define CANOPY_CLIENT_CLI_AGENTS_AGENT_PROCESS_H_
 
@@ -18,8 +19,9 @@ class MessageLite;
 
 namespace canopy::cli {
 
-// Single-threaded. The process's standard error is stored in memory for error
-// messages. The destructor closes the descriptors and does not end the process.
+// Used by one thread. What the process writes to its standard error is kept in
+// memory for error messages. The destructor closes the descriptors and does not
+// end the process.
 class AgentProcess {
  public:
   AgentProcess() = default;
@@ -31,27 +33,30 @@ class AgentProcess {
   // signals stay with the launcher.
   Status Spawn(std::vector<std::string> command);
 
-  // Becomes readable when Read has something to read.
+  // This descriptor becomes readable when Read has something to read.
   int output() const { return from_; }
   int input() const { return to_; }
-  // Returns false if the process has ended.
+  // Sends a message to the agent. Returns false if the process has ended.
   bool Send(const google::protobuf::MessageLite& message);
-  // Reads what is available. Returns false at the end of the output.
+  // Reads the output that is available. Returns false at the end of the output.
   bool Read();
-  // Removes the next complete message from the input. Returns false if none is
-  // complete, or if the framing is invalid (`*broken`).
+  // Removes the next complete message from the output that was read. Returns
+  // false if no message is complete, or if the framing is invalid (`*broken` is
+  // then true).
   bool Take(std::string* message, bool* broken);
 
-  // Returns the last line of its standard error.
+  // Returns the last line that the process wrote to its standard error.
   std::string LastErrorLine() const;
 
   void CloseInput();
   void Signal(int number) const;
   // Sends the signal to the process and to the processes that it started.
   void SignalGroup(int number) const;
-  // Waits for its end. Returns false if it still runs after `timeout_ms`.
+  // Waits for the end of the process. Returns false if the process still runs
+  // after `timeout_ms`.
   bool WaitEnd(int timeout_ms);
-  // Valid after its end: true if it exited with code 0.
+  // Returns true if the process exited with code 0. Valid after WaitEnd
+  // returned true.
   bool EndedWell() const { return wait_status_ == 0; }
 
  private:

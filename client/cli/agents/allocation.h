@@ -16,30 +16,34 @@ namespace canopy::cli {
 
 struct Allocation {
   std::string job;  // "Slurm job 17"
-  // In the batch system's order. The first host runs the job's script.
+  // The hosts in the batch system's order. The first host runs the job's
+  // script.
   std::vector<Host> hosts;
-  // Command that starts a program on a host; {host} stands for its name.
+  // A command that starts a program on a host; {host} stands for the host's
+  // name.
   std::string launch_agent;
-  // True if the launch agent is used for this machine too, and the batch system
-  // ends what it started. Otherwise Canopy has to end its processes itself.
+  // True if the launch agent is also used for this machine and the batch system
+  // ends the processes that it started. Otherwise Canopy has to end its
+  // processes itself.
   bool launches_all = false;
 };
 
 // Returns the allocation of Slurm (SLURM_JOB_ID, SLURM_JOB_NODELIST), PBS
-// (PBS_JOBID, PBS_NODEFILE) or Grid Engine (PE_HOSTFILE): the first whose
-// variables are set. Returns no value outside an allocation. The error
+// (PBS_JOBID, PBS_NODEFILE) or Grid Engine (PE_HOSTFILE): the first of these
+// whose variables are set. Returns no value outside an allocation. The error
 // describes a variable or file that is invalid. `environment` is getenv or a
 // replacement.
 Result<std::optional<Allocation>> FindAllocation(
     const std::function<char*(const char*)>& environment);
 
-// Returns one agent for each host. A `launch_agent` that is not empty replaces
-// the allocation's.
+// Returns one agent for each host of the allocation. A `launch_agent` that is
+// not empty replaces the allocation's. Fails like HostSites.
 Result<std::vector<AgentSite>> AllocationSites(const Allocation& allocation,
                                                const std::string& launch_agent);
 
 // Parses the lines "HOST SLOTS [QUEUE [CPUS]]" of a Grid Engine PE_HOSTFILE.
-// Errors name `file` and the line.
+// Returns kErrBadParam for an invalid line or a file without hosts; the message
+// names `file` and the line.
 Result<std::vector<Host>> ParsePeHostfile(std::string_view content,
                                           const std::string& file);
 

@@ -1,5 +1,5 @@
-// The report of a launcher about the agents that it brings up: who has
-// answered, who has not, and what the user can do.
+// The report of a launcher about the agents that it starts: which agents have
+// answered, which have not, and what the user can do.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_BRING_UP_REPORT_H_
 #define CANOPY_CLIENT_CLI_AGENTS_BRING_UP_REPORT_H_
 
@@ -19,8 +19,8 @@ struct AgentReport {
   };
   std::string node;
   State state = State::kSilent;
-  // The reason of a failure. In other states it is the last line that the
-  // remote-launch command wrote to its standard error, and may be empty.
+  // The reason of a failure. In other states, the last line that the
+  // remote-launch command wrote to its standard error; it may be empty.
   std::string cause;
   // The remote-launch command without the agent; empty for this machine.
   std::string remote_command;
@@ -31,15 +31,15 @@ struct AgentReport {
 std::string NodesText(std::span<const std::string> names);
 
 // Returns one line that names each cause once with its nodes, the nodes that
-// are up or wait, and what the user can do. `seconds` is the time that has
-// passed.
+// are up or wait, and what the user can do. `seconds` is the time since the
+// start of the agents.
 std::string BringUpError(std::span<const AgentReport> agents, int seconds);
 
-// Returns the line for a user who waits.
+// Returns the line of progress for a user who waits.
 std::string BringUpProgress(std::span<const AgentReport> agents);
 
-// Returns one line that names the agents that have not answered, which the
-// overlay goes on without.
+// Returns one line that names the agents that have not answered and without
+// which the overlay continues.
 std::string MissingText(std::span<const AgentReport> agents, int seconds);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// Tracks which members of an overlay a command reaches that was sent to some of
+// Tracks which members of an overlay receive a command that was sent to some of
 // them.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_DELIVERY_TRACKER_H_
 #define CANOPY_CLIENT_CLI_AGENTS_DELIVERY_TRACKER_H_
@@ -10,8 +10,8 @@
 
 namespace canopy::cli {
 
-// An agent forwards the command to its subtree. Members are identified by their
-// numbers; ancestors have smaller numbers.
+// An agent that receives the command forwards it to its subtree. Members are
+// identified by their numbers; a parent has a smaller number than its children.
 class DeliveryTracker {
  public:
   explicit DeliveryTracker(int members)
@@ -21,14 +21,15 @@ class DeliveryTracker {
   // Records that the command was sent to this member.
   void Add(int member) { delivered_[static_cast<size_t>(member)] = true; }
   // Records that `top` received the command and forwards it to its subtree.
-  // `status` is its recent answer with `ask_all`, which contains the tree.
+  // `status` is a recent answer of `top` with `ask_all`, which contains the
+  // tree.
   void AddBelow(const control::v1::StatusReply& status, int top);
 
-  // Returns true if the member received the command, directly or certainly from
+  // Returns true if the member received the command, either directly or from
   // its parent.
   bool Has(int member) const { return delivered_[static_cast<size_t>(member)]; }
-  // Returns true if its parent received the command. The member may be without
-  // a link to its parent.
+  // Returns true if the member's parent received the command. The member itself
+  // may not have received it, because it may have no link to its parent.
   bool MayHave(int member) const;
 
  private:

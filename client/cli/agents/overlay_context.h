@@ -1,4 +1,4 @@
-// The context of the agents that this process starts.
+// Creates the context of the agents that this process starts.
 #ifndef CANOPY_CLIENT_CLI_AGENTS_OVERLAY_CONTEXT_H_
 #define CANOPY_CLIENT_CLI_AGENTS_OVERLAY_CONTEXT_H_
 
@@ -12,13 +12,14 @@
 namespace canopy::cli {
 
 // Returns the part of the context that is known before the agents are up.
-// `config` is the configuration of any one of them. `launch_agent` is the
+// `config` is the configuration of any of the agents. `launch_agent` is the
 // user's own choice, or empty.
 v1::Context MakeContext(const OverlayPlan& plan,
                         const bootstrap::v1::Config& config,
                         const std::string& launch_agent);
 
-// Adds the agents that are up, in the order of their member numbers.
+// Adds the agents that are up to the context, in the order of their member
+// numbers.
 void AddMembers(const std::vector<bootstrap::v1::NodeInfo>& nodes,
                 v1::Context* context);
 

@@ -15,13 +15,13 @@ struct OverlayEnd {
   std::vector<std::string> silent;  // nodes whose agents may still run
 };
 
-// Requests the shutdown of an overlay. The request goes to one agent that
-// answers, preferably the root, for all members that it reaches, and to every
-// other member individually, because an agent that was just restarted has no
-// link yet. Waits until the agents of this machine have ended; with `force`,
-// kills those that do not end. Takes at most some seconds if no job runs; with
-// `force`, jobs get their grace time. Fails if jobs run (without `force`) or if
-// agents do not end, whose nodes are named.
+// Requests the shutdown of an overlay. One agent that answers, preferably the
+// root, forwards the request to all members that it reaches. Every other member
+// gets it directly, because an agent that was just restarted has no link yet.
+// Waits until the agents of this machine have ended; with `force`, kills those
+// that do not end. Takes at most some seconds if no job runs; with `force`,
+// jobs get their grace time. Fails if jobs run (without `force`), or if agents
+// of this machine do not end; the error names their nodes.
 Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force);
 
 }  // namespace canopy::cli

@@ -18,11 +18,11 @@ struct SlurmAllocation {
   std::string job_id;
   std::string node_list;       // "n[1-3,7],gpu01"
   std::string tasks_per_node;  // "4(x2),1"; empty: unknown
-  std::string cpus_per_node;   // as tasks_per_node
+  std::string cpus_per_node;   // in the form of tasks_per_node
 };
 
-// Returns no value outside an allocation. `environment` is getenv or a
-// replacement.
+// Returns the Slurm allocation of this process, or no value outside an
+// allocation. `environment` is getenv or a replacement.
 std::optional<SlurmAllocation> FindSlurmAllocation(
     const std::function<char*(const char*)>& environment);
 
@@ -31,11 +31,12 @@ std::optional<SlurmAllocation> FindSlurmAllocation(
 // not a node list.
 Result<std::vector<std::string>> ExpandNodeList(std::string_view text);
 
-// Expands counts: "4(x2),1" gives 4, 4, 1. Returns kErrBadParam as above.
+// Expands counts: "4(x2),1" gives 4, 4, 1. Returns kErrBadParam for text that
+// is not a list of counts.
 Result<std::vector<uint32_t>> ExpandCounts(std::string_view text);
 
-// Returns the nodes of the allocation. The slots of a node are its tasks, or
-// else its CPUs.
+// Returns the nodes of the allocation. A node has as many slots as it has
+// tasks, or CPUs if the tasks are unknown.
 Result<std::vector<Host>> SlurmHosts(const SlurmAllocation& allocation);
 
 // Returns the command that starts a program on the node {host} as part of the

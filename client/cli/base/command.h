@@ -24,10 +24,11 @@ struct CommandLine {
 
 // Prints "canopy: MESSAGE" on standard error, on one line.
 void PrintError(const std::string& message);
-// Writes the text to standard output and returns `exit_code`. If that fails,
-// prints why, unless the reader has gone, and returns kExitFailure.
+// Writes the text to standard output and returns `exit_code`. If the write
+// fails, returns kExitFailure, and prints the reason unless the reader has
+// closed the output.
 int PrintText(std::string_view text, int exit_code = 0);
-// Prints the status and returns the exit code that belongs to it.
+// Prints the status and returns the exit code for it.
 int Fail(const Status& status);
 // Like Fail, for an error in a command line. If the command line was not
 // understood, the message also names the help command.

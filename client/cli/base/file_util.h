@@ -9,16 +9,16 @@
 
 namespace canopy::cli {
 
-// Returns the file's bytes. The error reads "PATH: REASON"; files larger than
-// `limit` bytes are rejected.
+// Returns the file's bytes. The text of an error is "PATH: REASON". A file of
+// more than `limit` bytes is an error.
 Result<std::string> ReadFile(const std::string& path, size_t limit);
 
 // Creates `path` (mode 0600) atomically: readers see the complete file or none.
 // Returns kErrExists if the path exists.
 Status MakeFile(const std::string& path, std::string_view content);
 
-// Returns true if all data was written. Retries writes that a signal
-// interrupts.
+// Writes all data to `fd`. Returns false if a write fails. Retries writes that
+// a signal interrupts.
 bool WriteAll(int fd, std::string_view data);
 
 }  // namespace canopy::cli

@@ -16,22 +16,22 @@ struct ProgramOutput {
 };
 
 // Runs `program` and waits for its end. `argv` begins with the program's own
-// name. Its standard input is empty and no signal is blocked. With `quiet` its
-// standard error is discarded. Returns kErrJobSysOpFailed if it cannot be
-// started.
+// name. The program's standard input is empty and no signal is blocked. With
+// `quiet` its standard error is discarded. Returns kErrJobSysOpFailed if the
+// program cannot be started.
 Result<ProgramOutput> RunProgram(const std::string& program,
                                  std::vector<std::string> argv, bool quiet);
 
-// When `fd` is readable, `stops` reads it and returns true if the program is to
-// be ended.
+// A source of requests to end a program. When `fd` is readable, `stops` reads
+// it and returns true if the program is to be ended.
 struct StopSource {
   int fd = -1;
   std::function<bool()> stops;
 };
 
 // Like RunProgram, for a program that may take long and shares the caller's
-// standard error. When `stop` ends it, it gets SIGTERM and the result is
-// kErrJobCanceled.
+// standard error. If `stop` ends the program, the program gets SIGTERM and the
+// result is kErrJobCanceled.
 Result<ProgramOutput> RunProgramUntil(const std::string& program,
                                       std::vector<std::string> argv,
                                       const StopSource& stop);

@@ -8,7 +8,7 @@
 namespace canopy::cli {
 
 // Shows nothing unless `fd` is a terminal and half a second has passed since
-// construction, so that short work prints nothing. Single-threaded.
+// construction, so that short work prints nothing. Used by one thread.
 class ProgressLine {
  public:
   explicit ProgressLine(int fd, bool enabled = true);
@@ -17,10 +17,10 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Set(std::string text);
-  // Draws the text of Set when it is due. Returns the time until the next call
-  // in milliseconds, or -1 if there is nothing to draw.
+  // Draws the text of Set if it is due. Returns the time until the next call in
+  // milliseconds, or -1 if there is nothing to draw.
   int Tick();
-  // Erases the line. Call this before anything else is written to the terminal.
+  // Erases the line. Called before anything else is written to the terminal.
   void Clear();
 
  private:

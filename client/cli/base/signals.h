@@ -21,7 +21,7 @@ class SignalSource {
   SignalSource(const SignalSource&) = delete;
   SignalSource& operator=(const SignalSource&) = delete;
 
-  // Becomes readable when Take has a signal to return.
+  // This descriptor becomes readable when Take has a signal to return.
   int fd() const { return fd_; }
   std::optional<int> Take();
 

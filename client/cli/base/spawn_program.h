@@ -10,9 +10,9 @@
 namespace canopy::cli {
 
 struct SpawnOptions {
-  bool quiet = false;          // its standard error is discarded
+  bool quiet = false;          // the program's standard error is discarded
   bool searches_path = false;  // PATH is searched for the program
-  bool own_group = false;      // Ctrl-C does not reach it
+  bool own_group = false;      // Ctrl-C does not reach the program
 };
 
 // Starts `program` with an empty standard input, with `out` as its standard
@@ -21,7 +21,8 @@ struct SpawnOptions {
 int SpawnProgram(const std::string& program, std::vector<std::string> argv,
                  int out, const SpawnOptions& options, pid_t* pid);
 
-// Waits for the end of a child. Returns its status, as of waitpid.
+// Waits for the end of a child process. Returns its status, as waitpid reports
+// it.
 int AwaitEnd(pid_t pid);
 
 }  // namespace canopy::cli

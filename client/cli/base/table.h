@@ -8,22 +8,23 @@
 
 namespace canopy::cli {
 
-// Left-aligned columns, separated by two blanks; the last column is not padded.
-// All rows have as many cells as the first.
+// A table of left-aligned columns, separated by two blanks; the last column is
+// not padded. Every row has as many cells as the heads.
 class Table {
  public:
   explicit Table(std::vector<std::string> heads);
   void Add(std::vector<std::string> cells);
-  // Each line starts with `indent` and ends with a line feed.
+  // Returns the table as text. Each line starts with `indent` and ends with a
+  // line feed.
   std::string ToString(const std::string& indent = "") const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "3 s", "12 min", "5 h", "9 d".
+// Returns the duration in one unit: "3 s", "12 min", "5 h", "9 d".
 std::string AgeText(uint64_t seconds);
-// "1 node", "4 nodes".
+// Returns the number with its noun: "1 node", "4 nodes".
 std::string Count(uint64_t n, const std::string& what);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// Facts about the machine that the launcher runs on.
+// Facts about the machine on which the launcher runs.
 #ifndef CANOPY_CLIENT_CLI_BASE_THIS_MACHINE_H_
 #define CANOPY_CLIENT_CLI_BASE_THIS_MACHINE_H_
 
@@ -12,12 +12,12 @@ namespace canopy::cli {
 std::string HostName();
 
 // Returns true for "localhost", for a form of this machine's host name, and for
-// one of its addresses, including names that resolve to one. May block on the
+// one of its addresses or a name that resolves to one. May block on the
 // resolver.
 bool IsThisMachine(const std::string& host);
 
 // Returns true if `machine` (NodeInfo.machine) is this machine and it has not
-// been rebooted since.
+// been rebooted since it was recorded.
 bool IsThisMachineNow(const std::string& machine);
 
 // Returns the path of a program in the directory of this program, e.g. canopyd,
@@ -25,7 +25,7 @@ bool IsThisMachineNow(const std::string& machine);
 std::string ProgramBeside(const char* variable, const std::string& name);
 
 // Creates a new directory below RuntimeBase() that only this user can enter.
-// The caller removes it with its content.
+// The caller removes the directory with its content.
 Result<std::string> MakePrivateDirectory();
 
 }  // namespace canopy::cli

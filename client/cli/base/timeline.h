@@ -1,4 +1,4 @@
-// Output of --verbose: each step with its time.
+// Prints the steps of a command with their times, for --verbose.
 #ifndef CANOPY_CLIENT_CLI_BASE_TIMELINE_H_
 #define CANOPY_CLIENT_CLI_BASE_TIMELINE_H_
 

@@ -6,7 +6,7 @@
 
 namespace canopy::cli {
 
-// Each returns the exit code of the process.
+// Each function executes the command and returns the exit code of the process.
 int UpCommand(const CommandLine& line);
 int DownCommand(const CommandLine& line);
 int PsCommand(const CommandLine& line);

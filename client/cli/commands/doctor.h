@@ -12,7 +12,7 @@ namespace canopy::cli {
 struct DoctorCheck {
   std::string name;
   std::string result;  // "ok", "warning" or "failed"
-  std::string text;    // the finding, and advice
+  std::string text;    // the finding, with advice
 };
 
 struct DoctorReport {

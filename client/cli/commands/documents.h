@@ -1,5 +1,5 @@
-// The documents of commands with -o json (docs/json.md). Their names are those
-// of the command line, not those of the messages between programs.
+// The documents of commands with -o json (docs/json.md). Their member names
+// follow the command line, not the messages between programs.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_DOCUMENTS_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_DOCUMENTS_H_
 
@@ -17,16 +17,16 @@ namespace canopy::cli {
 // it cannot be written.
 int PrintDocument(const Json& document, int exit_code = 0);
 
-// An overlay that has come up.
+// Returns the document of an overlay that has come up.
 Json ContextDocument(const v1::Context& context);
 Json StatusDocument(const std::string& context,
                     const control::v1::StatusReply& status);
 
 Json JobJson(const control::v1::JobStatus& job);
 Json JobsJson(const control::v1::ListJobsReply& jobs);
-// A job of the history.
+// Returns the element for a job of the history.
 Json EndedJson(const HistoryEntry& entry);
-// Only entries that no longer run.
+// Returns an array with the entries that no longer run.
 Json EndedJobsJson(std::span<const HistoryEntry> entries);
 
 Json WaitingJson(const control::v1::WhyReply& why);

@@ -10,13 +10,14 @@
 
 namespace canopy::cli {
 
-// "2026-11-29 06:20:10", in the local time zone.
+// Returns the local time, for example "2026-11-29 06:20:10". `ms` is the time
+// since 1970.
 std::string TimeText(int64_t ms);
-// "12 s", "3 min".
+// Returns the duration, for example "12 s" or "3 min".
 std::string DurationText(int64_t ms);
 
-// One row for each entry that is no longer running, in the given order; empty
-// if there is none. `contexts` adds a column.
+// Returns one row for each entry that is no longer running, in the given order;
+// an empty text if there is none. With `contexts`, a column names the contexts.
 // `max_command` is the length to which commands are shortened.
 std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts,
                         size_t max_command = SIZE_MAX);

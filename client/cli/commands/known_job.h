@@ -1,4 +1,4 @@
-// The jobs that a user may name: those that agents control, and those of the
+// The jobs that a user may name: jobs that agents control, and jobs of the
 // history.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_KNOWN_JOB_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_KNOWN_JOB_H_
@@ -12,23 +12,23 @@
 
 namespace canopy::cli {
 
-// At least one of the two is set.
+// A job of which at least one of `target` and `entry` is set.
 struct KnownJob {
   std::optional<JobTarget> target;    // the job is known to its agents
   std::optional<HistoryEntry> entry;  // the job is in the history
 
-  // True if the job runs no more, as far as is known.
+  // Returns true if the job no longer runs, as far as is known.
   bool over() const { return !target; }
 };
 
-// Finds the job that `word` names: one that agents know (FindJobTarget), or
-// else the youngest of the history with this name or part of a name. `asked` is
-// the value of --context. Fails like FindJobTarget.
+// Finds the job that `word` names: a job that agents know (FindJobTarget), or
+// else the youngest job of the history with this name or part of a name.
+// `asked` is the value of --context. Fails like FindJobTarget.
 Result<KnownJob> FindKnownJob(const HistoryStore& history,
                               const std::string& asked,
                               const std::string& word);
 
-// Returns one line that describes how the job of an entry has ended, and when.
+// Returns one line that describes how and when the job of an entry has ended.
 std::string EndText(const HistoryEntry& entry);
 
 }  // namespace canopy::cli

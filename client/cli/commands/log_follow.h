@@ -8,7 +8,8 @@
 
 namespace canopy::cli {
 
-// A command that prints the log of a node, and continues with what is added.
+// A command that prints the log of a node and continues with the lines that are
+// added.
 struct LogSource {
   std::string node;
   std::vector<std::string> command;
@@ -17,13 +18,13 @@ struct LogSource {
 struct FollowOptions {
   bool json = false;   // each line is a document on one line
   bool named = false;  // each line begins with the name of its node
-  // Returns true if the agents have ended. Called while no lines come.
+  // Returns true if the agents have ended. Called while no lines arrive.
   std::function<bool()> ended;
 };
 
-// Prints the lines of all sources as they come. Returns the exit code: 0 when
-// the user interrupts or the agents have ended, else that of a failure. No
-// other thread may run.
+// Prints the lines of all sources as they arrive. Returns the exit code: 0 if
+// the user interrupts or the agents have ended, else the exit code of a
+// failure. Called while no other thread runs.
 int FollowLogs(const std::vector<LogSource>& sources,
                const FollowOptions& options);
 

@@ -1,4 +1,4 @@
-// Commands that refresh what they show, until they are interrupted.
+// Commands that refresh their output until they are interrupted.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_REFRESH_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_REFRESH_H_
 
@@ -15,12 +15,12 @@ struct Refresh {
   uint32_t count = 0;  // 0: without limit
 };
 
-// Adds --interval and --count, which set `to`.
+// Adds the options --interval and --count, which set `to`, to the table.
 void AddRefreshOptions(Refresh* to, OptionTable* table);
 
-// Calls `show` until it returns another exit code than 0, or `count` times.
-// Its argument clears the terminal; it is empty if standard output is none.
-// Returns the last exit code.
+// Calls `show` until it returns an exit code other than 0, or `count` times.
+// The argument of `show` is the text that clears the terminal; it is empty if
+// standard output is not a terminal. Returns the last exit code.
 int Repeat(const Refresh& refresh,
            const std::function<int(const std::string& clear)>& show);
 

@@ -1,4 +1,4 @@
-// Replaces the agents of an overlay by new ones.
+// Replaces the agents of an overlay by new agents.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_REPLACE_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_REPLACE_H_
 
@@ -9,9 +9,10 @@
 namespace canopy::cli {
 
 // Starts agents for members without one first. Then replaces the running agents
-// one after the other, the root last; each starts when the previous one is
-// linked with the overlay again. Continues after a failure, reports it, and
-// updates the process ids in the store. Returns the exit code.
+// one after the other, the root last; each replacement starts when the previous
+// agent is linked with the overlay again. Continues after a failure and reports
+// it. Updates the process ids and versions in `*context` and the store. Returns
+// the exit code.
 int ReplaceAgents(v1::Context* context, const UpOptions& options, bool json,
                   const ContextStore& store);
 

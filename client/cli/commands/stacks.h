@@ -10,8 +10,8 @@
 namespace canopy::cli {
 
 // Reads the stacks of the ranks of a job (its full name) with one gdb on each
-// of its nodes, which stops the ranks for a moment. `only` restricts the report
-// to these ranks; empty means all.
+// of the job's nodes, which stops the ranks for a moment. `only` restricts the
+// report to these ranks; empty means all.
 Result<tools::StackReport> StacksOf(const std::string& context,
                                     const std::string& nspace, bool threads,
                                     const std::set<uint32_t>& only);

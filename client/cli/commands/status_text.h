@@ -9,26 +9,26 @@
 
 namespace canopy::cli {
 
-// One row for each node, with the tree drawn in the first column (with
+// Returns one row for each node, with the tree drawn in the first column (with
 // line-drawing characters if `utf8`). Lost nodes come last, with the reason.
 std::string StatusText(const std::string& context,
                        const control::v1::StatusReply& status, bool utf8);
-// `contexts` adds a column with the context of each job.
-// `max_command` is the length to which commands are shortened.
+// Returns one row for each job. With `contexts`, a column names the context of
+// each job. `max_command` is the length to which commands are shortened.
 std::string JobsText(const control::v1::ListJobsReply& jobs, bool contexts,
                      size_t max_command = SIZE_MAX);
 
-// The length of commands in tables on a terminal.
+// The length to which commands are shortened in tables on a terminal.
 inline constexpr size_t kCommandOnTerminal = 60;
-// Returns that length, or SIZE_MAX if standard output is no terminal.
+// Returns kCommandOnTerminal, or SIZE_MAX if standard output is not a terminal.
 size_t CommandRoom();
 // Returns the text with at most `limit` bytes and without control characters.
 std::string Shortened(std::string text, size_t limit);
 // Returns a line that names the agents that do not answer and are not lost yet,
-// or an empty text. `status` is an answer with ask_all.
+// or an empty text if there is none. `status` is an answer with `ask_all`.
 std::string SilentText(const control::v1::StatusReply& status);
 
-// Returns the name of a user, or the number if there is no name.
+// Returns the name of a user, or the number if the user has no name.
 std::string UserName(uint32_t uid);
 
 // Returns true if the locale of the environment can show UTF-8.

@@ -13,13 +13,13 @@
 namespace canopy::cli {
 
 // Replaces this process by canopy-tool with these words, connected to the agent
-// of the overlay on this machine. With `json`, it prints a document. Returns
-// only on failure, with the exit code.
+// of the overlay on this machine. With `json`, canopy-tool prints a document.
+// Returns only on failure, with the exit code.
 int ExecuteTool(const v1::Context& context, std::vector<std::string> words,
                 bool json);
 
-// Like ExecuteTool, in a child process: return what it prints. If it fails,
-// its message is the error.
+// Like ExecuteTool, but canopy-tool runs as a child process, and the functions
+// return its output. If it fails, the error has its message.
 Result<std::string> ToolOutput(const v1::Context& context,
                                std::vector<std::string> words);
 Result<Json> ToolDocument(const v1::Context& context,

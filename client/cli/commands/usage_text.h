@@ -31,14 +31,16 @@ struct UsageReport {
 UsageReport ReadUsage(const Json& document);
 
 // Returns the CPUs that the job has used on average between the two reports, or
-// a negative number if one of them does not have the job.
+// a negative number if one of the reports does not have the job or its CPU time
+// has decreased, because processes have ended.
 double CpusOf(const std::string& job, const UsageReport& before,
               const UsageReport& now);
 
-// One row for each node or job; empty if there is none.
+// Each function returns one row for each node or job; an empty text if there is
+// none.
 std::string NodeUsageText(const UsageReport& now);
 std::string JobUsageText(const UsageReport& before, const UsageReport& now);
-// Adds the members "node_usage" and "job_usage".
+// Adds the members "node_usage" and "job_usage" to the document.
 void AddUsage(const UsageReport& before, const UsageReport& now, Json* to);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// The ranks that operations wait for, as agents name them in texts.
+// The ranks for which operations wait, as agents name them in texts.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_WAITING_RANKS_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_WAITING_RANKS_H_
 
@@ -14,8 +14,8 @@ struct WaitingRank {
   std::string node;  // empty: unknown
 };
 
-// Parses "[JOB ]rank N[ on NODE]". Without JOB, the job is `job`. Returns
-// nothing for any other text.
+// Parses "[JOB ]rank N[ on NODE]". Without JOB, the job is `job`. Returns no
+// value for any other text.
 std::optional<WaitingRank> ReadWaitingRank(const std::string& job,
                                            const std::string& text);
 

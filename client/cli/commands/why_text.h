@@ -1,5 +1,5 @@
-// The report of `canopy why`: the operations that wait, and for jobs in which
-// none waits, what the reader should look at next.
+// The report of `canopy why`: the operations that wait, and for jobs without a
+// waiting operation, what the reader should look at next.
 #ifndef CANOPY_CLIENT_CLI_COMMANDS_WHY_TEXT_H_
 #define CANOPY_CLIENT_CLI_COMMANDS_WHY_TEXT_H_
 

@@ -1,7 +1,7 @@
 // The values of the settings (settings.h) for one command. Values come, from
 // the lowest precedence to the highest, from /etc/canopy/canopy.toml, from
 // ${XDG_CONFIG_HOME or ~/.config}/canopy/canopy.toml, and from the environment;
-// options of the command line stand above all.
+// options of the command line have precedence over all of them.
 #ifndef CANOPY_CLIENT_CLI_CONFIG_CONFIG_H_
 #define CANOPY_CLIENT_CLI_CONFIG_CONFIG_H_
 
@@ -27,18 +27,18 @@ class Config {
   // Returns the value of a variable of the environment, or null.
   using Environment = std::function<const char*(const char* name)>;
 
-  // Reads the files that exist, in this order, and the environment. An unknown
-  // key, or a value that is not valid, is an error that names the file and the
-  // line, or the variable.
+  // Reads the files that exist, in this order, and the environment. Returns
+  // kErrBadParam for an unknown key or an invalid value; the message names the
+  // file and the line, or the variable.
   static Result<Config> Load(const std::vector<std::string>& files,
                              const Environment& environment);
   // Reads the files and the environment of this process.
   static Result<Config> Load();
-  // The paths of the files, the one with the lowest precedence first. The
-  // second one is missing if the environment names no home.
+  // Returns the paths of the files, the file with the lowest precedence first.
+  // The second path is missing if the environment has no home directory.
   static std::vector<std::string> Files(const Environment& environment);
 
-  // Returns the value of a known key.
+  // Returns the value of a key. The key must be known.
   const ConfigValue& at(std::string_view key) const;
   // Returns true if a file or a variable sets the key.
   bool is_set(std::string_view key) const;

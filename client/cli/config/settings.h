@@ -1,5 +1,5 @@
 // The settings, which users set once instead of typing options: the keys of
-// canopy.toml, and the variables of the environment for them.
+// canopy.toml and the corresponding environment variables.
 #ifndef CANOPY_CLIENT_CLI_CONFIG_SETTINGS_H_
 #define CANOPY_CLIENT_CLI_CONFIG_SETTINGS_H_
 
@@ -24,7 +24,7 @@ struct Setting {
   std::string_view key;
   std::string_view variable;
   SettingKind kind = SettingKind::kText;
-  std::string_view fallback;  // what counts if nothing is set; may be empty
+  std::string_view fallback;  // the value if nothing is set; may be empty
   std::string_view meaning;
   std::string_view words = {};  // separated by blanks
   uint32_t min = 0;

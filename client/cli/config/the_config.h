@@ -7,7 +7,7 @@
 
 namespace canopy::cli {
 
-// Returns Config::Load(), which is called once. Any thread.
+// Returns the result of Config::Load(), which is called once. Any thread.
 const Result<Config>& TheConfig();
 
 }  // namespace canopy::cli

@@ -1,5 +1,5 @@
-// Chooses the contexts that a command applies to: overlays of `canopy up`, and
-// agents that jobs of `canopy run` have for themselves
+// Chooses the contexts to which a command applies: overlays of `canopy up`, and
+// agents that `canopy run` has started for its own job
 // (client/cli/context/run_contexts.h).
 //
 // The name of a context comes from --context (`asked`) or else from
@@ -32,9 +32,9 @@ Result<v1::Context> NeedOverlay(const std::string& asked);
 // contexts match.
 Result<v1::Context> NeedContext(const std::string& asked);
 
-// For a command that inspects jobs. Contains only the context of that name;
-// without a name, all overlays and runs of this user. Inside the allocation of
-// a batch system, the overlays of other allocations are omitted.
+// The contexts for a command that inspects jobs: only the context of the name
+// that is given; without a name, all overlays and runs of this user. Inside the
+// allocation of a batch system, the overlays of other allocations are omitted.
 struct Contexts {
   std::vector<v1::Context> all;
   // True if the first context is the one that NeedContext returns.
@@ -42,14 +42,14 @@ struct Contexts {
 };
 Result<Contexts> FindContexts(const std::string& asked);
 
-// Returns kErrNotFound for a user without contexts, with advice.
+// Returns kErrNotFound with advice, for a user without contexts.
 Status NoContext();
 
 // Returns the names of all contexts of this user, sorted by kind and name.
 Result<std::vector<std::string>> ContextNames();
 
 // Returns true if `run` is the context of a `canopy run` that has withdrawn it
-// because its job is over. Agents that do not answer are then no error.
+// because its job is over. It is then no error that the agents do not answer.
 bool HasEnded(const v1::Context& run);
 
 }  // namespace canopy::cli

@@ -1,5 +1,5 @@
-// The overlays that this user has running, by name: one file each in a
-// directory that only the user can enter.
+// The overlays of this user that are up, by name: one file each in a directory
+// that only the user can enter.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
 
@@ -18,27 +18,29 @@ namespace canopy::cli {
 
 inline constexpr char kDefaultContext[] = "default";
 
-// Accepts letters, digits, '.', '_' and '-', at most 64, not starting with '.'.
+// Accepts letters, digits, '.', '_' and '-', at most 64 characters, not
+// starting with '.'. Returns kErrBadParam for other names.
 Status CheckContextName(const std::string& name);
 
-// Returns the name of an overlay that is not named explicitly: "default" or,
-// inside an allocation of a batch system, its kind and number ("slurm-17"), so
-// that each allocation has an overlay of its own. `environment` is getenv or a
-// replacement.
+// Returns the name of an overlay for which the user gives no name: "default"
+// or, inside an allocation of a batch system, the kind and number of the
+// allocation ("slurm-17"), so that each allocation has its own overlay.
+// `environment` is getenv or a replacement.
 std::string DefaultContextName(
     const std::function<char*(const char*)>& environment);
 
-// Returns `known` without the overlays of allocations other than the one that
-// `usual` names. Outside an allocation it returns all of them.
+// Returns `known` without the overlays of allocations other than the allocation
+// of `usual` (DefaultContextName). Outside an allocation it returns all of
+// them.
 std::vector<std::string> CountingContexts(std::vector<std::string> known,
                                           const std::string& usual);
 
 // Chooses one of `known`. `asked` comes from --context or CANOPY_CONTEXT and
 // may be empty; `usual` is DefaultContextName. Without a name the choice is the
-// usual name if it is known, else "default" if it is known, else the only name;
-// no value if there is none. Inside an allocation, contexts that are named
-// after other allocations are ignored. Fails if the name is unknown or several
-// names remain.
+// usual name if it is known, else "default" if it is known, else the only name.
+// Returns no value if there is no name. Inside an allocation, contexts that are
+// named after other allocations are ignored. Fails if the name is unknown or
+// several names remain.
 Result<std::optional<std::string>> ChooseContext(
     const std::vector<std::string>& known, const std::string& asked,
     const std::string& usual = kDefaultContext);
@@ -53,11 +55,15 @@ class ContextStore {
 
   // Returns the sorted names. Fails if the directory is not private.
   Result<std::vector<std::string>> List() const;
+  // kErrNotFound: there is no such context; kErrNoPermissions: the directory is
+  // not private, or the file cannot be read; kErrUnpackFailure: the file is
+  // damaged (the message gives its path); kErrBadParam: the name is invalid.
   Result<v1::Context> Load(const std::string& name) const;
   // Creates the directory if needed. Returns kErrExists if the name is taken.
   Status Save(const v1::Context& context) const;
-  // Replaces the context of that name atomically: readers see the old or the
-  // new one.
+  // Replaces the context of that name atomically, or adds it: readers see the
+  // old or the new one. The directory must exist (Save). If two processes
+  // update one context at once, one may fail with kErrExists.
   Status Update(const v1::Context& context) const;
   void Remove(const std::string& name) const;
 

@@ -1,4 +1,4 @@
-// Contexts as text, in which they are stored.
+// The text form of contexts, in which they are stored.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_TEXT_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_TEXT_H_
 
@@ -13,8 +13,9 @@ namespace canopy::cli {
 // default values. The text ends with a line feed.
 std::string ContextText(const v1::Context& context);
 
-// Returns the context of such a text; unknown fields are ignored. Returns
-// kErrUnpackFailure for a text that is none, or that has no members.
+// Returns the context that the text describes; unknown fields are ignored.
+// Returns kErrUnpackFailure if the text is not a context, or if the context has
+// no members.
 Result<v1::Context> ContextOf(const std::string& text);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// Conversion of the cluster key that a context stores.
+// Converts the bytes of a context's cluster key to a ClusterKey.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_KEY_BYTES_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_KEY_BYTES_H_
 

@@ -1,4 +1,5 @@
-// Chooses one of several jobs of `canopy run` for a command that names none.
+// Chooses one of several jobs of `canopy run` for a command that does not name
+// a context.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_RUN_CHOICE_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_RUN_CHOICE_H_
 
@@ -22,13 +23,13 @@ struct CommandPlace {
 CommandPlace PlaceHere();
 
 // Returns the description of this launcher for its context. `command` is the
-// program and its arguments, in any bytes; the description keeps a short and
+// program and its arguments, in any bytes; the description contains a short and
 // printable form of it.
 v1::Launcher DescribeLauncher(const std::string& command);
 
-// Returns the index of the run that a command at `here` refers to: the only
-// run; else the only one of the same session; else the only one with the same
-// working directory, among those of the same session or, if there are none,
+// Returns the index of the run to which a command at `here` refers: the only
+// run; else the only run of the same session; else the only run with the same
+// working directory, among the runs of the same session or, if there are none,
 // among all. `runs` is not empty. Returns kErrBadParam with a list if several
 // remain.
 Result<size_t> ChooseRun(std::span<const v1::Context> runs,

@@ -1,5 +1,5 @@
-// The contexts of jobs that `canopy run` has started with agents of their own.
-// Each is a file in the run directory (common/posix/run_dir.h) of its launcher.
+// The contexts of jobs for which `canopy run` has started its own agents. Each
+// is a file in the run directory (common/posix/run_dir.h) of its launcher.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_RUN_CONTEXTS_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_RUN_CONTEXTS_H_
 
@@ -29,11 +29,11 @@ class RunContexts {
   explicit RunContexts(std::string directory);
 
   // Returns the sorted names of the runs that are not over and have agents up.
-  // Removes the directories of those that are over. Returns kErrNoPermissions
-  // if the directory of the user is not private.
+  // Removes the directories of runs that are over. Returns kErrNoPermissions if
+  // the directory of the user is not private.
   Result<std::vector<std::string>> List() const;
-  // Returns kErrNotFound if there is no such run, and kErrUnpackFailure if its
-  // file is damaged.
+  // Returns the context of the run. Returns kErrNotFound if there is no such
+  // run, and kErrUnpackFailure if its file is damaged.
   Result<v1::Context> Load(const std::string& name) const;
   // Removes the directories of runs that are over. Examines at most `limit`
   // directories.

@@ -1,4 +1,4 @@
-// The run directory of this process, a `canopy run`.
+// The run directory of a process of `canopy run`.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_RUN_DIRECTORY_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_RUN_DIRECTORY_H_
 
@@ -13,16 +13,18 @@ class Context;
 
 namespace canopy::cli {
 
-// A directory of mode 0700 with the directories of the agents that the run
-// starts on this machine, the context by which commands find them, and the file
-// by which tools find an agent from this process's PID. It is locked during the
-// lifetime of this object (client/cli/context/run_contexts.h) and removed with
-// all its content by the destructor. Single-threaded.
+// A directory of mode 0700 that contains the directories of the agents that the
+// run starts on this machine, the file with the context by which commands find
+// these agents, and the file by which tools find an agent from this process's
+// PID. The directory is locked during the lifetime of this object
+// (client/cli/context/run_contexts.h); the destructor removes it with all its
+// content. Used by one thread.
 class RunDirectory {
  public:
   // Creates a directory below `parent`, the user's runtime directory, which is
-  // created if needed. Removes what killed runs have left there. Returns
-  // kErrNoPermissions if `parent` is not private to this user or not writable.
+  // created if needed. Removes the directories that killed runs have left
+  // there. Returns kErrNoPermissions if `parent` is not private to this user or
+  // not writable.
   static Result<RunDirectory> Make(const std::string& parent);
   ~RunDirectory();
   RunDirectory(RunDirectory&& other) noexcept;
@@ -30,10 +32,10 @@ class RunDirectory {
   RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::string& path() const { return path_; }
-  // Returns the last part of the path: the name of the context.
+  // Returns the last part of the path, which is the name of the context.
   std::string name() const;
 
-  // Publishes the context, so that commands find its agents. Call it once.
+  // Publishes the context, so that commands find its agents. Called once.
   Status Publish(const v1::Context& context) const;
   // Removes the context, so that commands no longer find the agents.
   void Withdraw() const;

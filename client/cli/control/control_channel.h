@@ -30,8 +30,8 @@ Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
 Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
     const ControlTarget& target, int timeout_ms);
 
-// Converts the result of a call. kErrUnreach means that the agent is gone;
-// other failures carry the agent's message.
+// Converts the result of a call. kErrUnreach means that the agent does not
+// answer any more; other failures have the agent's message.
 Status FromGrpc(const grpc::Status& status);
 
 }  // namespace canopy::cli

@@ -11,8 +11,9 @@
 
 namespace canopy::cli {
 
-// A connection to one agent's control service. kErrUnreach means that the agent
-// does not answer; other failures carry the agent's message.
+// A connection to one agent's control service. The calls block. kErrUnreach
+// means that the agent does not answer; other failures have the agent's
+// message.
 class ControlClient {
  public:
   // Connects and waits until the connection is established, for at most
@@ -23,15 +24,17 @@ class ControlClient {
   ControlClient(ControlClient&&) noexcept;
   ControlClient& operator=(ControlClient&&) noexcept;
 
-  // With `ask_all`, every agent of the overlay is queried, which takes a while
-  // if one does not answer.
+  // Returns the agent's view of the overlay. With `ask_all`, every agent of the
+  // overlay is queried, which takes a while if an agent does not answer.
   Result<control::v1::StatusReply> GetStatus(bool ask_all = false);
   Result<control::v1::ListJobsReply> ListJobs();
   Result<control::v1::WhyReply> Why(const std::string& nspace);
   Status SignalJob(const std::string& nspace, int signal);
-  // Returns when the jobs have ended (see --force) and the agents are ending.
+  // Shuts down the overlay. Returns when the jobs have ended (see --force) and
+  // the agents are ending.
   Status Shutdown(bool force);
-  // Replaces the agent's program by `program`; returns before that happens.
+  // Requests that the agent replace its program by `program`; returns before
+  // the replacement.
   Status Replace(const std::string& program);
 
  private:

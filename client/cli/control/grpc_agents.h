@@ -10,7 +10,10 @@
 
 namespace canopy::cli {
 
-// Connects by gRPC, wherever the agent is.
+// Begins the call Control.Run by gRPC, wherever the agent is, without waiting
+// for the connection: if the agent cannot be reached, Read of the result
+// returns false and WhyEnded has the reason. Fails only if the target's
+// security cannot be set up (MakeControlChannel).
 Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target);
 
 class GrpcAgents : public RemoteAgents {

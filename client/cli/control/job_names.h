@@ -13,7 +13,8 @@
 namespace canopy::cli {
 
 // Returns the job that `word` names: its full name, or the part of it after a
-// '-' if that is unique ("1", "3f2a-1"). kErrNotFound lists the existing jobs.
+// '-' if that part is unique ("1", "3f2a-1"). Returns kErrNotFound with a list
+// of the existing jobs, or kErrBadParam if `word` matches several.
 Result<std::string> ChooseJob(std::span<const std::string> names,
                               const std::string& word);
 // As above, and `word` may also be the name that the user has given one of the
@@ -24,9 +25,11 @@ Result<std::string> ChooseJob(const control::v1::ListJobsReply& jobs,
 std::vector<std::string> NamesOf(const control::v1::ListJobsReply& jobs);
 Result<std::vector<std::string>> JobNames(ControlClient* client);
 
-// Accepts "TERM", "SIGTERM" and "15".
+// Returns the number of the signal that `word` names: "TERM", "SIGTERM" and
+// "15" are accepted. Returns no value for other words.
 std::optional<int> ParseSignal(const std::string& word);
-// Returns "SIGTERM", or the number of a signal without a name.
+// Returns the name of a signal, such as "SIGTERM", or the number of a signal
+// without a name.
 std::string SignalName(int signal);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// The subject of most commands: a running overlay, its root, and a job.
+// The object of most commands: a running overlay, its root, and a job.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_JOB_TARGET_H_
 #define CANOPY_CLIENT_CLI_CONTROL_JOB_TARGET_H_
 
@@ -16,12 +16,12 @@ struct OverlayTarget {
   RootAgent root;
 };
 
-// `asked` comes from --context, as in NeedContext. Fails like NeedContext and
-// ConnectRoot.
+// Returns the overlay of a context and a connection to its root. `asked` comes
+// from --context, as in NeedContext. Fails like NeedContext and ConnectRoot.
 Result<OverlayTarget> FindOverlay(const std::string& asked);
 
-// The contexts of FindContexts, in its order, whose root answers. A run that
-// ends during the search is omitted.
+// The contexts of FindContexts, in its order. A run that ends during the search
+// is omitted.
 struct OverlayTargets {
   std::vector<OverlayTarget> answering;
   std::vector<Status> silent;  // errors of the other contexts
@@ -33,10 +33,10 @@ struct JobTarget {
   std::string nspace;
 };
 
-// Finds the job that `word` names, by its name or the end of it (ChooseJob).
-// With a named context only that context is searched. Otherwise the context of
-// NeedContext is searched first, then all other contexts of this user, where
-// the job must be unique.
+// Finds the job that `word` names, by its name or the end of the name
+// (ChooseJob). If a context is named, only that context is searched. Otherwise
+// the context of NeedContext is searched first, then all other contexts of this
+// user, where the job must be unique.
 //
 // Returns kErrNotFound if there is no such job, and kErrBadParam if `word`
 // matches several. Returns another error if the only context that could have

@@ -1,4 +1,4 @@
-// Access to remote agents: those without a control socket on this machine.
+// Access to remote agents: agents without a control socket on this machine.
 #ifndef CANOPY_CLIENT_CLI_CONTROL_REMOTE_AGENTS_H_
 #define CANOPY_CLIENT_CLI_CONTROL_REMOTE_AGENTS_H_
 
@@ -13,12 +13,15 @@ namespace canopy::cli {
 class RemoteAgents {
  public:
   virtual ~RemoteAgents() = default;
-  // Pays the cost of the first call in advance, while agents start.
+  // Initializes in advance what the first call needs, while agents start.
   virtual void WarmUp() = 0;
   // Connects to the root of a running overlay and stores its number in
   // `*member`. Waits while the root changes.
   virtual Result<std::unique_ptr<RunConnection>> DialRoot(
       const v1::Context& overlay, int* member) = 0;
+  // Begins a call at member `member`, an index of overlay.members(), without
+  // waiting for the connection (RunConnection::Read reports a failure). Returns
+  // kErrUnreach if the member is on this machine and its socket is gone.
   virtual Result<std::unique_ptr<RunConnection>> DialMember(
       const v1::Context& overlay, int member) = 0;
 };

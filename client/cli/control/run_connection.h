@@ -12,13 +12,14 @@ namespace canopy::cli {
 class RunConnection {
  public:
   virtual ~RunConnection() = default;
-  // May block until there is room. Returns false if the connection is broken;
-  // the reader notices this too. Requests written shortly before may be lost.
+  // Sends a request. May block until there is room. Returns false if the
+  // connection is broken; the reader notices this too. Requests written shortly
+  // before may be lost.
   virtual bool Write(const control::v1::RunRequest& request) = 0;
   // Waits for the next event. Returns false at the end of the stream.
   virtual bool Read(control::v1::RunEvent* event) = 0;
-  // Valid after Read returned false: the reason given by the side that ended
-  // the connection; may be empty.
+  // Returns the reason given by the side that ended the connection; may be
+  // empty. Valid after Read returned false.
   virtual std::string WhyEnded() = 0;
 };
 

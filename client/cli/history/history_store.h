@@ -1,5 +1,5 @@
-// The history: the last jobs that this user's launchers have requested, those
-// that still run among them.
+// The history: the last jobs that this user's launchers have requested,
+// including jobs that still run.
 #ifndef CANOPY_CLIENT_CLI_HISTORY_HISTORY_STORE_H_
 #define CANOPY_CLIENT_CLI_HISTORY_HISTORY_STORE_H_
 
@@ -18,17 +18,17 @@ namespace canopy::cli {
 // Times are milliseconds since 1970. Texts are shortened when they are stored.
 struct HistoryEntry {
   int64_t id = 0;       // 0: not stored yet
-  std::string job;      // its name
+  std::string job;      // the job's name
   std::string earlier;  // names before it was requeued, separated by blanks
   std::string context;  // the name of its overlay
   std::string command;
-  std::string output;  // path of the file of its output; empty: none
+  std::string output;  // path of the job's output file; empty: none
   int64_t num_procs = 0;
   int64_t num_nodes = 0;
   std::string nodes;  // names, separated by commas
   int64_t requested_ms = 0;
   int64_t started_ms = 0;  // 0: not yet, or never
-  int64_t ended_ms = 0;    // 0: its launcher has not recorded an end
+  int64_t ended_ms = 0;    // 0: the launcher has not recorded an end
   int64_t exit_code = 0;
   std::string reason;     // why it has failed, in one line; empty: it has not
   ProcessMark launcher;   // the process that records the end
@@ -40,9 +40,9 @@ struct HistoryEntry {
   }
 };
 
-// Each call opens the database for itself, so that one that was removed or
-// replaced meanwhile is no problem; any number of processes may use it at once.
-// The errors name the file and the reason.
+// Each call opens the database for itself, so that the database may be removed
+// or replaced between calls. Any number of processes may use it at once. The
+// errors name the file and the reason.
 class HistoryStore {
  public:
   // Number of entries that are retained.
@@ -52,8 +52,8 @@ class HistoryStore {
   HistoryStore();
   explicit HistoryStore(std::string directory, int64_t limit = kLimit);
 
-  // Stores the entry, in place of the stored one if it has an `id`; otherwise
-  // sets its `id`, and removes entries beyond the limit, oldest first. Creates
+  // Stores the entry. An entry with an `id` replaces the stored one; otherwise
+  // Put sets the `id` and removes the oldest entries beyond the limit. Creates
   // the database if needed.
   Status Put(HistoryEntry* entry) const;
 
@@ -63,7 +63,8 @@ class HistoryStore {
   Result<HistoryEntry> Find(const std::string& word) const;
   Result<HistoryEntry> FindByGivenName(const std::string& word) const;
   Result<HistoryEntry> FindByPart(const std::string& word) const;
-  // Returns all entries, oldest first; of one context if it is not empty.
+  // Returns the entries of a context, oldest first; of all contexts if
+  // `context` is empty.
   Result<std::vector<HistoryEntry>> List(const std::string& context) const;
 
  private:

@@ -18,9 +18,9 @@ struct JobPlace {
   std::string nodes;  // names, separated by commas
 };
 
-// The entry is stored when the job has a name, and again with its end, so that
-// it exists also if the launcher is killed. A history that cannot be written
-// costs one warning, and never the job. Thread-safe.
+// Stores the entry when the job has a name, and again with its end, so that the
+// entry exists also if the launcher is killed. A history that cannot be written
+// causes one warning and never affects the job. Thread-safe.
 class JobRecorder {
  public:
   using Warn = std::function<void(const std::string& text)>;
@@ -31,14 +31,14 @@ class JobRecorder {
         warn_(std::move(warn)),
         entry_(std::move(entry)) {}
 
-  // Sets the file of the job's output; before the job has a name.
+  // Sets the file of the job's output. Called before the job has a name.
   void set_output(const std::string& path);
-  // Records the name of a job that is queued, unless it is known.
+  // Records the name of a job that is queued, unless a name is known already.
   void Queued(const std::string& job);
   // Records where the job runs. A job that was requeued has a new name.
   void Mapped(const std::string& job, const JobPlace& place);
-  // Records the end of a job that has a name. `reason` is empty if the job has
-  // not failed.
+  // Records the end of a job; has no effect if the job has no name. `reason` is
+  // empty if the job has not failed.
   void Ended(int exit_code, const std::string& reason);
 
  private:

@@ -1,5 +1,5 @@
-// Identifies a process beyond the reuse of its PID, so that another process can
-// find out whether it still runs.
+// Identifies a process even after its PID is reused, so that another process
+// can find out whether it still runs.
 #ifndef CANOPY_CLIENT_CLI_HISTORY_PROCESS_MARK_H_
 #define CANOPY_CLIENT_CLI_HISTORY_PROCESS_MARK_H_
 
@@ -11,9 +11,9 @@ namespace canopy::cli {
 
 struct ProcessMark {
   std::string host;
-  std::string boot;  // the boot of that machine (common/posix/boot_id.h)
+  std::string boot;  // identifies the boot (common/posix/boot_id.h)
   int64_t pid = 0;
-  int64_t start = 0;  // clock ticks between that boot and its start
+  int64_t start = 0;  // start of the process, in clock ticks since that boot
 
   auto operator<=>(const ProcessMark&) const = default;
 };
@@ -23,7 +23,7 @@ ProcessMark MarkOfThisProcess();
 enum class ProcessState {
   kRuns,
   kEnded,
-  kElsewhere,  // it is a process of another machine
+  kElsewhere,  // the process belongs to another machine
 };
 ProcessState StateOf(const ProcessMark& mark);
 

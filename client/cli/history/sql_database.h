@@ -30,24 +30,24 @@ class SqlRow {
   sqlite3_stmt* const statement_;
 };
 
-// Single-threaded. Several processes may use the database at once: a statement
-// waits up to five seconds for the others. Errors are kErrJobSysOpFailed, or
-// kErrTypeMismatch for a file that is not an intact database; their messages
-// state the reason without the path.
+// Used by one thread. Several processes may use the database at once: a
+// statement waits up to five seconds for the others. Errors are
+// kErrJobSysOpFailed, or kErrTypeMismatch for a file that is not an intact
+// database; their messages state the reason without the path.
 class SqlDatabase {
  public:
   enum class Mode { kExisting, kCreate };
 
-  // Changes are not forced to the disk, which would take as long as a short job
-  // does: they survive the end of this process, and a failure of the machine
-  // may damage the database.
+  // Opens a database. Changes are not forced to the disk, which would take as
+  // long as a short job does: they survive the end of this process, but a
+  // failure of the machine may damage the database.
   //
   // `path` must not contain a symbolic link. Returns kErrNotFound for kExisting
   // if there is no such file.
   static Result<SqlDatabase> Open(const std::string& path, Mode mode);
 
-  // Executes one statement, whose parameters ?1, ?2... get the values. `on_row`
-  // is called for each row of the result.
+  // Executes one statement, whose parameters ?1, ?2... get the values. Calls
+  // `on_row` for each row of the result.
   Status Run(const std::string& sql, std::span<const SqlValue> values = {},
              const std::function<void(const SqlRow&)>& on_row = {});
   // Returns the number of the row that was inserted last.

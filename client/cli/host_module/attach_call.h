@@ -1,4 +1,5 @@
-// A call of Attach, in which the check acts as the root agent of an overlay.
+// A call of Attach, in which the conformance check acts as the root agent of an
+// overlay.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_ATTACH_CALL_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_ATTACH_CALL_H_
 
@@ -19,7 +20,7 @@
 
 namespace canopy::cli {
 
-// Numbers its reports upwards from `first`. Used by one thread.
+// The reports are numbered upwards from `first`. Used by one thread.
 class AttachCall {
  public:
   // Opens the stream and sends the hello. `probe` must outlive this object.
@@ -35,14 +36,16 @@ class AttachCall {
   // exist.
   void SendSnapshot(const std::vector<hostmodule::v1::JobReport>& jobs,
                     uint32_t settle_ms);
-  // These return the report's number.
+  // Each function sends a report and returns its number.
   uint64_t ReportNode(const std::string& name, hostmodule::v1::NodeState state);
   uint64_t ReportRecord(const hostmodule::v1::JobRecord& record);
-  // Returns false if it does not happen in time.
+  // Each function returns false if the event does not happen in time: the
+  // host's acknowledgement of the report, or the end of the call.
   bool WaitAcknowledged(uint64_t sequence, int milliseconds);
   bool WaitEnd(int milliseconds);
   // Returns a description of an invalid message from the host, or an empty
-  // string. Commands are valid, and are answered with PMIX_ERR_NOT_FOUND.
+  // string. Commands are valid messages; they are answered with
+  // PMIX_ERR_NOT_FOUND.
   std::string Problem();
   uint64_t last_report();
 
@@ -63,7 +66,7 @@ class AttachCall {
   const Probe* const probe_;
   grpc::ClientContext context_;
   std::unique_ptr<Stream> stream_;
-  Mutex write_mutex_;  // a command is answered by the thread that reads it
+  Mutex write_mutex_;  // a command is answered by the reading thread
   Mutex mutex_;
   CondVar changed_;
   std::optional<hostmodule::v1::HostHello> hello_ CANOPY_GUARDED_BY(mutex_);

@@ -1,4 +1,5 @@
-// The overlay of a check as the service sees it: successive Attach streams.
+// The overlay that a check simulates, as the service sees it: a sequence of
+// Attach streams.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_ATTACHMENT_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_ATTACHMENT_H_
 
@@ -12,11 +13,11 @@
 
 namespace canopy::cli {
 
-// Single-threaded. Violations of the contract are reported as findings of the
-// slot "attach".
+// Used by one thread. Violations of the contract are reported as findings of
+// the slot "attach".
 class Attachment {
  public:
-  // Both must outlive this object.
+  // `probe` and `findings` must outlive this object.
   Attachment(Probe* probe, Findings* findings)
       : probe_(probe), findings_(findings) {}
 
@@ -25,12 +26,12 @@ class Attachment {
   // Runs the whole check of the slot. Returns true if the overlay is attached
   // afterwards.
   bool Check();
-  // Attaches again, as the same agent does after its stream broke.
+  // Attaches again, as an agent does after its stream broke.
   bool Again(const std::vector<hostmodule::v1::JobReport>& jobs,
              uint32_t settle_ms);
   // Reports a node's state and waits for the acknowledgement.
   void SetState(const char* node, hostmodule::v1::NodeState state);
-  // Reports the invalid messages on the stream; called at the end.
+  // Reports the invalid messages on the stream; called at the end of the check.
   void CheckProblems();
 
  private:

@@ -9,7 +9,8 @@
 
 namespace canopy::cli {
 
-// `slot` answers with a HostReply, and the service declares it as implemented.
+// Checks `slot`, a request that is answered with a HostReply. The service
+// declares `slot` as implemented.
 void CheckCalls(Probe* probe, hostmodule::v1::Feature slot, Findings* findings);
 
 }  // namespace canopy::cli

@@ -12,9 +12,9 @@ class Channel;
 
 namespace canopy::cli {
 
-// Simulates an overlay of its own, so other users of the service are not
-// affected. `timeout_ms` is the time for one answer. Blocks for a few times
-// that long if the service answers.
+// Checks the service behind the channel. Simulates its own overlay, so other
+// users of the service are not affected. `timeout_ms` is the time for one
+// answer. Blocks for a few times that long if the service answers.
 v1::HostModuleCheck CheckHostModule(
     const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
 

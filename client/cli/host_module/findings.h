@@ -1,4 +1,5 @@
-// Collects the results of checking a scheduler's service, for each slot.
+// Collects the results of checking a scheduler's service, one set for each
+// slot.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_FINDINGS_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_FINDINGS_H_
 
@@ -10,19 +11,19 @@
 
 namespace canopy::cli {
 
-// The results for one slot. Single-threaded.
+// The results for one slot. Used by one thread.
 class Findings {
  public:
   // `slot` is the slot's entry in the report and must outlive this object.
   explicit Findings(v1::SlotCheck* slot) : slot_(slot) {
     slot->set_result("ok");
   }
-  // Findings that are not reported.
+  // Creates findings that are not reported.
   Findings() : Findings(&unreported_) {}
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
 
-  // The following findings are those of a case with this name.
+  // Starts a case with this name, to which the following findings belong.
   void Begin(const std::string& name);
   // Fails the slot with "expected EXPECTED; got GOT" unless `holds`. Returns
   // `holds`.

@@ -31,14 +31,15 @@ class PlacementCall {
   // Waits for the decision or the end of the stream. Returns false if neither
   // happens in time.
   bool Wait(int milliseconds);
-  // Waits after the decision for the end of the stream. Returns a description
-  // of what was wrong on it, or an empty string.
+  // Waits, after the decision, for the end of the stream. Returns a description
+  // of an error on the stream, or an empty string.
   std::string WaitEnd(int milliseconds);
-  // These return no value before the decision. An error that lets an agent ask
-  // again is no refusal.
+  // These return no value before the decision. An error after which an agent
+  // repeats the request is not a refusal.
   std::optional<hostmodule::v1::Granted> granted();
   std::optional<Status> refused();
-  // "nothing", "a grant of 2 slots", "status UNAVAILABLE"...
+  // Returns the result so far as text: "nothing", "a grant of 2 slots", "status
+  // UNAVAILABLE"...
   std::string Outcome();
   void Cancel();
 

@@ -16,10 +16,10 @@
 
 namespace canopy::cli {
 
-// Single-threaded. Each step's grants are released at its end.
+// Used by one thread. Each step releases its grants at its end.
 class PlacementCheck {
  public:
-  // All must outlive this object. The overlay is attached.
+  // The objects must outlive this one. The overlay is attached.
   PlacementCheck(Probe* probe, Attachment* attachment, Findings* findings)
       : probe_(probe), attachment_(attachment), findings_(findings) {}
 
@@ -29,7 +29,7 @@ class PlacementCheck {
   using Call = std::unique_ptr<PlacementCall>;
   using Request = hostmodule::v1::PlaceJobRequest;
 
-  // The steps. All others depend on the first one.
+  // The steps of the check. All others depend on the first one.
   void OneJob();
   void FullNodes();
   void CancelledJob();
@@ -58,11 +58,13 @@ class PlacementCheck {
 
   Request Ask(uint32_t slots, const std::string& host = "");
   Call Start(Request request);
-  // `what` describes the job, e.g. "a job of 1 slot"; its grant must fit the
-  // request.
+  // Reports a finding unless the call is granted and the grant fits the
+  // request. Returns true if it is granted. `what` describes the job, e.g. "a
+  // job of 1 slot".
   bool ExpectGrant(PlacementCall* call, const std::string& what);
   void ExpectNoGrant(PlacementCall* call, const std::string& what);
-  // These send a request and expect a grant, or no grant yet.
+  // Each function sends a request and expects a grant, or that there is no
+  // grant yet.
   Call Granted(Request request, const std::string& what);
   Call Waiting(Request request, const std::string& what);
   void CheckFits(const PlacementCall& call,

@@ -1,5 +1,5 @@
-// The channel to the service, and the identity of the check: an overlay that
-// does not exist, with two nodes of two slots each.
+// The channel to the service, and the identity of the check: a simulated
+// overlay with two nodes of two slots each.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_PROBE_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_PROBE_H_
 
@@ -25,20 +25,20 @@ std::string AliasOf(const std::string& node);
 // Returns the milliseconds since 1970.
 int64_t NowMs();
 
-// Single-threaded, except for stub().
+// Used by one thread, except for stub().
 class Probe {
  public:
   // `timeout_ms` is the time for an answer. A tenth of it is used to confirm
   // that something does not happen.
   Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
-  // Another overlay at the same service.
+  // Creates another overlay at the same service.
   Probe(const Probe& other);
   Probe& operator=(const Probe&) = delete;
 
   hostmodule::v1::HostModuleService::Stub* stub() const { return stub_.get(); }
   int timeout_ms() const { return timeout_ms_; }
   int quiet_ms() const { return timeout_ms_ / 10; }
-  // Sets the deadline of a call that is answered at once.
+  // Sets the deadline of a call that the service answers at once.
   void SetDeadline(grpc::ClientContext* context) const;
 
   hostmodule::v1::Overlay overlay() const;

@@ -1,4 +1,4 @@
-// The ends of calls as the check reads and prints them.
+// Converts the ends of calls to the form that the check reads and to text.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_STATUS_TEXT_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_STATUS_TEXT_H_
 
@@ -12,8 +12,8 @@ namespace canopy::cli {
 
 scheduler::CallEnd EndOf(const grpc::Status& status);
 
-// Returns "status UNAVAILABLE (connection refused)", for example, with the PMIx
-// status that an agent reads from an error.
+// Returns, for example, "status UNAVAILABLE (connection refused)", with the
+// PMIx status that an agent reads from the error.
 std::string StatusText(const scheduler::CallEnd& end);
 
 }  // namespace canopy::cli

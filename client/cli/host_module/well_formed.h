@@ -1,4 +1,4 @@
-// Checks a scheduler's message by itself, without the request that it answers.
+// Checks a scheduler's message without the request that it answers.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_WELL_FORMED_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_WELL_FORMED_H_
 
@@ -8,10 +8,10 @@
 
 namespace canopy::cli {
 
-// Each returns a description of the problem, or an empty string
-// (protos/canopy/hostmodule/v1/host_module.proto).
+// Each function returns a description of the problem, or an empty string if the
+// message is as protos/canopy/hostmodule/v1/host_module.proto requires.
 std::string ProblemOf(const hostmodule::v1::Info& info);
-// The results of a call of a process.
+// Checks the results of a process's call.
 std::string ProblemOf(
     const google::protobuf::RepeatedPtrField<hostmodule::v1::Info>& results);
 std::string ProblemOf(const hostmodule::v1::GetCapabilitiesResponse& reply);

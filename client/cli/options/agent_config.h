@@ -1,4 +1,5 @@
-// Settings of canopy.toml for agents that a command starts.
+// Takes the options of agents that a command starts from the settings of
+// canopy.toml.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_AGENT_CONFIG_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_AGENT_CONFIG_H_
 
@@ -9,12 +10,12 @@
 
 namespace canopy::cli {
 
-// Sets the options that the command line has not set, except the launch agent:
-// one of the configuration is only for hosts other than this machine.
+// Sets the options that the command line has not set, except the launch agent,
+// because a configured launch agent is only for hosts other than this machine.
 void UseConfig(const Config& config, AgentOptions* options);
 
-// Does the same for `canopy up`, with the hosts, unless the command line or an
-// allocation names nodes. Call it before CheckUpOptions.
+// Does the same for `canopy up`, and also sets the hosts, unless the command
+// line or an allocation names nodes. Called before CheckUpOptions.
 Status UseConfig(const Config& config, bool allocated, UpOptions* options);
 
 }  // namespace canopy::cli

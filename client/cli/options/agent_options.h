@@ -1,5 +1,5 @@
 // Options for starting agents, which `canopy up` shares with a `canopy run`
-// that starts agents of its own.
+// that starts its own agents.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_AGENT_OPTIONS_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_AGENT_OPTIONS_H_
 
@@ -32,12 +32,12 @@ inline constexpr char kPlaintextWarning[] =
     "warning: --security plaintext: anyone who can read or change what is sent "
     "between the nodes can read your data and run programs in your name";
 
-// Adds the options, which set `to`, to a command's table.
+// Adds the options, which set `to`, to the table of a command.
 void AddAgentOptions(AgentOptions* to, OptionTable* table);
-// Checks conditions that involve several options; call it after all options
-// have been applied.
+// Checks conditions that involve several options; called after all options have
+// been applied.
 Status CheckAgentOptions(const AgentOptions& options);
-// Returns the names of the given options that matter only to agents that are
+// Returns the names of the given options that affect only agents that are
 // started now, for example "--radix". Security options are not included: they
 // can be compared with those of a running overlay.
 std::vector<std::string> GivenStartOptions(const AgentOptions& options);

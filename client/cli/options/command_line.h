@@ -1,4 +1,4 @@
-// Option parsing that the smaller commands share.
+// Parses the options that the smaller commands share.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_COMMAND_LINE_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_COMMAND_LINE_H_
 
@@ -27,13 +27,13 @@ struct CommandInfo {
   OptionTable options;     // the command's own options
   size_t min_words = 0;
   size_t max_words = 0;
-  bool prints_json = true;  // otherwise -o json is refused
+  bool prints_json = true;  // if false, -o json is refused
 };
 
-// Result of ParseCommandLine, which applies --context, -o, --color, --help and
-// the command's own options, and the settings of canopy.toml for the first
-// three. If `go_on` is false, help or an error was printed and
-// the command ends with `exit_code`.
+// The result of ParseCommandLine, which applies --context, -o, --color, --help
+// and the command's own options, and the settings of canopy.toml for the first
+// three. If `go_on` is false, help or an error was printed and the command ends
+// with `exit_code`.
 struct ParseOutcome {
   bool go_on = false;
   int exit_code = 0;

@@ -21,7 +21,7 @@ struct TypedOption {
 };
 
 // One option. Its names have no dashes and are separated by blanks; the first
-// one appears in help texts. Each name may be typed with one dash or two;
+// name appears in help texts. Each name may be typed with one dash or two;
 // "--name=value" gives the first value.
 struct Option {
   // Stores the option's values. The error is one line for the user. Most of
@@ -34,7 +34,8 @@ struct Option {
   std::string_view help;        // empty: accepted, but not shown
   Apply apply;
   bool last = false;  // stops parsing: later options are ignored (--help)
-  // For an option with two values: NAME=VALUE in one word gives both.
+  // True for an option with two values that also accepts both in one word,
+  // NAME=VALUE.
   bool joins_values = false;
 };
 using OptionTable = std::vector<Option>;
@@ -45,9 +46,9 @@ enum class RestRule {
 };
 
 // Parses a command line, applies its options in their order and returns the
-// rest. "--" ends the options. The error is one line. For an unknown option,
-// with suggestions, or a missing value it is kErrBadParam, and no option is
-// applied; otherwise it is the error of an option.
+// rest. "--" ends the options. The error is one line. An unknown option (the
+// message has suggestions) or a missing value is kErrBadParam, and no option is
+// applied; otherwise the error is that of an option.
 Result<std::vector<std::string>> ApplyOptions(std::span<const Option> table,
                                               std::span<const std::string> args,
                                               RestRule rule);

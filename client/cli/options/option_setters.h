@@ -12,16 +12,16 @@
 
 namespace canopy::cli {
 
-// `to` must outlive the result. Except for flags, the first value is stored.
+// `to` must outlive the result. All setters except those of flags store the
+// first value.
 Option::Apply SetFlag(bool* to, bool value = true);
 Option::Apply SetText(std::string* to);
 // Accepts a number from `min` to `max` and multiplies it by `scale`; the
 // product must fit into 32 bits.
 Option::Apply SetNumber(uint32_t* to, uint32_t min, uint32_t max,
                         uint32_t scale = 1);
-// Accepts a duration (common/duration_text.h) from `min` to `max` seconds. The
-// first stores milliseconds, the second seconds, of which a fraction counts as
-// one more.
+// Accepts a duration (common/duration_text.h) from `min` to `max` seconds.
+// SetMilliseconds stores milliseconds. SetSeconds stores seconds, rounded up.
 Option::Apply SetMilliseconds(uint32_t* to, uint32_t min, uint32_t max);
 Option::Apply SetSeconds(uint32_t* to, uint32_t min, uint32_t max);
 // Accepts a size such as 512M or 4G (K, M, G and T are powers of 1024; a plain

@@ -10,13 +10,14 @@ namespace canopy::cli {
 
 // `to` must outlive the results.
 
-// Accepts "map", "allocation" (or "alloc") and "bindings" (or "bind"),
-// separated by commas.
+// Accepts the information to display: "map", "allocation" (or "alloc") and
+// "bindings" (or "bind"), separated by commas.
 Option::Apply SetDisplay(RunOptions* to);
-// Accepts "tag", "timestamp", "merge", "dir=DIR" and "file=FILE", separated by
-// commas.
+// Accepts the properties of the output: "tag", "timestamp", "merge", "dir=DIR"
+// and "file=FILE", separated by commas.
 Option::Apply SetOutput(RunOptions* to);
-// Accepts DIR, DIR:nocopy, DIR:nojobid and DIR:nocopy,nojobid.
+// Accepts the directory of the output: DIR, DIR:nocopy, DIR:nojobid and
+// DIR:nocopy,nojobid.
 Option::Apply SetOutputDirectory(RunOptions* to);
 
 }  // namespace canopy::cli

@@ -14,9 +14,11 @@ struct RunTargets {
   RunOptions* run = nullptr;
   JobApp* app = nullptr;            // the program being described
   std::string* app_file = nullptr;  // file that describes the programs instead
-  std::string* map_suffix = nullptr;  // appended to the policy at the end
+  // Appended to the policy after all options are applied.
+  std::string* map_suffix = nullptr;
   const Environment* environment = nullptr;
-  // Called as mpirun: -c is the number of processes, not of CPUs for each.
+  // The command is called as mpirun: -c is the number of processes, not the
+  // CPUs of each process.
   bool as_mpirun = false;
   std::string* rankfile = nullptr;  // path
 };

@@ -15,14 +15,14 @@
 namespace canopy::cli {
 
 struct RunOptions {
-  // The request of the job, as far as the command line states it. There
-  // are no applications if a tool has started this launcher and spawns its jobs
-  // itself. Paths are as typed; an application's `env` is of -x, --mca and
-  // --path.
+  // The request of the job, as far as the command line states it. There are no
+  // applications if a tool has started this launcher and spawns its jobs
+  // itself. Paths are as typed; an application's `env` contains the variables
+  // of -x, --mca and --path.
   JobRequest job;
   bool stdin_given = false;  // the user has named a rank, all or none
-  // Where ranks stop for a debugger; `stop_ranks` lists the ranks that do
-  // (empty: all).
+  // The places where ranks stop for a debugger. `stop_ranks` lists the ranks
+  // that stop (empty: all).
   bool stop_on_exec = false;
   bool stop_in_init = false;
   bool stop_in_app = false;
@@ -41,7 +41,7 @@ struct RunOptions {
   std::string output_directory;     // empty: no files
   bool only_to_files = false;       // write output to the files only
   bool job_below_directory = true;  // DIR/NSPACE/rank.N, else DIR/rank.N
-  // File of all output, in place of the standard streams; %j stands for the
+  // The file of all output, in place of the standard streams; %j stands for the
   // job's name, and %r for the rank. Empty: none.
   std::string output_file;
   bool verbose = false;
@@ -50,8 +50,8 @@ struct RunOptions {
   std::string json_file;  // for the JSON document; empty: none
 
   bool as_mpirun = false;  // called by one of mpirun's names
-  // The number of nodes to use, of those that there are; 0: all. Hosts of the
-  // applications are limited to it already, and it is 0 then.
+  // The number of nodes to use; 0: all. It is 0 if applications name hosts,
+  // because their hosts have been limited to the number already.
   uint32_t nodes = 0;
   bool allow_missing = false;  // continue with the hosts that answer
   uint32_t emulate = 0;        // number of emulated nodes; 0: not requested
@@ -82,14 +82,15 @@ struct RunOptions {
 // Parses `args`, the words after the command's name, and reads the hostfiles
 // and app files that they name. The error (kErrBadParam and others) is one line
 // for the user. With `help` or `version` nothing else is checked. A program is
-// optional if the environment has PMIX_LAUNCHER_RNDZ_FILE. `as_mpirun`: the
-// command was called by one of mpirun's names, and -c is the number of
+// optional if the environment has PMIX_LAUNCHER_RNDZ_FILE. `as_mpirun` is true
+// if the command was called by one of mpirun's names; -c is then the number of
 // processes.
 Result<RunOptions> ParseRunOptions(std::span<const std::string> args,
                                    const Environment& environment,
                                    bool as_mpirun = false);
 
-// Returns the text of `canopy run --help` about the options.
+// Returns the part of the text of `canopy run --help` that describes the
+// options.
 std::string RunOptionHelp();
 
 }  // namespace canopy::cli

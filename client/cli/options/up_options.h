@@ -35,8 +35,8 @@ struct UpOptions {
 
 // Returns the options, which set `to`. Options that name a hostfile read it.
 OptionTable UpOptionTable(UpOptions* to);
-// Checks conditions that involve several options; call it after all options
-// have been applied. `allocated` is true if an allocation provides the hosts.
+// Checks conditions that involve several options; called after all options have
+// been applied. `allocated` is true if an allocation provides the hosts.
 Status CheckUpOptions(const UpOptions& options, bool allocated);
 
 }  // namespace canopy::cli

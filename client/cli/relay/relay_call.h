@@ -15,13 +15,14 @@
 
 namespace canopy::cli {
 
-// The protocol that a tool speaks.
+// The protocol of a tool.
 enum class ToolProtocol { kLibpmix, kOpenPmix };
 
 // Forwards the bytes of `socket`, which is connected and non-blocking, until
-// the socket, the call or the agent ends. The creator owns it until `on_done`,
-// which is called once, on the loop's thread, and may destroy it. All calls are
-// on the loop's thread, except gRPC's own; `loop` and `stub` must outlive it.
+// the socket, the call or the agent ends. The creator owns this object until
+// `on_done`, which is called once, on the loop's thread, and may destroy the
+// object. Used on the loop's thread, except for gRPC's own calls; `loop` and
+// `stub` must outlive this object.
 class RelayCall
     : public relay::PieceStream,
       public grpc::ClientBidiReactor<relay::v1::Piece, relay::v1::Piece> {
@@ -58,9 +59,10 @@ class RelayCall
   relay::v1::Piece outgoing_;
   bool reading_ = false;
   bool read_ended_ = false;
-  bool ended_ = false;  // the outgoing direction
+  bool ended_ = false;  // the outgoing direction has ended
   bool cancelled_ = false;
-  // The hold that allows reads and writes to be started.
+  // True when the gRPC hold is removed. While the hold exists, reads and writes
+  // can be started.
   bool released_ = false;
   std::optional<relay::ByteBridge> bridge_;
 };

@@ -1,5 +1,5 @@
-// The relay of `canopy relay`: represents an agent of another machine towards
-// this user's tools on this machine.
+// The relay of `canopy relay`: represents an agent of another machine to this
+// user's tools on this machine.
 #ifndef CANOPY_CLIENT_CLI_RELAY_TOOL_RELAY_H_
 #define CANOPY_CLIENT_CLI_RELAY_TOOL_RELAY_H_
 
@@ -26,7 +26,7 @@ namespace canopy::cli {
 struct ToolRelayOptions {
   // A private directory that only the relay uses.
   std::string directory;
-  // Limit of simultaneous connections.
+  // The limit of simultaneous connections.
   size_t max_connections = 128;
   relay::BridgeOptions bridge{.closes_at_end = true};
   // Receives a line for the user when a connection fails.
@@ -34,22 +34,25 @@ struct ToolRelayOptions {
 };
 
 // Provides a Unix socket for tools that load Canopy's libpmix, a port on
-// loopback for those with OpenPMIx, and rendezvous files that lead to both, as
+// loopback for tools with OpenPMIx, and rendezvous files that lead to both, as
 // an agent does. Serves only processes of its own user, which it verifies
-// through the kernel. Used on the loop's thread; `loop` must outlive it.
+// through the kernel. Used on the loop's thread; `loop` must outlive this
+// object.
 class ToolRelay {
  public:
   ToolRelay(EventLoop* loop, std::unique_ptr<relay::v1::ToolRelay::Stub> agent,
             ToolRelayOptions options);
-  // Ends all connections; runs the loop for that, for at most two seconds.
+  // Ends all connections. Runs the loop for this, for at most two seconds.
   ~ToolRelay();
   ToolRelay(const ToolRelay&) = delete;
   ToolRelay& operator=(const ToolRelay&) = delete;
 
-  // Listens and writes the files. `agent` is the agent's own description.
+  // Starts to listen and writes the files. `agent` is the agent's description
+  // of itself.
   Status Start(const relay::v1::DescribeReply& agent);
 
-  // Valid after Start: the value for --uri, and an attachment file.
+  // Returns the value for --uri, and the path of an attachment file. Valid
+  // after Start.
   const std::string& uri() const { return uri_; }
   std::string file() const { return tool_file_.paths().front(); }
   size_t num_connections() const { return calls_.size(); }
@@ -73,7 +76,7 @@ class ToolRelay {
   std::string socket_;  // path; empty: there is none
   std::string uri_;
   openpmix::ToolFile tool_file_;
-  std::map<int, Door> doors_;  // by listening socket
+  std::map<int, Door> doors_;  // the key is the listening socket
   net::LineLimit lines_;       // about users that are rejected
   uint64_t next_ = 0;
   std::map<uint64_t, std::unique_ptr<RelayCall>> calls_;

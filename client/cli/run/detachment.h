@@ -10,7 +10,7 @@
 
 namespace canopy::cli {
 
-// The view of one of the two processes after Detach.
+// The state of one of the two processes after Detach.
 struct Detachment {
   bool is_launcher = false;
   // The launcher writes the job's name into this pipe once; the original
@@ -19,14 +19,18 @@ struct Detachment {
   pid_t launcher = 0;
 };
 
-// Forks: the launcher continues in a new session, without input and with its
-// output in the file; the caller continues here. The process must have only one
-// thread.
+// Forks: the launcher continues in a new session, with an empty standard input
+// and with standard output and error in the file; the caller continues here.
+// The process must have only one thread. Returns kErrJobSysOpFailed in the
+// caller if there is no launcher, and in the launcher if it cannot redirect its
+// streams; the launcher must then end, and AwaitName prints what it has
+// written.
 Result<Detachment> Detach(const OutputFile& output);
 
 // For the original command: waits until the launcher knows the job's name and
-// prints it, with `json` as a document. If the launcher ends first, prints its output instead and removes
-// the file. Returns the exit code.
+// prints the name, with `json` as a document. If the launcher ends first,
+// prints what the launcher has written and removes the file. Returns the exit
+// code.
 int AwaitName(const OutputFile& output, const Detachment& detachment,
               bool json);
 

@@ -13,8 +13,8 @@
 
 namespace canopy::cli {
 
-// Reads at most one window ahead of what the nodes have acknowledged. Used by
-// one thread.
+// Reads at most one window beyond what the nodes have acknowledged. Used by one
+// thread.
 class FileFeed {
  public:
   explicit FileFeed(std::vector<preload::Item> items)
@@ -25,9 +25,9 @@ class FileFeed {
   // Returns true if there are files to send.
   bool wanted() const { return wanted_; }
   // Returns the next bytes of the archive. Returns an empty string if the
-  // window is full, and at the end.
+  // window is full, and at the end of the archive.
   Result<std::string> Next();
-  // Records that the nodes have consumed `bytes` more.
+  // Records that the nodes have consumed another `bytes` bytes.
   void Taken(uint64_t bytes) { taken_ += bytes; }
 
  private:

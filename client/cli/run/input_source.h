@@ -18,9 +18,9 @@ struct InputPiece {
   std::string data;  // empty: the end of the input
 };
 
-// Reads at most one window ahead, and retains what the job has not consumed.
-// Reads from a terminal only in the foreground. Used by one thread, except
-// where noted.
+// Reads at most one window ahead, and retains the input that the job has not
+// consumed. Reads from a terminal only in the foreground. Used by one thread,
+// except where noted.
 class InputSource {
  public:
   // `fd` is -1 if there is no input. It is not owned. For a process that has a
@@ -41,13 +41,13 @@ class InputSource {
   void Consumed(uint64_t bytes);
   // Records that the job has consumed all input before `position`. Any thread.
   void ConsumedTo(uint64_t position);
-  // Returns the position of the retained input. Any thread.
+  // Returns the position at which the retained input begins. Any thread.
   uint64_t begin() const;
   // Returns the input that was read and not consumed, in whole pieces; the
-  // first piece may begin before it. Any thread.
+  // first piece may begin before that input. Any thread.
   std::vector<InputPiece> Kept() const;
-  // Drops the retained input, except its end, because its consumer is lost. Any
-  // thread.
+  // Drops the retained input, except the mark of its end, because its consumer
+  // is lost. Any thread.
   void Forget();
   bool waits_for_window() const;
 
@@ -61,11 +61,12 @@ class InputSource {
   bool open_;
   mutable Mutex mutex_;
   std::deque<InputPiece> kept_ CANOPY_GUARDED_BY(mutex_);  // whole pieces
-  // Positions of the input that was not consumed, and of the end of what was
-  // read.
+  // The positions of the first input that was not consumed, and of the end of
+  // the input that was read.
   uint64_t begin_ CANOPY_GUARDED_BY(mutex_) = 0;
   uint64_t end_ CANOPY_GUARDED_BY(mutex_) = 0;
-  bool ended_ CANOPY_GUARDED_BY(mutex_) = false;  // the end was read
+  // the end of the input was read
+  bool ended_ CANOPY_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace canopy::cli

@@ -7,13 +7,13 @@
 
 namespace canopy::cli {
 
-// Returns the NAME=VALUE entries of `environ` without the variables of a job
-// that this process may be part of (PMIX_*, PMI_*, CANOPY_*). Parameters of
-// PMIx (PMIX_MCA_*) and variables that users set for Canopy are kept. Entries
+// Returns the NAME=VALUE entries of `environ` without the variables of a job to
+// which this process may belong (PMIX_*, PMI_*, CANOPY_*). Parameters of PMIx
+// (PMIX_MCA_*) and variables that users set for Canopy are kept. Entries
 // without '=' are omitted.
 std::vector<std::string> InheritedEnvironment(const char* const* environ);
 
-// Adds entries; each replaces an entry of the same name.
+// Adds the entries to the environment; each replaces an entry of the same name.
 void SetVariables(const std::vector<std::string>& entries,
                   std::vector<std::string>* environment);
 

@@ -1,4 +1,4 @@
-// Writes the output of a job's processes, and of the jobs that it spawns, to
+// Writes the output of a job's processes, and of the jobs that they spawn, to
 // the standard streams of this process and, if requested, to a file for each
 // rank.
 #ifndef CANOPY_CLIENT_CLI_RUN_JOB_OUTPUT_H_
@@ -25,13 +25,13 @@ struct JobOutputOptions {
   std::string directory;  // directory of the files; empty: none
   bool only_to_files = false;
   bool job_below_directory = true;
-  // A file for each rank, with both streams: %j is the job's name, and %r the
-  // rank. Then output of the first job is not written to the descriptors.
-  // Empty: none.
+  // The name of a file for each rank, with both streams: %j is the job's name,
+  // and %r the rank. If it is set, the output of the first job is not written
+  // to the descriptors. Empty: none.
   std::string rank_files;
   int stdout_fd = 1;
   int stderr_fd = 2;
-  bool to_file = false;  // the descriptors are those of a file
+  bool to_file = false;  // the descriptors refer to a file
   // A monotonic clock in milliseconds; empty: the system's.
   std::function<int64_t()> now_ms = nullptr;
   bool xml = false;  // each line is an element
@@ -44,12 +44,14 @@ struct SpawnedOutputOptions {
   bool rank = false;  // the tag is the rank alone
   bool timestamp = false;
   bool xml = false;       // each line is an element
-  bool raw = false;       // parts of lines are shown as they come
-  std::string directory;  // of the files; empty: that of all
-  // Files FILE.NAMESPACE.RANK.stdout and stderr beside these; empty: none.
+  bool raw = false;       // parts of lines are shown as they arrive
+  std::string directory;  // directory of the files; empty: that of all jobs
+  // The output also goes to the files FILE.NAMESPACE.RANK.stdout and .stderr,
+  // where FILE is this name. Empty: none.
   std::string file;
   bool pattern = false;  // `file` has %n and %r in place of NAMESPACE and RANK
-  // Files FILE.RANK beside these, with both streams; empty: none.
+  // The output also goes to the files FILE.RANK, with both streams, where FILE
+  // is this name. Empty: none.
   std::string shared_file;
   // Output that is written to one of the files above is not shown.
   bool only_files = false;
@@ -59,15 +61,16 @@ struct SpawnedOutputOptions {
 // The directives for the processes of a spawned job.
 struct SpawnedOutput {
   std::vector<SpawnedOutputOptions> options;
-  // Index of each rank in `options`; empty: all have the first.
+  // The index of each rank's options in `options`; empty: all ranks have the
+  // first.
   std::vector<uint32_t> of_rank;
 };
 
 inline constexpr uint32_t kStdoutChannel = 2;
 inline constexpr uint32_t kStderrChannel = 4;
 
-// Single-threaded. Write returns when the data has been written or is held as
-// the start of a line (a bounded amount).
+// Used by one thread. Write returns when the data has been written or is held
+// as the start of a line (a bounded amount).
 class JobOutput {
  public:
   explicit JobOutput(JobOutputOptions options);
@@ -78,28 +81,29 @@ class JobOutput {
   // Sets the first job, before the first Write. Creates the directory.
   Status SetJob(const std::string& nspace, uint32_t num_procs);
 
-  // Adds a spawned job, identified by its own number above 0.
+  // Adds a spawned job. `job` is the number by which Write identifies it, above
+  // 0.
   Status AddJob(uint32_t job, const std::string& nspace,
                 const SpawnedOutput& spawned);
   // Records that all output of the job has arrived.
   void EndJob(uint32_t job);
 
-  // Writes output of a process of the job; the first job is 0. Empty data is
-  // the end of the stream. Returns false if a destination has no reader any
-  // more or is full; later output to it is dropped.
+  // Writes output of a process of the job; `job` is 0 for the first job. Empty
+  // data is the end of the stream. Returns false if a destination has no reader
+  // any more or is full; later output to it is dropped.
   bool Write(uint32_t job, uint32_t rank, uint32_t channel,
              std::string_view data);
-  // Writes the unfinished lines that have waited long enough: 100 ms on a
-  // terminal or with one process, else 1 s, while the reader of the destination
-  // keeps up. Returns the time until the next call in milliseconds; -1: none is
+  // Writes the unfinished lines that have waited for 100 ms on a terminal or
+  // with one process, else for 1 s, if the reader of the destination keeps up.
+  // Returns the time until the next call in milliseconds, or -1 if no call is
   // needed before the next Write.
   int Tick();
   bool Flush();
 
   // Returns true while an unfinished line is held.
   bool wants_tick() const;
-  // Returns one line about output that could not be written, except to a reader
-  // that went away; empty if there was no problem.
+  // Returns one line about output that could not be written; empty if there was
+  // no problem. A reader that closed the output is no problem.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -107,7 +111,8 @@ class JobOutput {
   struct Job {
     std::string nspace;
     std::string name;  // in tags
-    // Combined with those of JobOutputOptions: `directory` is that of the job.
+    // The options of the job combined with JobOutputOptions. `directory` is the
+    // directory of this job.
     std::vector<SpawnedOutputOptions> options;
     std::vector<uint32_t> of_rank;  // empty: all have the first options
   };
@@ -139,7 +144,7 @@ class JobOutput {
   std::unique_ptr<Destination> stdout_;
   std::unique_ptr<Destination> stderr_;
   std::map<uint32_t, Job> jobs_;
-  std::map<FileKey, int> files_;  // -1: cannot be written
+  std::map<FileKey, int> files_;  // -1: the file cannot be written
   std::string trouble_;
   int64_t caught_up_ms_ = INT64_MIN / 2;  // end of the last slow write
 };

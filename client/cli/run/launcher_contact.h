@@ -1,5 +1,6 @@
-// `canopy run` as a launcher that a tool has started (PMIx Standard, chapter
-// "Tools and Debuggers"): the tool's instructions in the environment.
+// The instructions that a tool passes in the environment to a `canopy run` that
+// it has started as its launcher (PMIx Standard, chapter "Tools and
+// Debuggers").
 #ifndef CANOPY_CLIENT_CLI_RUN_LAUNCHER_CONTACT_H_
 #define CANOPY_CLIENT_CLI_RUN_LAUNCHER_CONTACT_H_
 
@@ -13,8 +14,8 @@
 
 namespace canopy::cli {
 
-// The destructor removes the file that this object has written, unless another
-// file is in its place.
+// Used by one thread. The destructor removes the file that this object has
+// written, unless another file is in its place.
 class LauncherContact {
  public:
   // Takes PMIX_LAUNCHER_RNDZ_FILE, PMIX_KEEPALIVE_PIPE and the tool's orders
@@ -27,13 +28,15 @@ class LauncherContact {
 
   // Arranges that this process gets SIGTERM when the other end of the pipe is
   // closed, which means that the tool has ended. Has no effect without a pipe.
+  // Returns kErrBadParam if PMIX_KEEPALIVE_PIPE is not a pipe.
   Status Watch();
-  // Writes the rendezvous file, if one is requested. It leads tools to the
-  // first agent of this machine among those with these directories. Returns
-  // kErrNotFound if no agent is here, and kErrExists if the file exists.
+  // Writes the rendezvous file, if the tool has requested one. The file leads
+  // tools to the first agent of this machine among the agents with these
+  // directories. Returns kErrNotFound if none of the agents is on this machine,
+  // and kErrExists if the file exists.
   Status Tell(const std::vector<std::string>& runtime_dirs);
   // Called after Tell. If the launcher is to stop, waits until the tool
-  // releases it, and returns the options of `canopy run` that the tool wants
+  // releases it, and returns the options of `canopy run` that the tool requests
   // for the job. With `serves`, for a launcher without a job, notifies the tool
   // that it is ready. Returns kErrJobCanceled if `stop` ended the wait, and
   // kErrNotSupported if the orders cannot be followed; the reason has been
@@ -42,9 +45,9 @@ class LauncherContact {
                                                const StopSource& stop) const;
   // Returns true if the other end of the pipe is closed.
   bool ToolHasEnded() const;
-  // Called after the job. Agents that are about to end may not have notified
-  // the tool yet, so this returns when the tool has ended, or after a second.
-  // Returns at once if no tool is watched or notified.
+  // Called after the job. Waits until the tool has ended, for at most one
+  // second, because agents that are about to end may not have notified the tool
+  // yet. Returns at once if no tool is watched or notified.
   void AwaitTool() const;
 
  private:
@@ -54,7 +57,7 @@ class LauncherContact {
   const std::string pipe_;
   const std::string orders_;
   std::string directory_;  // directory of the agent that the file names
-  int fd_ = -1;            // descriptor that is watched
+  int fd_ = -1;            // the watched descriptor; -1: none
   bool written_ = false;
   dev_t device_ = 0;
   ino_t inode_ = 0;

@@ -21,37 +21,41 @@ using OutputStream = std::pair<uint64_t, uint32_t>;
 struct LineAssemblerOptions {
   // Longer lines are written in parts.
   size_t max_line = 256u << 10;
-  // Limit of the bytes held for all streams; above it the longest is written.
+  // Limit of the bytes held for all streams. Above it, the longest held part is
+  // written.
   size_t max_held = 16u << 20;
-  // Returns the text before each line of the stream; empty function: none.
+  // Returns the text before each line of the stream. An empty function means no
+  // prefix.
   std::function<std::string(OutputStream)> prefix = nullptr;
-  // Returns a text with its own line feed that replaces a line of that stream,
-  // or a part that is written alone. Without a value the line follows its
-  // prefix. Whether there is a value depends on the stream only. Empty
-  // function: no value.
+  // Returns the text that replaces a line of the stream, or a part of a line
+  // that is written alone; the text has its own line feed. If there is no
+  // value, the line is written after its prefix. Whether there is a value
+  // depends only on the stream. An empty function means no value.
   std::function<std::optional<std::string>(OutputStream, std::string_view)>
       replacement = nullptr;
 };
 
-// One destination of output. The caller writes what the functions append to
-// `out`, in that order. Whole lines are released at once. An unfinished line is
-// held until it ends, its stream ends, or it is flushed because of its age. A
-// part that was released without its end is closed by a line feed before
-// another stream's text follows. Single-threaded.
+// Assembles one destination of output. The caller writes the text that the
+// functions append to `out`, in that order. Whole lines are released at once.
+// An unfinished line is held until it ends, its stream ends, or it is flushed
+// because of its age. A part that was released without its end is closed by a
+// line feed before another stream's text follows. Used by one thread.
 class LineAssembler {
  public:
   explicit LineAssembler(LineAssemblerOptions options);
 
-  // `now_ms` is the time of any monotonic clock.
+  // Adds output of a stream. `now_ms` is the time of any monotonic clock.
   void Add(OutputStream stream, std::string_view data, int64_t now_ms,
            std::string* out);
-  // Records the end of the stream.
+  // Records the end of the stream and releases what is held of it.
   void Close(OutputStream stream, std::string* out);
-  // Releases what has been held unchanged since `since_ms` or earlier.
+  // Releases the lines that have been held unchanged since `since_ms` or
+  // earlier.
   void FlushOlder(int64_t since_ms, std::string* out);
   void FlushAll(std::string* out);
 
-  // Returns the time of the oldest held part; no value if nothing is held.
+  // Returns the time when the oldest held part was last changed; no value if
+  // nothing is held.
   std::optional<int64_t> OldestHeld() const;
   size_t held() const { return held_; }
 
@@ -61,9 +65,9 @@ class LineAssembler {
     int64_t changed_ms = 0;
   };
 
-  // Appends text of one stream: whole lines or a part of one.
+  // Appends text of one stream: whole lines or a part of a line.
   void Emit(OutputStream stream, std::string_view text, std::string* out);
-  // False: the lines of that stream are not replaced.
+  // Returns false if the lines of that stream are not replaced.
   bool EmitReplaced(OutputStream stream, std::string_view text,
                     std::string* out);
   void Release(OutputStream stream, Held* held, std::string* out);
@@ -72,7 +76,7 @@ class LineAssembler {
   const LineAssemblerOptions options_;
   std::map<OutputStream, Held> held_by_;
   size_t held_ = 0;
-  // Stream whose last released text ended within a line.
+  // The stream whose last released text ended within a line.
   std::optional<OutputStream> open_;
 };
 

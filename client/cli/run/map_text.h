@@ -14,10 +14,10 @@ namespace canopy::cli {
 std::string MapText(const control::v1::JobMapped& mapped);
 // Returns the job's nodes and their slots.
 std::string AllocationText(const control::v1::JobMapped& mapped);
-// Returns one line for each rank: the CPUs that it is bound to.
+// Returns one line for each rank with the CPUs to which it is bound.
 std::string BindingsText(const control::v1::JobMapped& mapped);
 
-// Returns ranges such as "0-3,7" of sorted numbers.
+// Returns sorted numbers as ranges, such as "0-3,7".
 std::string RangesText(std::span<const uint32_t> sorted);
 
 }  // namespace canopy::cli

@@ -1,6 +1,6 @@
 // MPIR, version 1.0: the interface by which older debuggers find the processes
-// of a launcher. They trace it, set its variables, and stop it in
-// MPIR_Breakpoint.
+// of a launcher. The debugger traces the launcher, sets its variables, and
+// stops it in MPIR_Breakpoint.
 #ifndef CANOPY_CLIENT_CLI_RUN_MPIR_H_
 #define CANOPY_CLIENT_CLI_RUN_MPIR_H_
 
@@ -24,17 +24,16 @@ struct MpirProcess {
   int pid = 0;
 };
 // Parses the output of `canopy-tool table`: "RANK TAB PID TAB HOST TAB PROGRAM"
-// for each process, in the order of the ranks. Returns no value if it is
+// for each process, in the order of the ranks. Returns no value if the text is
 // malformed or a process does not run.
 std::optional<std::vector<MpirProcess>> ReadProcessTable(std::string_view text);
 
-// Fills the table for a running job, in a thread of its own. Without a waiting
-// debugger it does so only after a second, so that short jobs have no cost.
-// Thread-safe.
+// Fills the table for a running job, in its own thread. If no debugger waits,
+// it does so only after a second, so that short jobs have no cost. Thread-safe.
 class MpirTable {
  public:
-  // `directories` are runtime directories of agents, including those of other
-  // machines.
+  // `directories` are the runtime directories of agents, including agents of
+  // other machines.
   explicit MpirTable(std::vector<std::string> directories)
       : directories_(std::move(directories)) {}
   // Stops the thread, because the job is over.
@@ -42,8 +41,8 @@ class MpirTable {
   MpirTable(const MpirTable&) = delete;
   MpirTable& operator=(const MpirTable&) = delete;
 
-  // Call it once, when all processes of the job run or are stopped at their
-  // exec.
+  // Starts to fill the table. Called once, when all processes of the job run or
+  // are stopped at their exec.
   void OnRunning(const std::string& nspace);
 
  private:

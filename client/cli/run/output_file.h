@@ -10,28 +10,29 @@
 
 namespace canopy::cli {
 
-// The file of a detached job that requests no other.
+// The output file of a detached job for which the user names none.
 inline constexpr char kDefaultOutputFile[] = "%j.out";
 
 // Returns the absolute path of `pattern`, with the job's name in place of %j.
 // Any other text, such as %r, is unchanged.
 std::string OutputPath(const std::string& pattern, const std::string& nspace);
 
-// The file exists before the job does, so a job whose output would be lost is
-// not started. Until the job has a name, that of this process takes its place.
-// Single-threaded.
+// The output file of a job. The file exists before the job does, so that no job
+// is started whose output would be lost. Until the job has a name, the name of
+// this process takes its place. Used by one thread.
 class OutputFile {
  public:
   // Creates the file, or empties it. `pattern` may contain %j in its last part.
   // The error names the file, the reason and the remedy.
   static Result<OutputFile> Make(const std::string& pattern);
-  // Fails like Make for the file of rank 0, where %r is the rank.
+  // Checks that the file of rank 0, where %r is the rank, can be made. Fails
+  // like Make.
   static Status Check(const std::string& pattern);
 
-  // Gives the file the job's name, in place of an older file of that name. Has
-  // no effect if it has the name of a job.
+  // Renames the file after the job, in place of an older file of that name. Has
+  // no effect if the file has the name of a job already.
   Status SetJob(const std::string& nspace);
-  // Removes the file if it waits for the name of a job.
+  // Removes the file if it does not have the name of a job yet.
   void Discard() const;
 
   int fd() const { return fd_.get(); }
@@ -42,7 +43,7 @@ class OutputFile {
 
   std::string pattern_;
   std::string path_;  // absolute
-  UniqueFd fd_;       // everything is appended
+  UniqueFd fd_;       // opened for appending
   bool named_ = false;
 };
 

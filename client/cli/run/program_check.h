@@ -15,10 +15,11 @@ struct ProgramCheck {
   bool json = false;
 };
 
-// Requests from every node what it finds out about the program, as for a job of
-// one process there, and prints it. No process of the program is started. If no
-// overlay is up, an agent of this machine is started for the duration of the
-// check. Returns the exit code of the process: 0 if every node has the program.
+// Requests from every node its finding about the program, as for a job of one
+// process there, and prints the findings. No process of the program is started.
+// If no overlay is up, an agent of this machine is started for the duration of
+// the check. Returns the exit code of the process: 0 if every node has the
+// program.
 int CheckProgram(const ProgramCheck& check, RemoteAgents* remote);
 
 }  // namespace canopy::cli

@@ -1,4 +1,4 @@
-// Text about what nodes found out about a job's programs.
+// Text about the nodes' findings on a job's programs.
 #ifndef CANOPY_CLIENT_CLI_RUN_PROGRAM_NOTES_H_
 #define CANOPY_CLIENT_CLI_RUN_PROGRAM_NOTES_H_
 
@@ -14,7 +14,7 @@ namespace canopy::cli {
 // everything is as expected.
 std::string NoteLine(const control::v1::ProgramNotes& notes, size_t num_nodes);
 
-// Returns all notes, by node.
+// Returns all notes as text, by node.
 std::string NotesAtLength(const control::v1::ProgramNotes& notes);
 
 }  // namespace canopy::cli

@@ -1,5 +1,5 @@
-// The launcher's side of Control.Run: one job, with the jobs that it spawns,
-// from launch to end.
+// The launcher's side of Control.Run: one job and the jobs that it spawns, from
+// launch to end.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_CLIENT_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_CLIENT_H_
 
@@ -23,14 +23,15 @@ enum class OutputFate {
   kNoReader  // the job is ended
 };
 
-// Receives the events of the job, in order, on a thread of RunJob's. OnTick is
-// called on the thread of RunJob's caller, possibly at the same time.
+// Receives the events of the job, in order, on a thread that RunJob has
+// created. OnTick is called on the thread of RunJob's caller, possibly at the
+// same time.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
   // The job waits for a scheduler. Called again when the reason changes.
   virtual void OnQueued(const control::v1::JobQueued&) {}
-  // The job was ended and has been requested anew.
+  // The agents have ended the job, and this launcher has requested it anew.
   virtual void OnRequeued(const control::v1::JobRequeued&) {}
   // Called first for the requested job, then for jobs that are spawned.
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
@@ -40,7 +41,7 @@ class RunObserver {
   virtual void OnNotice(const std::string& text) = 0;
   virtual void OnProgress(const control::v1::Progress& progress) = 0;
   virtual void OnProgramNotes(const control::v1::ProgramNotes& notes) = 0;
-  // Returns when the data has been written or is held within bounds, which
+  // Returns when the data has been written or is held within bounds. This
   // limits the rate of the job's output.
   virtual OutputFate OnOutput(const control::v1::Output& output) = 0;
   // Performs work that is due. Returns the time until the next call in
@@ -52,9 +53,9 @@ struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
   bool pty = false;   // stdin_fd is a terminal that operates one of the job
   SignalSource* signals = nullptr;
-  // Time between SIGTERM and SIGKILL when the job is ended.
+  // The time between SIGTERM and SIGKILL when the job is ended.
   std::chrono::seconds kill_grace{0};
-  // Files that are sent to the nodes when the launch requests them.
+  // The files that are sent to the nodes when the agent requests them.
   std::vector<preload::Item> files;
   RunLinkOptions link;
 };
@@ -68,11 +69,11 @@ struct RunOutcome {
 // Returns the exit code for the process that requested the job.
 int ExitCodeOf(const RunOutcome& outcome);
 
-// Runs one job. Blocks. The first end signal requests the end of the job and
-// RunJob waits for it; a second one kills the job. If the end takes long, or
-// with a third signal, RunJob returns kErrJobCanceled and leaves a thread that
-// may still use the observer, so the process must exit. Returns
-// kErrLostConnection if the connection cannot be restored.
+// Runs one job and returns when it has ended. The first end signal requests the
+// end of the job, and RunJob waits for that end; a second one kills the job. If
+// the end takes long, or with a third signal, RunJob returns kErrJobCanceled
+// and leaves a thread that may still use the observer, so the process must
+// exit. Returns kErrLostConnection if the connection cannot be restored.
 Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
                           const control::v1::Launch& launch,
                           const RunClientOptions& options,

@@ -1,4 +1,4 @@
-// canopy run.
+// Implements `canopy run`.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_COMMAND_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_COMMAND_H_
 
@@ -11,9 +11,9 @@
 
 namespace canopy::cli {
 
-// Runs a job and returns the exit code of the process. Without `remote` it can
-// only run a job that an agent of this machine accepts; for any other job it
-// returns no value, and has changed and printed nothing.
+// Runs a job and returns the exit code of the process. If `remote` is null,
+// only a job that an agent of this machine accepts can be run; for any other
+// job RunCommand returns no value, and has changed and printed nothing.
 std::optional<int> RunCommand(const CommandLine& line, RemoteAgents* remote);
 
 // Runs a job as `options` describe and returns the exit code. `program` is the

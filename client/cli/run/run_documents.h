@@ -15,7 +15,7 @@ Json MapNodesJson(
     const google::protobuf::RepeatedPtrField<control::v1::MapNode>& nodes);
 Json MapJson(const control::v1::JobMapped& mapped);
 
-// Adds exit_code, status, status_name, reason and first_failed.
+// Adds the members exit_code, status, status_name, reason and first_failed.
 void AddEnd(const control::v1::JobEnd& end, Json* to);
 
 // Returns an element for each finding about the programs.

@@ -1,4 +1,4 @@
-// Creates the request of `canopy run`, and its launch.
+// Creates the request and the launch of `canopy run`.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_LAUNCH_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_LAUNCH_H_
 
@@ -16,8 +16,8 @@ namespace canopy::cli {
 // directory, the umask and the resource limits of this process.
 JobRequest MakeRequest(const RunOptions& options);
 
-// Returns the launch of the request; the caller adds what concerns the
-// launcher.
+// Returns the launch for the request; the caller adds the fields that concern
+// the launcher.
 control::v1::Launch MakeLaunch(const JobRequest& request, bool allow_root);
 
 // Returns the files and programs to copy to the nodes, all of which are

@@ -19,13 +19,13 @@
 namespace canopy::cli {
 
 struct RunLinkOptions {
-  // Tries once to connect to a successor; returns null if there is none.
-  // Without this function the job ends with its agent.
+  // Tries once to connect to a successor; returns null if there is none. If
+  // this function is empty, the job ends with its agent.
   std::function<std::unique_ptr<RunConnection>()> dial;
   // Returns the position from which input can be resent to a successor. Called
   // on the reading thread.
   std::function<uint64_t()> input_begin;
-  // Reports to the user what is being waited for. Called on the reading thread.
+  // Reports to the user what the link waits for. Called on the reading thread.
   std::function<void(const std::string& text)> say;
 };
 
@@ -34,19 +34,19 @@ class RunLink {
  public:
   RunLink(std::unique_ptr<RunConnection> connection, RunLinkOptions options);
 
-  // Call it once, before anything else.
+  // Sends the launch. Called once, before all other functions.
   void Launch(const control::v1::Launch& launch);
   // Sends a request. Requests are queued for a successor while there is no
   // agent, and are lost with an agent that dies; a kill request is never lost.
   void Write(const control::v1::RunRequest& request);
-  // Waits for the next event of the job. After `requeued` the job has been
-  // requested anew and its events begin again. Waits for a successor for as
-  // long as the agent announced; the event `reattached` reports it. Returns
-  // false when the link has ended.
+  // Waits for the next event of the job. After `requeued` the link has
+  // requested the job anew and its events begin again. Waits for a successor
+  // for as long as the agent announced; the event `reattached` reports the
+  // successor. Returns false when the link has ended.
   bool Read(control::v1::RunEvent* event);
   // Acknowledges output that was delivered.
   void Consumed(uint64_t bytes);
-  // Valid after Read returned false.
+  // Returns the reason why the link has ended. Valid after Read returned false.
   std::string WhyEnded() const { return why_; }
 
  private:
@@ -58,7 +58,8 @@ class RunLink {
 
   std::shared_ptr<RunConnection> Connection();
   void Acknowledge();
-  // Returns false for events that are not meant for the caller.
+  // Records what the link needs of an event. Returns false for an event that is
+  // not for the caller.
   bool Note(const control::v1::RunEvent& event);
   void NoteQueued(const control::v1::JobQueued& queued);
   void AskAnew(const control::v1::JobRequeued& requeued);
@@ -77,13 +78,14 @@ class RunLink {
   std::vector<control::v1::RunRequest> pending_ CANOPY_GUARDED_BY(mutex_);
   std::optional<control::v1::Kill> kill_ CANOPY_GUARDED_BY(mutex_);
 
-  control::v1::RunRequest launch_;  // has a token if there is `dial`
+  control::v1::RunRequest launch_;  // has a token if `dial` is set
   // The following members belong to the reading thread.
   bool mapped_ = false;
   bool ended_ = false;
-  // By namespace; the first job has the empty key.
+  // The output that was received, by namespace; the first job has the empty
+  // key.
   std::map<std::string, Received> received_;
-  std::deque<control::v1::RunEvent> early_;  // read while attaching
+  std::deque<control::v1::RunEvent> early_;  // read while reattaching
   uint64_t unacknowledged_ = 0;
   // Restart grace of the agents that control the job.
   std::chrono::milliseconds grace_;

@@ -1,5 +1,5 @@
 // The agents that run a job of `canopy run`: a running overlay, or agents that
-// live as long as the job.
+// are started for the job and end with it.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_PLACE_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_PLACE_H_
 
@@ -23,9 +23,9 @@
 
 namespace canopy::cli {
 
-// Single-threaded. From Connect on, the agents that it starts are a context of
-// their own for other commands (client/cli/context/run_contexts.h). The
-// destructor ends them and removes their directory.
+// Used by one thread. From Connect on, the agents that this object has started
+// are a context for other commands (client/cli/context/run_contexts.h). The
+// destructor ends these agents and removes their directory.
 class RunPlace {
  public:
   // `remote` is null if agents can be reached only through sockets of this
@@ -38,38 +38,40 @@ class RunPlace {
   // Finds the overlay, or the nodes on which agents are to be started. Changes
   // nothing.
   Status Find(const RunOptions& options);
-  // Valid after Find: true if the agent that accepts the job cannot be reached
-  // locally.
+  // Returns true if the agent that accepts the job cannot be reached through a
+  // socket of this machine. Valid after Find.
   bool NeedsRemoteAgents();
-  // Starts agents if needed; they come up while the caller continues.
+  // Starts agents if needed. Does not wait until they are up.
   Status Begin(const RunOptions& options, const Timeline& timeline);
-  // Waits until jobs can be run and connects to the agent; call it once.
-  // Returns kErrJobCanceled if a signal arrived.
+  // Waits until jobs can be run and connects to the agent. Called once. Returns
+  // kErrJobCanceled if a signal arrived.
   Result<std::unique_ptr<RunConnection>> Connect(const RunOptions& options,
                                                  const SignalSource& signals,
                                                  const Timeline& timeline);
-  // Valid after Connect: removes the hosts that have not answered, with
-  // allow_missing, from the job. Returns kErrUnreach if a program has no other.
+  // Removes from the job the hosts that have not answered, with allow_missing.
+  // Returns kErrUnreach if a program has no other host. Valid after Connect.
   Status LeaveOutMissing(JobRequest* job) const;
   // Returns a function that connects to the successor of the agent of Connect;
-  // empty if recovery is impossible. It is valid during the lifetime of this
-  // object and may be called on any thread, but not concurrently.
+  // an empty function if recovery is impossible. The function is valid during
+  // the lifetime of this object and may be called on any thread, but not
+  // concurrently.
   std::function<std::unique_ptr<RunConnection>()> Redial() const;
   // Returns the runtime directories of the known members, which may be on other
   // machines.
   std::vector<std::string> runtime_dirs() const;
-  // Returns the name by which commands find the agents; valid after Connect.
+  // Returns the name of the context by which commands find the agents. Valid
+  // after Connect.
   const std::string& context() const { return overlay_.name(); }
-  // True if the agents were running before.
+  // Returns true if the agents were running before this launcher.
   bool persistent() const { return persistent_; }
-  // True if the agents continue after this launcher and all others have ended:
-  // they were started by `canopy up`.
+  // Returns true if the agents continue after this launcher and all others have
+  // ended, because `canopy up` has started them.
   bool stays() const { return persistent_ && !overlay_.has_launcher(); }
 
   void End();
 
  private:
-  // Finds the nodes for agents that live as long as the job.
+  // Determines the nodes of the agents that are started for the job.
   Status FindSites(const RunOptions& options);
   Result<std::unique_ptr<RunConnection>> Dial();
   Status MakeDirectory();
@@ -82,13 +84,13 @@ class RunPlace {
   bool persistent_ = false;
   std::vector<AgentSite> sites_;  // set when not persistent
   bool emulated_ = false;         // the sites are nodes of this machine
-  // Connection to the first member, if it is on this machine.
+  // The connection to the first member, if that member is on this machine.
   std::unique_ptr<RunSocket> socket_;
   int member_ = 0;  // member of the current connection
   bool by_socket_ = false;
   AgentGroup group_;
-  // For agents that are started: the run directory, or if it cannot be created,
-  // a private directory that commands do not find.
+  // The directory of agents that this object starts: the run directory, or, if
+  // it cannot be created, a private directory that commands do not find.
   std::optional<RunDirectory> directory_;
   std::string hidden_directory_;
 };

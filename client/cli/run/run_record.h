@@ -1,4 +1,4 @@
-// The entry of a launcher's job in the history.
+// Creates the entry of a launcher's job in the history.
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_
 
@@ -12,13 +12,15 @@
 
 namespace canopy::cli {
 
-// Contains what the request states. `context` is the name of the overlay.
+// Returns an entry with what the request states. `context` is the name of the
+// overlay.
 HistoryEntry EntryOf(const RunOptions& options, const std::string& context);
 
-// Returns the words as a shell would read them.
+// Returns the words, quoted for a shell.
 std::string CommandText(std::span<const std::string> words);
 
-// Returns the processes of the job and the nodes that have at least one.
+// Returns the number of the job's processes, and the nodes that have at least
+// one.
 JobPlace PlaceOf(const control::v1::JobMapped& mapped);
 
 }  // namespace canopy::cli

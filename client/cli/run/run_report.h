@@ -22,21 +22,21 @@
 
 namespace canopy::cli {
 
-// Thread-safe. `timeline` must outlive it.
+// Thread-safe. `timeline` must outlive this object.
 class RunReport : public RunObserver {
  public:
-  // The job's output is written to the descriptor `output_fd` of a file; -1: to
-  // the standard streams.
+  // The job's output is written to `output_fd`, the descriptor of a file, or
+  // with -1 to the standard streams.
   RunReport(const RunOptions& options, Timeline* timeline, int output_fd = -1);
 
-  // Called with the name of the requested job when it is known, and again when
-  // it changes or the job is mapped; `mapped` is null while the job is queued.
+  // Called when the name of the requested job is known, and again when the name
+  // changes or the job is mapped; `mapped` is null while the job is queued.
   using OnKnown = std::function<void(const std::string& nspace,
                                      const control::v1::JobMapped* mapped)>;
-  // Set it before the report is used.
+  // Sets the function. Called before the report is used.
   void set_on_known(OnKnown on_known) { on_known_ = std::move(on_known); }
-  // Called with the name of that job when all its processes run. Set it before
-  // the report is used.
+  // Sets a function that is called with the name of the requested job when all
+  // its processes run. Called before the report is used.
   void set_on_running(std::function<void(const std::string&)> on_running) {
     on_running_ = std::move(on_running);
   }
@@ -44,8 +44,8 @@ class RunReport : public RunObserver {
   void OnQueued(const control::v1::JobQueued& queued) override;
   void OnRequeued(const control::v1::JobRequeued& requeued) override;
   void OnMapped(const control::v1::JobMapped& mapped) override;
-  // Prints why the job has failed, unless its end was requested or caused by
-  // another job.
+  // Prints the reason why the job has failed, unless its end was requested or
+  // caused by another job.
   void OnSpawnedEnd(const control::v1::SpawnedEnd& ended) override;
   void OnNotice(const std::string& text) override;
   void OnProgress(const control::v1::Progress& progress) override;
@@ -55,16 +55,18 @@ class RunReport : public RunObserver {
 
   // Returns true if this line about a spawned job has been printed.
   bool has_said(const std::string& line) const;
-  // Writes everything that is held and erases the progress line.
+  // Writes all held output and erases the progress line.
   void Finish();
   std::string nspace() const;
-  // Returns the document of -o json, for a job that has ended so.
+  // Returns the document of -o json for a job with this end.
   Json Document(const control::v1::JobEnd& end) const;
   // See JobOutput::trouble.
   std::string trouble() const;
-  // True if a program kept its own PMIx library and the user was notified.
+  // Returns true if a program kept its own PMIx library and the user was
+  // notified.
   bool has_own_library() const;
-  // True if the job's standard error contained a message of the dynamic loader.
+  // Returns true if the job's standard error contained a message of the dynamic
+  // loader.
   bool saw_loader_error() const;
 
  private:
@@ -91,19 +93,20 @@ class RunReport : public RunObserver {
   // Numbers of the spawned jobs, by namespace.
   std::map<std::string, uint32_t> spawned_ CANOPY_GUARDED_BY(mutex_);
   uint32_t last_spawned_ CANOPY_GUARDED_BY(mutex_) = 0;
-  // Hashes of the printed lines about their failures.
+  // Hashes of the lines that report failures of spawned jobs and have been
+  // printed.
   std::unordered_set<size_t> said_ CANOPY_GUARDED_BY(mutex_);
   size_t num_nodes_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;
   bool saw_loader_error_ CANOPY_GUARDED_BY(mutex_) = false;
-  // Parts of the document.
+  // The parts of the document.
   Json maps_ CANOPY_GUARDED_BY(mutex_) = Json::array();
   Json notes_ CANOPY_GUARDED_BY(mutex_) = Json::array();
   Json failures_ CANOPY_GUARDED_BY(mutex_) = Json::array();
   std::string setup_trouble_ CANOPY_GUARDED_BY(mutex_);
   bool said_queued_ CANOPY_GUARDED_BY(mutex_) = false;
   bool running_ CANOPY_GUARDED_BY(mutex_) = false;
-  // OnTick will be called for the output.
+  // True if OnTick will be called for the output.
   bool ticking_ CANOPY_GUARDED_BY(mutex_) = false;
 };
 

@@ -18,8 +18,8 @@ namespace canopy::cli {
 
 class RunSocket : public RunConnection {
  public:
-  // Connects to the socket beside an agent's control socket. Returns null if
-  // nothing listens there, as with an agent of an older version.
+  // Connects to the socket beside an agent's control socket. Returns null if no
+  // agent listens there; an agent of an older version does not.
   static std::unique_ptr<RunSocket> Connect(const std::string& control_socket);
 
   // Waits for the agent's greeting, unless it has already arrived. Returns

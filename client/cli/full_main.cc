@@ -99,8 +99,8 @@ int UnknownCommand(const std::string& name) {
   return kExitUsage;
 }
 
-// Returns the number of words, at the start of `args`, of options that every
-// command has: these may come before its name.
+// Returns the number of words at the start of `args` that are options of every
+// command. These options may precede the command's name.
 size_t SharedWords(std::span<const std::string> args) {
   size_t words = 0;
   while (words < args.size()) {
@@ -155,6 +155,6 @@ int main(int argc, char** argv) {
   OpenStandardStreams(argv);
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string program = argc > 0 ? ProgramName(argv[0]) : "canopy";
-  // Threads that RunJob leaves behind must not see static objects destroyed.
+  // Threads that RunJob leaves behind must not use destroyed static objects.
   _exit(Dispatch(program, args));
 }

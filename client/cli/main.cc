@@ -1,6 +1,6 @@
-// The small canopy program: runs jobs by the agents of this machine, and
-// executes canopy-full, in the same directory, for everything else. Loading
-// gRPC and OpenSSL takes as long as running a short job.
+// The small canopy program: runs jobs on the agents of this machine, and
+// executes canopy-full, in the same directory, for all other work, because
+// loading gRPC and OpenSSL takes as long as running a short job.
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,7 +18,7 @@
 namespace canopy::cli {
 namespace {
 
-// Returns no value if the command needs canopy-full.
+// Executes the command. Returns no value if the command needs canopy-full.
 std::optional<int> Dispatch(const std::string& program,
                             std::span<const std::string> args) {
   if (IsRunName(program)) return RunCommand({program, args}, nullptr);
@@ -44,6 +44,6 @@ int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string program = argc > 0 ? ProgramName(argv[0]) : "canopy";
   const std::optional<int> code = Dispatch(program, args);
-  // Threads that RunJob leaves behind must not see static objects destroyed.
+  // Threads that RunJob leaves behind must not use destroyed static objects.
   _exit(code ? *code : ExecuteFull(argv));
 }

@@ -21,13 +21,13 @@ namespace {
 using State = AgentReport::State;
 
 constexpr int kProgressMs = 100;
-// A remote-launch command that closed its output gets this time to end, so that
-// its last error line is complete.
+// A remote-launch command that has closed its output gets this time to end, so
+// that its last error line is complete.
 constexpr int kLastWordsMs = 500;
 // After a failure, the other agents get this time to answer or to fail, so that
-// the error names all hosts that have the same fault.
+// the error names all hosts with the same fault.
 constexpr std::chrono::seconds kOthersAfterFailure{2};
-// Commands that are not needed any more get this time to end.
+// Commands that are no longer needed get this time to end.
 constexpr int kEndMs = 2000;
 
 int MillisecondsUntil(std::chrono::steady_clock::time_point deadline) {
@@ -45,9 +45,10 @@ struct AgentGroup::Member {
   AgentProcess process;
   Phase phase = Phase::kHello;
   bootstrap::v1::NodeInfo node;
-  std::string failure;  // why the agent does not come up; empty: no failure
+  std::string failure;  // reason why the agent does not come up; empty: none
 
-  // A remote command is "REMOTE-COMMAND... AGENT --bootstrap".
+  // Returns true if the command is remote: "REMOTE-COMMAND... AGENT
+  // --bootstrap".
   bool remote() const { return plan.command.size() > 2; }
   // A remote-launch command may be a script that has child processes.
   void Signal(int number) const {
@@ -62,7 +63,8 @@ struct AgentGroup::Member {
     if (phase == Phase::kReady) return State::kUp;
     return phase == Phase::kState ? State::kAnswered : State::kSilent;
   }
-  // Records why the agent does not come up, with its last error line.
+  // Records the reason why the agent does not come up, with its last error
+  // line.
   void Fail(const std::string& what) {
     const std::string said = process.LastErrorLine();
     failure = said.empty() ? what : what + ": " + said;
@@ -95,7 +97,7 @@ Status AgentGroup::Start(std::vector<AgentPlan> plans) {
     }
     members_.push_back(std::move(member));
   }
-  // A command that has already ended is noticed by WaitReady.
+  // WaitReady notices a command that has already ended.
   for (auto& member : members_) (void)member->process.Send(member->plan.config);
   return Status();
 }
@@ -162,7 +164,8 @@ Status AgentGroup::Exchange(int interrupt_fd, const Progress& progress) {
 Status AgentGroup::ReadOutput(int interrupt_fd, int timeout_ms) {
   std::vector<pollfd> polls = {{interrupt_fd, POLLIN, 0}};
   for (const auto& member : members_) {
-    // A ready member may close its output, and so may one that has failed.
+    // An agent that is up may close its output, and so may an agent that has
+    // failed.
     const State state = member->state();
     const bool done = state == State::kUp || state == State::kFailed;
     polls.push_back({done ? -1 : member->process.output(), POLLIN, 0});
@@ -258,8 +261,8 @@ Status AgentGroup::ContinueWithoutMissing() {
   return Status();
 }
 
-// The names and numbers of the members are a part of each agent's
-// configuration, so each agent gets a new one.
+// Each agent's configuration contains the names and numbers of the members, so
+// each agent gets a new configuration.
 void AgentGroup::Renumber() {
   bootstrap::v1::Config shared;
   for (const auto& member : members_) {
@@ -307,8 +310,8 @@ Status AgentGroup::Detach(int until_fd, const std::function<void()>& at_end) {
   _exit(0);
 }
 
-// A remote-launch command closes its output when it ends. When all have ended,
-// nothing remains to be held.
+// A remote-launch command closes its output when it ends. After the end of all
+// commands, no input has to be kept open.
 void AgentGroup::Hold(int until_fd) const {
   std::vector<pollfd> polls;
   for (const auto& member : members_) {

@@ -21,15 +21,16 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFiles = 1 << 20;
 
-// Agents create BASE/canopy-UID/OVERLAY/NODE as private directories.
+// Returns true if the directory is an agent's: agents create
+// BASE/canopy-UID/OVERLAY/NODE as private directories.
 bool IsAgents(const fs::path& directory) {
   const fs::path user = directory.parent_path().parent_path().filename();
   return user == kDirectoryPrefix + std::to_string(geteuid()) &&
          CheckPrivateDir(directory).ok();
 }
 
-// A shim that is ending its job no longer listens, so it is found by its
-// process name.
+// Returns true if the process is a shim of this user. A shim that is ending its
+// job no longer listens, so it is found by its process name.
 bool IsShim(const fs::path& process) {
   struct stat info;
   std::string name;
@@ -38,7 +39,8 @@ bool IsShim(const fs::path& process) {
          info.st_uid == geteuid();
 }
 
-// Returns all arguments of this user's shims; their namespaces are among them.
+// Returns all arguments of this user's shims. They include the namespaces of
+// the shims' jobs.
 std::set<std::string> WordsOfShims() {
   std::set<std::string> words;
   std::error_code error;
@@ -50,7 +52,8 @@ std::set<std::string> WordsOfShims() {
   return words;
 }
 
-// Each job has a directory that is named after its namespace.
+// Returns true if a shim uses the directory, in which each job has a directory
+// that is named after its namespace.
 bool HasShim(const fs::path& directory) {
   const std::set<std::string> words = WordsOfShims();
   std::error_code error;

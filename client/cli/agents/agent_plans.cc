@@ -22,7 +22,7 @@ std::string RandomBytes(size_t n) {
 }
 
 // ssh and rsh pass their arguments to a shell on the other side, so the words
-// must be quoted for it.
+// must be quoted for that shell.
 bool GoesThroughShell(const std::vector<std::string>& remote_command) {
   const std::string& program = remote_command[0];
   const std::string name = program.substr(program.rfind('/') + 1);
@@ -102,7 +102,7 @@ Status PicksFromNothing(const Host& host) {
                                   "up' first");
 }
 
-// The configuration that all agents share.
+// Returns the configuration that all agents share.
 bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
   const bool local = plan.all_here();
   bootstrap::v1::Config shared;

@@ -25,7 +25,7 @@ std::string Text(const Environment& environment, const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// `variable` names a file that the batch system wrote.
+// Reads the file whose path the variable contains.
 Result<std::string> ReadFileOf(const char* variable, const std::string& path) {
   Result<std::string> content = ReadFile(path, kMaxFile);
   if (content.ok()) return content;

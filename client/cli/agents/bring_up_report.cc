@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 
 constexpr size_t kMaxNames = 10;
 
-// Agents that have not come up for the same reason.
+// The agents that have not come up for the same reason.
 struct Group {
   std::string key;  // the reason, without the name of the node
   const AgentReport* first = nullptr;
@@ -89,7 +89,7 @@ bool IsNotInstalled(const AgentReport& agent) {
          HasOneOf(agent.cause, {"not found", "No such file"});
 }
 
-// Returns what the user can do, or an empty text if the cause explains it.
+// Returns advice for the user, or an empty text if the cause explains it.
 std::string HintOf(const Group& group) {
   const AgentReport& agent = *group.first;
   if (agent.state == State::kAnswered) {

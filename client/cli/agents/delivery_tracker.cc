@@ -15,7 +15,8 @@ void DeliveryTracker::AddBelow(const control::v1::StatusReply& status,
     const int64_t parent = node.parent();
     if (!node.up() || parent < 0 || parent >= static_cast<int64_t>(i)) continue;
     parent_[i] = parent;
-    // The members below a parent that does not answer stay unknown.
+    // It remains unknown whether the members below a parent that does not
+    // answer receive the command.
     if (below[static_cast<size_t>(parent)] && !node.away()) {
       below[i] = delivered_[i] = true;
     }

@@ -1,5 +1,5 @@
-// Imitates an agent for agent_group_test: its first argument selects how it
-// behaves in the bootstrap exchange.
+// Imitates an agent for agent_group_test. The first argument selects its
+// behaviour in the bootstrap exchange.
 #include <arpa/inet.h>
 #include <unistd.h>
 

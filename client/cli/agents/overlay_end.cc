@@ -23,7 +23,7 @@ constexpr auto kLookFor = std::chrono::seconds(10);
 enum class Told { kYes, kNobody, kNoAnswer };
 
 // Sends the command to one member. Returns kNobody if it is certain that no
-// agent runs there.
+// agent runs at that member.
 Result<Told> Tell(const v1::Context& context, int member, bool force) {
   const ControlTarget target = TargetOf(context, member);
   if (target.address.empty()) return Told::kNobody;

@@ -9,9 +9,9 @@
 namespace canopy::cli {
 
 // Descriptors 0 to 2 are inherited standard streams only if they are not
-// close-on-exec. If a shell closed one of them, a library may have opened it
-// for itself before main; in this case the program is executed anew with
-// /dev/null in its place.
+// close-on-exec. If the program was started with one of them closed, a library
+// may have opened it for its own use before main; in this case the program is
+// executed anew with /dev/null in its place.
 void OpenStandardStreams(char** argv) {
   bool closed = false;
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {

@@ -1,4 +1,4 @@
-// config: the settings, and where each value comes from.
+// config: shows the settings and the source of each value.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -30,9 +30,9 @@ constexpr char kAbout[] =
 
 using Clock = std::chrono::steady_clock;
 
-// An agent's log remains after it ends; after a kill, its whole directory
-// remains. A directory that is still in use is retried, because the shims of a
-// dead agent need time to end their jobs.
+// Removes what remains of an agent: its log after a normal end, its whole
+// directory after a kill. A directory that is still in use is retried, because
+// the shims of a dead agent need time to end their jobs.
 Status RemoveLeftovers(const bootstrap::v1::NodeInfo& node,
                        Clock::time_point deadline) {
   for (;;) {

@@ -57,7 +57,8 @@ OptionTable Table(Options* to) {
            SetText(&to->junit_file)}};
 }
 
-// Returns the cluster key of the key file, or else of the running overlay.
+// Returns the cluster key of the key file, or else the key of the running
+// overlay.
 Result<security::ClusterKey> FindKey(const Options& options,
                                      const std::string& context) {
   if (!options.key_file.empty()) {
@@ -74,8 +75,8 @@ Result<security::ClusterKey> FindKey(const Options& options,
   return ClusterKeyOf(overlay->cluster_key());
 }
 
-// Sets the certificates that MakeCertificate makes, if the address is reachable
-// from other machines and no certificate files are given.
+// Sets the certificates that MakeCertificate creates, if the address is
+// reachable from other machines and no certificate files are given.
 Status UseClusterKey(const std::string& address, const std::string& context,
                      Options* options) {
   security::SecurityConfig& security = options->security;
@@ -107,7 +108,7 @@ Status CheckOptions(Options* options) {
   return Status();
 }
 
-// Replaces the file of an earlier check.
+// Writes the file, in place of the file of an earlier check.
 Status WriteJUnit(const std::string& path, const v1::HostModuleCheck& check) {
   std::ofstream out(path, std::ios::trunc);
   out << JUnitText(check) << std::flush;
@@ -115,7 +116,8 @@ Status WriteJUnit(const std::string& path, const v1::HostModuleCheck& check) {
   return {kErrJobSysOpFailed, path + ": " + std::strerror(errno)};
 }
 
-// Returns false if the service cannot be connected in time.
+// Waits until the channel is connected. Returns false if it is not connected in
+// time.
 bool Connects(grpc::Channel* channel, uint32_t timeout_ms) {
   const auto deadline =
       std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
@@ -155,7 +157,8 @@ int Check(const std::string& address, const Options& options, bool json) {
                    check.conforms() ? 0 : kExitFailure);
 }
 
-// Existing files are not replaced, because a service may be using them.
+// Writes certificates into the directory. Existing files are not replaced,
+// because a service may be using them.
 Status MakeCertificate(const security::ClusterKey& key,
                        const std::string& directory) {
   const auto identity = security::DeriveSchedulerIdentity(key);
@@ -180,8 +183,8 @@ Status MakeCertificate(const security::ClusterKey& key,
   return Status();
 }
 
-// Unlike certificates, the token follows from the key with every kind of
-// security.
+// Returns the key from which the token is derived. Unlike certificates, the
+// token exists with every kind of security.
 Result<security::ClusterKey> FindKeyOfToken(const Options& options,
                                             const std::string& context) {
   if (!options.key_file.empty()) return FindKey(options, context);
@@ -198,7 +201,7 @@ int PrintToken(const Options& options, const SharedOptions& shared) {
                                : token + "\n");
 }
 
-// Returns the error for words that are no request.
+// Returns an error if the words are not a request.
 Status CheckWords(const std::vector<std::string>& words, bool json) {
   const std::string& verb = words[0];
   if (verb != "check" && verb != "certificate" && verb != "token") {

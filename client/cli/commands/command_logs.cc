@@ -48,7 +48,7 @@ std::string LastLines(const std::string& text, uint32_t lines) {
   return start == std::string::npos ? text : text.substr(start + 1);
 }
 
-// Returns the words of the remote-launch command.
+// Returns the words of the remote-launch command for the node.
 Result<std::vector<std::string>> WayTo(const v1::Context& context,
                                        const bootstrap::v1::NodeInfo& node) {
   Result<std::vector<Host>> host = ParseHostList(node.name());
@@ -169,7 +169,8 @@ Result<LogSource> SourceOf(const v1::Context& context,
     if (!way.ok()) return way.status();
     source.command = *std::move(way);
   }
-  // The log stays after the end of its agent, until the overlay is down.
+  // The command works also after the end of the agent, because the log remains
+  // until the overlay is down.
   for (const std::string& word :
        {std::string("tail"), std::string("-n"), std::to_string(lines),
         std::string("-f"), LogPath(node)}) {

@@ -1,4 +1,4 @@
-// output, attach: the output of a running job, and input for it.
+// output, attach: show the output of a running job, and send input to it.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -28,7 +28,7 @@ namespace {
 constexpr uint32_t kMaxRank = 1 << 20;
 
 struct OutputOptions {
-  std::string ranks;  // as typed, but valid; empty: all
+  std::string ranks;  // as typed, checked; empty: all
   bool follow = false;
   bool from_now = false;
   bool tag = false;
@@ -86,8 +86,8 @@ int PrintFile(const std::string& path) {
                                        strerror(errno)));
 }
 
-// Prints the output of a job that has ended. Each rank may have a file of its
-// own, whose path has %r in place of the rank.
+// Prints the output of a job that has ended. If each rank has its own file, the
+// recorded path has %r in place of the rank.
 int PrintEnded(const HistoryEntry& job, const std::string& ranks, bool json) {
   if (job.output.empty()) {
     return Fail(Status(kErrNotFound,

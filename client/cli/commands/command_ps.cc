@@ -1,4 +1,4 @@
-// ps: the jobs, and their processes.
+// ps: lists the jobs and their processes.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -34,7 +34,7 @@ std::vector<std::string> ProcessWords(const JobList& list) {
   return words;
 }
 
-// One table for each context that has jobs.
+// Returns one table for each context that has jobs.
 Result<std::string> ProcessesText(const JobLists& all) {
   std::string text;
   const bool heads = all.lists.size() > 1 || all.exit_code != 0;
@@ -62,7 +62,7 @@ Result<Json> ProcessesJson(const JobLists& all) {
   return out;
 }
 
-// The jobs as text, with the history if it is requested.
+// Returns the jobs as text, with the history if the options request it.
 Result<std::string> TextOf(const PsOptions& options, const JobLists& lists,
                            const std::vector<HistoryEntry>& ended) {
   if (options.procs) {
@@ -98,7 +98,8 @@ Result<Json> DocumentOf(const PsOptions& options, const JobLists& lists,
   return out;
 }
 
-// The history belongs to the output even if no overlay is up.
+// Returns the jobs of all contexts. With --all, no overlay needs to be up,
+// because the history is printed anyway.
 Result<JobLists> Lists(const PsOptions& options) {
   Result<JobLists> lists = ListAllJobs(options.shared.context);
   if (!lists.ok() && options.all && lists.code() == kErrNotFound) {

@@ -1,4 +1,4 @@
-// publish, lookup, unpublish: names that all jobs of an overlay share.
+// publish, lookup, unpublish: manage names that all jobs of an overlay share.
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -101,8 +101,8 @@ void RemoveLeftovers(const std::string& base) {
   }
 }
 
-// A private directory where tools look for servers. It is removed at the end if
-// it is empty.
+// A private directory in which tools look for servers. It is removed at the end
+// if it is empty.
 class Directory {
  public:
   static Result<Directory> Make() {

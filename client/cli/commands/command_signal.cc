@@ -74,7 +74,8 @@ Result<bool> AreGone(Victims* victims) {
   });
 }
 
-// Returns true if none of the jobs exists any more, and false after `limit`.
+// Waits until none of the jobs exists any more. Returns false if `limit` has
+// passed.
 Result<bool> WaitGone(std::vector<Victims>* all, std::chrono::seconds limit) {
   const auto deadline = Clock::now() + limit;
   for (;;) {
@@ -100,7 +101,8 @@ Status SendTo(std::vector<Victims>* all, int signal) {
   return Status();
 }
 
-// Sets `*sent` to the last signal that was sent.
+// Ends the jobs: with SIGTERM and, after the grace time, SIGKILL, or with
+// SIGKILL if `now`. Sets `*sent` to the last signal that was sent.
 Status EndJobs(std::vector<Victims>* all, bool now, int* sent) {
   *sent = now ? SIGKILL : SIGTERM;
   if (!now) {
@@ -116,7 +118,7 @@ Status EndJobs(std::vector<Victims>* all, bool now, int* sent) {
                                  " do not end although they were killed");
 }
 
-// Success prints nothing unless -o json is given.
+// Prints the document if -o json is given; otherwise success prints nothing.
 int Done(const SharedOptions& shared, const std::vector<std::string>& jobs,
          int signal) {
   if (!shared.json) return 0;

@@ -1,4 +1,4 @@
-// status, top: the agents of an overlay.
+// status, top: show the agents of an overlay.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -20,7 +20,7 @@
 namespace canopy::cli {
 namespace {
 
-// Returns an empty string if there are no other contexts.
+// Returns a line with the other contexts, or an empty string if there are none.
 std::string OtherContexts(const std::string& shown) {
   Result<std::vector<std::string>> names = ContextNames();
   if (!names.ok()) return "";
@@ -28,8 +28,8 @@ std::string OtherContexts(const std::string& shown) {
   return names->empty() ? "" : "other contexts: " + Join(*names, ", ") + "\n";
 }
 
-// Agents know each other's process IDs from the start of the overlay; the
-// context has those of agents that were replaced.
+// Agents know each other's process IDs from the start of the overlay only; the
+// context has the current IDs of agents that were replaced.
 void UsePids(const v1::Context& context, control::v1::StatusReply* status) {
   for (auto& node : *status->mutable_nodes()) {
     const auto number = static_cast<int>(node.node());
@@ -48,7 +48,7 @@ Result<control::v1::StatusReply> StatusOf(OverlayTarget* overlay,
   return status;
 }
 
-// The state that one refresh of `canopy top` shows.
+// The state that `canopy top` shows at one refresh.
 struct Picture {
   control::v1::StatusReply status;
   control::v1::ListJobsReply jobs;
@@ -70,7 +70,7 @@ Result<Picture> Take(OverlayTarget* overlay) {
   for (const auto& node : picture.status.nodes()) {
     if (node.up()) words.push_back(node.name());
   }
-  // Without an agent on this machine, the usage is not known.
+  // If no agent runs on this machine, the usage is not known.
   const Result<Json> usage = ToolDocument(overlay->context, std::move(words));
   if (usage.ok()) picture.usage = ReadUsage(*usage);
   return picture;

@@ -71,7 +71,7 @@ Status TakeName(const ContextStore& store, const std::string& name) {
   }
   PrintError("replacing context '" + name +
              "', whose agents do not answer any more");
-  // A tool that finds two agents connects to neither.
+  // A tool that found the files of two agents would connect to neither.
   for (const auto& node : old->members()) {
     openpmix::ToolFile::RemoveAll(node.runtime_dir());
   }
@@ -90,8 +90,8 @@ Result<std::string> LoadKey(const std::string& path) {
   return bytes;
 }
 
-// Returns the allocation whose nodes are used. There is none if the options
-// name nodes.
+// Returns the allocation whose nodes are used, or no value if the options name
+// nodes.
 Result<std::optional<Allocation>> UsedAllocation(const UpOptions& options) {
   if (options.emulate != 0 || !options.hosts.empty() || options.replace) {
     return std::optional<Allocation>();
@@ -156,9 +156,9 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   return plan;
 }
 
-// Agents of an allocation end with their remote-launch commands, so these must
-// keep running. If the batch system does not end them, they end with the
-// session of the job's script.
+// Agents of an allocation end with their remote-launch commands, so these
+// commands must keep running. If the batch system does not end them, they end
+// with the session of the job's script.
 Status LeaveInAllocation(const Allocation& allocation,
                          const v1::Context& context, const ContextStore& store,
                          AgentGroup* group) {
@@ -167,7 +167,7 @@ Status LeaveInAllocation(const Allocation& allocation,
     session = static_cast<int>(syscall(SYS_pidfd_open, getsid(0), 0));
   }
   const Status status = group->Detach(session, [&store, &context] {
-    // After a `canopy down` another overlay may have taken the name.
+    // After a `canopy down` another overlay may use the name.
     const Result<v1::Context> now = store.Load(context.name());
     if (now.ok() && now->overlay_id() == context.overlay_id()) {
       store.Remove(context.name());

@@ -1,4 +1,4 @@
-// wait: the end of a job.
+// wait: waits for the end of a job.
 #include <poll.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Result<HistoryEntry> AwaitLauncher(const HistoryStore& history,
                                    HistoryEntry entry) {
   const std::string name = entry.job;
   while (entry.ended_ms == 0) {
-    // The launcher may have recorded the end before it ended itself.
+    // The launcher may have recorded the end just before it ended itself.
     const bool gone = StateOf(entry.launcher) != ProcessState::kRuns;
     Result<HistoryEntry> now = history.Find(name);
     if (!now.ok()) return now.status();
@@ -54,8 +54,8 @@ Result<HistoryEntry> AwaitLauncher(const HistoryStore& history,
   return entry;
 }
 
-// Waits for any other job until its agents no longer know it, or have ended
-// with their launcher.
+// Waits for a job without a launcher's entry, until its agents no longer know
+// it or have ended with their launcher.
 Status AwaitEnd(OverlayTarget* overlay, const std::string& nspace) {
   for (;;) {
     Result<std::vector<std::string>> names = JobNames(&overlay->root.client);
@@ -66,7 +66,7 @@ Status AwaitEnd(OverlayTarget* overlay, const std::string& nspace) {
   }
 }
 
-// The job has ended, and its exit code is not known.
+// Reports that the job has ended and that its exit code is not known.
 int ReportUnknown(const std::string& nspace, bool json) {
   if (!json) return 0;
   HistoryEntry entry;

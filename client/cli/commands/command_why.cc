@@ -1,4 +1,5 @@
-// why: what jobs wait for.
+// why: shows the operations of jobs that wait, and the ranks for which they
+// wait.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -26,8 +27,9 @@ namespace {
 
 using RanksOfJobs = std::map<std::string, std::set<uint32_t>>;
 
-// Returns the ranks whose stacks show why nothing happens: those that others
-// wait for, and all (an empty set) of jobs in which no operation waits.
+// Returns the ranks whose stacks show why nothing happens: the ranks for which
+// others wait, and all ranks (an empty set) of jobs in which no operation
+// waits.
 RanksOfJobs Suspects(const WhyAnswer& answer) {
   RanksOfJobs suspects;
   for (const control::v1::Waiting& waiting : answer.why.waiting()) {
@@ -55,7 +57,7 @@ int PrintStacks(const std::string& context, const RanksOfJobs& suspects) {
   return code;
 }
 
-// Finds the ranks of running jobs that a signal has stopped. Without an agent
+// Finds the ranks of running jobs that a signal has stopped. If no agent runs
 // on this machine, they are not known.
 void FindStopped(const v1::Context& context, WhyAnswer* answer) {
   std::vector<std::string> words = {"procs"};
@@ -77,7 +79,8 @@ void FindStopped(const v1::Context& context, WhyAnswer* answer) {
   }
 }
 
-// `nspace`: the only job of interest; empty: all.
+// Requests the state of one context. `nspace` is the only job of interest;
+// empty: all.
 Result<WhyAnswer> Ask(OverlayTarget* overlay, const std::string& nspace) {
   ControlClient& root = overlay->root.client;
   Result<control::v1::WhyReply> why = root.Why(nspace);

@@ -81,10 +81,11 @@ void CheckLibrary(DoctorReport* report) {
            report);
 }
 
-// The directory of the agent of a `canopy run`, below this user's.
+// The longest directory of an agent of `canopy run`, below the user's
+// directory.
 constexpr std::string_view kRunDirectory = "/run-4194304/0";
-// The space that an agent needs to start, and that its jobs should have, in
-// bytes.
+// The space, in bytes, that an agent needs to start, and the space that its
+// jobs should have.
 constexpr uint64_t kLeastSpace = 1 << 20;
 constexpr uint64_t kAmpleSpace = 16 << 20;
 
@@ -126,7 +127,8 @@ void CheckRuntimeDirectory(DoctorReport* report) {
                         "XDG_RUNTIME_DIR to a shorter one",
                     report);
   }
-  // Directories of overlays contain the names of nodes.
+  // Overlays need longer paths, because their directories contain the names of
+  // nodes.
   if (own.size() + 60 > sizeof(sockaddr_un::sun_path)) {
     return AddCheck("runtime directory", kWarning,
                     own +

@@ -53,7 +53,7 @@ Json SchedulerJson(const control::v1::StatusReply& status) {
   return out;
 }
 
-// Returns null for a time that is not known.
+// Returns the time, or null if it is not known.
 Json TimeJson(int64_t ms) { return ms == 0 ? Json() : Json(ms); }
 
 }  // namespace

@@ -8,7 +8,8 @@
 namespace canopy::cli {
 namespace {
 
-// A history that cannot be read costs one warning.
+// Returns the entry if it belongs to the context `asked`. A history that cannot
+// be read causes one warning.
 std::optional<HistoryEntry> Take(Result<HistoryEntry> found,
                                  const std::string& asked) {
   if (found.ok()) {

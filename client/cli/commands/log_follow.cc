@@ -29,7 +29,7 @@ struct Tail {
   std::string node;
   pid_t pid = 0;
   UniqueFd output;   // empty: at its end
-  std::string held;  // the beginning of a line
+  std::string held;  // the beginning of an unfinished line
 };
 
 Result<Tail> Start(const LogSource& source) {
@@ -42,8 +42,8 @@ Result<Tail> Start(const LogSource& source) {
   tail.node = source.node;
   tail.output = UniqueFd(fds[0]);
   const UniqueFd writer(fds[1]);
-  // The command has a process group of its own, so that Ctrl-C reaches this
-  // process alone.
+  // The command has its own process group, so that Ctrl-C reaches only this
+  // process.
   const int error =
       SpawnProgram(source.command[0], source.command, writer.get(),
                    {.searches_path = true, .own_group = true}, &tail.pid);
@@ -72,7 +72,8 @@ class Follower {
 
   int Run() {
     while (!interrupted_ && !failed_ && AnyRuns()) {
-      // The last lines come before the end of the agents is noticed.
+      // The end of the agents is checked only while no lines arrive, so their
+      // last lines are printed.
       if (!Wait() && options_.ended()) break;
     }
     return failed_ ? kExitFailure : 0;
@@ -84,7 +85,7 @@ class Follower {
         tails_, [](const Tail& tail) { return bool{tail.output}; });
   }
 
-  // Prints the output that comes next. Returns false if there is none within
+  // Waits for output and prints it. Returns false if none arrives within
   // kLookMs.
   bool Wait() {
     std::vector<pollfd> polls = {{signals_.fd(), POLLIN, 0}};
@@ -135,7 +136,7 @@ class Follower {
     failed_ = true;
   }
 
-  // Returns the status of the process, as of waitpid.
+  // Ends the command. Returns its status, as waitpid reports it.
   static int End(Tail* tail) {
     if (tail->pid == 0) return 0;
     const pid_t pid = std::exchange(tail->pid, 0);

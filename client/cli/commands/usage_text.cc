@@ -14,7 +14,7 @@ std::string Fixed(double number, int digits) {
   return text;
 }
 
-// "512 MB", "3.5 GB"; 1 MB is 2^20 bytes.
+// Returns, for example, "512 MB" or "3.5 GB"; 1 MB is 2^20 bytes.
 std::string MemoryText(double mb) {
   return mb < 1024 ? Fixed(mb, 0) + " MB" : Fixed(mb / 1024, 1) + " GB";
 }
@@ -46,7 +46,7 @@ double CpusOf(const std::string& job, const UsageReport& before,
   if (first == before.jobs.end() || second == now.jobs.end() || seconds <= 0) {
     return -1;
   }
-  // The time of processes that have ended meanwhile is not known.
+  // The CPU time of processes that have ended meanwhile is not known.
   const double used = second->second.cpu_seconds - first->second.cpu_seconds;
   return used < 0 ? -1 : used / seconds;
 }

@@ -2,7 +2,8 @@
 
 namespace canopy::cli {
 
-// Never destroyed: threads of a launcher may outlive main.
+// The object is never destroyed, because threads of a launcher may outlive
+// main.
 const Result<Config>& TheConfig() {
   static const auto* const config = new Result<Config>(Config::Load());
   return *config;

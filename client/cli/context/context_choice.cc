@@ -38,7 +38,7 @@ Result<Found> FindNamed(const std::string& name) {
   return ChooseContext(*known, name).status();
 }
 
-// Returns the overlay that is chosen without a name.
+// Returns the overlay that is chosen if the user gives no name.
 Result<Found> ChosenOverlay() {
   const ContextStore store;
   Result<std::vector<std::string>> known = store.List();
@@ -57,7 +57,7 @@ Result<std::vector<v1::Context>> LoadRuns() {
   std::vector<v1::Context> runs;
   for (const std::string& name : *names) {
     Result<v1::Context> run = contexts.Load(name);
-    // A run that has just ended is no error.
+    // A run that has just ended is not an error.
     if (run.ok()) runs.push_back(*std::move(run));
   }
   return runs;
@@ -69,7 +69,8 @@ Result<v1::Context> Needed(Result<Found> found, const Status& none) {
   return **std::move(found);
 }
 
-// Returns all overlays that this allocation, if any, may use.
+// Returns all overlays; inside an allocation, without those of other
+// allocations.
 Result<std::vector<v1::Context>> LoadOverlays() {
   const ContextStore store;
   Result<std::vector<std::string>> names = store.List();
@@ -87,8 +88,8 @@ Result<std::vector<v1::Context>> LoadOverlays() {
   return overlays;
 }
 
-// Moves the context that is chosen without a name to the front, if there is
-// one.
+// Moves the context that is chosen if the user gives no name to the front, if
+// there is one.
 void PutChosenFirst(const std::vector<v1::Context>& runs, Contexts* contexts) {
   std::string name;
   if (const Result<Found> overlay = ChosenOverlay(); !overlay.ok()) {

@@ -27,8 +27,8 @@ constexpr std::string_view kAllowed =
 
 std::string DefaultDirectory() { return UserRuntimeDir() + "/contexts"; }
 
-// The prefix of the name of an allocation's context, and the variables that are
-// both set inside an allocation; the last one is its number.
+// The prefix of the name of an allocation's context, and the two variables that
+// are set inside an allocation; `job` contains its number.
 struct BatchSystem {
   std::string_view prefix;
   const char* nodes;

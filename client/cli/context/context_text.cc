@@ -10,7 +10,7 @@ std::string ContextText(const v1::Context& context) {
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   std::string out;
-  // Fails only for messages with text that is not UTF-8.
+  // The conversion fails only for a message with text that is not UTF-8.
   if (!google::protobuf::util::MessageToJsonString(context, &out, options)
            .ok()) {
     return "{}\n";

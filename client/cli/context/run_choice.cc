@@ -26,7 +26,7 @@ Indices Filtered(const Indices& from, Predicate is_wanted) {
   return found;
 }
 
-// Returns "run-4711 (./app 5, in /home/joe)", for example.
+// Returns the run as text, for example "run-4711 (./app 5, in /home/joe)".
 std::string TextOf(const v1::Context& run) {
   std::string text = run.launcher().command();
   if (!run.launcher().directory().empty()) {

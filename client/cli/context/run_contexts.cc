@@ -35,7 +35,7 @@ bool HasAgent(const std::string& run_dir) {
   });
 }
 
-// Removes the run directory if its run is over. Returns false if it is not
+// Removes the run directory if its run is over. Returns false if the run is not
 // over. The lock prevents a new run from using the name meanwhile.
 bool RemoveIfOver(const std::string& run_dir) {
   UniqueFd fd;

@@ -46,13 +46,15 @@ Result<RunDirectory> RunDirectory::Make(const std::string& parent) {
     if (Status status = MakePrivateDir(parent); !status.ok()) return status;
     path = parent + "/" + RunDirName(getpid(), attempt);
     if (mkdir(path.c_str(), 0700) != 0) {
-      // Another run uses the name, or has just removed the parent.
+      // Another run uses the name, or another process has just removed the
+      // parent.
       if (errno == EEXIST || errno == ENOENT) continue;
       return CannotMake(path);
     }
     UniqueFd fd;
     const DirLock lock = LockDir(path, &fd);
-    // A command that sweeps may have locked or removed the directory first.
+    // A command that removes leftovers may have locked or removed the directory
+    // first.
     if (lock == DirLock::kBusy || lock == DirLock::kGone) continue;
     return RunDirectory(std::move(path), std::move(fd));
   }

@@ -21,7 +21,7 @@
 namespace canopy::cli {
 namespace {
 
-// A short backoff finds an agent that returns, or its successor, soon.
+// With a short backoff, an agent that returns, or its successor, is found soon.
 constexpr int kMaxBackoffMs = 1000;
 
 Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
@@ -121,8 +121,8 @@ Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
   if (!channel.ok()) return channel;
   const auto deadline =
       std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms);
-  // A failed attempt is final; a caller that waits for an agent to appear calls
-  // again.
+  // A failed attempt is final; a caller that waits for an agent to come up
+  // calls again.
   grpc_connectivity_state state = (*channel)->GetState(true);
   while (state != GRPC_CHANNEL_READY) {
     if (state == GRPC_CHANNEL_TRANSIENT_FAILURE ||

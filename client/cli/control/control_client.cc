@@ -14,7 +14,7 @@ namespace {
 namespace v1 = control::v1;
 
 constexpr auto kCallTimeout = std::chrono::seconds(20);
-// Includes the time that jobs get to end.
+// The limit includes the time that jobs get to end.
 constexpr auto kShutdownTimeout = std::chrono::seconds(60);
 
 }  // namespace

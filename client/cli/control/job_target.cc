@@ -11,7 +11,8 @@
 namespace canopy::cli {
 namespace {
 
-// Returns no value if the run has ended.
+// Connects to the root of the context. Returns no value if the context is a run
+// that has ended.
 Result<std::optional<OverlayTarget>> Connect(const v1::Context& context) {
   Result<RootAgent> root = ConnectRoot(context);
   if (root.ok()) return std::optional(OverlayTarget{context, *std::move(root)});
@@ -24,7 +25,7 @@ class JobSearch {
  public:
   explicit JobSearch(const std::string& word) : word_(word) {}
 
-  // Returns the job that the word names in this context only.
+  // Returns the job that the word names in this context.
   Result<JobTarget> In(const v1::Context& context) {
     Result<std::optional<OverlayTarget>> overlay = Connect(context);
     if (!overlay.ok()) return Silent(overlay.status());
@@ -37,7 +38,7 @@ class JobSearch {
     return JobTarget{**std::move(overlay), *std::move(job)};
   }
 
-  // Returns the job that the word names in all of these contexts.
+  // Returns the only job that the word names in these contexts.
   Result<JobTarget> InAll(std::span<const v1::Context> contexts) {
     std::vector<JobTarget> found;
     for (const v1::Context& context : contexts) {

@@ -35,7 +35,7 @@ constexpr char kColumns[] =
     "nodes, requested_ms, started_ms, ended_ms, exit_code, reason, "
     "host, boot, pid, pid_start, name, id";
 
-// Returns at most kMaxText bytes, which end with a whole character of UTF-8.
+// Returns at most kMaxText bytes of the text, cut between characters of UTF-8.
 std::string Shortened(const std::string& text) {
   if (text.size() <= kMaxText) return text;
   size_t size = kMaxText;
@@ -200,7 +200,7 @@ Status HistoryStore::Store(SqlDatabase* database, HistoryEntry* entry) const {
                        std::vector<SqlValue>{entry->id - limit_});
 }
 
-// A store that does not exist yet is empty.
+// If the database does not exist yet, the result is empty.
 Result<std::vector<HistoryEntry>> HistoryStore::Select(
     const std::string& condition, const std::string& value) const {
   std::vector<HistoryEntry> entries;

@@ -20,7 +20,7 @@ constexpr size_t kMaxStat = 4096;
 constexpr size_t kStateField = 0;
 constexpr size_t kStartField = 19;
 
-// Returns 0 if the process has ended.
+// Returns the start of the process, or 0 if it has ended.
 int64_t StartOf(int64_t pid) {
   const Result<std::string> stat =
       ReadFile("/proc/" + std::to_string(pid) + "/stat", kMaxStat);

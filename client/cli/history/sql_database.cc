@@ -62,7 +62,8 @@ Result<SqlDatabase> SqlDatabase::Open(const std::string& path, Mode mode) {
   return database;
 }
 
-// SQLite's text for a database that cannot be opened does not give the reason.
+// Returns the error for a code of SQLite. If a file cannot be opened or read,
+// the message is the system's, because SQLite's text lacks the reason.
 Status SqlDatabase::Failed(int code) const {
   const int primary = code & 0xff;
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB) {

@@ -36,7 +36,7 @@ AttachCall::~AttachCall() {
 
 void AttachCall::Write(const v1h::AttachRequest& message) {
   const MutexLock lock(write_mutex_);
-  // The reader notices a broken stream.
+  // The reading thread notices a broken stream.
   (void)stream_->Write(message);
 }
 

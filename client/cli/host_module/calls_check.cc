@@ -15,7 +15,7 @@ namespace v1h = hostmodule::v1;
 using Infos = google::protobuf::RepeatedPtrField<v1h::Info>;
 
 constexpr char kCredential[] = "pmix.cred";  // PMIX_CREDENTIAL
-// PMIX_QUERY_QUEUE_LIST, PMIX_TIME_REMAINING
+// The keys PMIX_QUERY_QUEUE_LIST and PMIX_TIME_REMAINING.
 constexpr const char* kKeys[] = {"pmix.qry.qlst", "pmix.time.remaining"};
 struct Asked {
   v1h::HostCall call;
@@ -91,7 +91,8 @@ class Caller {
  private:
   using Stub = v1h::HostModuleService::Stub;
 
-  // `infos` of the request get the call's infos; null: the request has none.
+  // Makes the call. `infos` selects the field of the request for the call's
+  // infos; null: the request has none.
   template <typename Request, typename Response>
   scheduler::CallEnd Call(Request request, Infos* (Request::*infos)(),
                           grpc::Status (Stub::*method)(grpc::ClientContext*,
@@ -157,7 +158,7 @@ v1h::HostCall MakeCall(Probe* probe) {
   return call;
 }
 
-// The issued credential must be in the results.
+// Checks that the results contain the issued credential.
 void CheckCredential(const Infos& results, Findings* findings) {
   findings->Expect(std::ranges::any_of(results,
                                        [](const v1h::Info& info) {
@@ -168,13 +169,13 @@ void CheckCredential(const Infos& results, Findings* findings) {
                    std::to_string(results.size()) + " others");
 }
 
-// Returns a value for comparison and display.
+// Returns the value as text, for comparison and display.
 std::string ValueText(const v1h::Value& value) {
   constexpr size_t kMaxText = 80;
   return value.ShortDebugString().substr(0, kMaxText);
 }
 
-// Returns what a process learns of the answer.
+// Returns the answer as a process sees it.
 std::string AnswerText(const scheduler::CallEnd& end, const Infos& results) {
   if (!end.ok()) return StatusText(end);
   std::string text = "an answer of";
@@ -184,7 +185,7 @@ std::string AnswerText(const scheduler::CallEnd& end, const Infos& results) {
   return results.empty() ? "an answer without infos" : text;
 }
 
-// An error of the call itself; other errors are answers.
+// Returns true for an error of the call itself; other errors are answers.
 bool IsFailure(const scheduler::CallEnd& end) {
   return !end.ok() && (end.leaves_undecided() || end.unimplemented());
 }

@@ -69,7 +69,7 @@ class WholeCheck {
            capabilities_.features().end();
   }
 
-  // Checks the two slots that belong together.
+  // Checks the slots "place_job" and "attach", which belong together.
   void Placements() {
     v1::SlotCheck* const place = AddSlot("place_job", check_);
     v1::SlotCheck* const attach = AddSlot("attach", check_);

@@ -7,7 +7,8 @@
 namespace canopy::cli {
 namespace {
 
-// One cause fails many expectations, so only the first ones are reported.
+// One cause can fail many expectations, so only the first failures are
+// reported.
 constexpr int kMaxProblems = 5;
 
 // Returns the text for an attribute of XML, which cannot contain control

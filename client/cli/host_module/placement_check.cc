@@ -74,7 +74,7 @@ void PlacementCheck::Run() {
        &PlacementCheck::TwoOverlays},
   };
   for (const Step& step : kSteps) {
-    // Failures after the first one would mostly be its consequences.
+    // Failures of later steps would mostly be consequences of the first.
     if (findings_->failed()) return;
     findings_->Begin(step.name);
     (this->*step.run)();
@@ -106,7 +106,7 @@ PlacementCheck::Call PlacementCheck::Start(Request request) {
   return std::make_unique<PlacementCall>(probe_, std::move(request));
 }
 
-// The grants of a node must not exceed its slots.
+// Checks that the grants of the node do not exceed its slots.
 void PlacementCheck::CheckSlots(const std::string& node) {
   uint64_t used = 0;
   for (const auto& [id, granted] : held_) {
@@ -144,7 +144,7 @@ void PlacementCheck::CheckFits(const PlacementCall& call,
                     SlotsText(static_cast<uint32_t>(slots)));
 }
 
-// The request has one application.
+// Checks one node of a grant. The request has one application.
 void PlacementCheck::CheckNode(const Request& request,
                                const v1h::GrantedNode& part) {
   const v1h::Application& app = request.applications(0);
@@ -262,7 +262,8 @@ void PlacementCheck::Release(const Request& job) {
                     StatusText(EndOf(status)));
 }
 
-// Releases as well, as an agent does, because a grant may have been on its way.
+// Also releases the job, as an agent does, because a grant may have been on its
+// way.
 void PlacementCheck::Withdraw(PlacementCall* call) {
   call->Cancel();
   (void)call->WaitEnd(probe_->timeout_ms());
@@ -305,7 +306,7 @@ void PlacementCheck::AskedAgain() {
   (void)job->WaitEnd(probe_->timeout_ms());
   request.set_again(true);
   job = Waiting(request, "a job while all slots are taken");
-  // The older call still looks open to the scheduler.
+  // The scheduler still regards the older call as open.
   const Call newer = Waiting(request, "a job while all slots are taken");
   Release(all->request());
   ExpectGrant(newer.get(), "a queued job that was asked for again");

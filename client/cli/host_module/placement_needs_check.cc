@@ -1,4 +1,4 @@
-// The steps about what a job needs, and about many jobs and overlays.
+// The steps that check a job's needs, and many jobs and overlays.
 #include <memory>
 #include <string>
 #include <utility>
@@ -97,7 +97,8 @@ void PlacementCheck::EarlierRequest() {
   ExpectNoGrant(later.get(), "the job that was requested later");
 }
 
-// A scheduler with a thread for each call has none left for the release.
+// A scheduler that uses one thread for each call has no thread left for the
+// release.
 void PlacementCheck::ManyWaitingJobs() {
   const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
   if (findings_->failed()) return;
@@ -114,7 +115,7 @@ void PlacementCheck::ManyWaitingJobs() {
   for (const Call& call : waiting) call->Cancel();
 }
 
-// Nodes, requests and namespaces have the same names in both.
+// Nodes, requests and namespaces have the same names in both overlays.
 void PlacementCheck::TwoOverlays() {
   Probe other(*probe_);
   Findings unused;

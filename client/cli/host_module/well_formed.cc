@@ -22,7 +22,8 @@ constexpr uint32_t kMaxSlots = 4096;
 // A time more than a day ahead is rejected as invalid.
 constexpr int64_t kDayMs = int64_t{24} * 3600 * 1000;
 
-// Returns the pmix_data_type_t of the kinds that only one type uses.
+// Returns the pmix_data_type_t of a kind to which only one type belongs, or 0
+// for other kinds.
 uint32_t OnlyTypeOf(v1h::Value::KindCase kind) {
   switch (kind) {
     case v1h::Value::kFlag:
@@ -68,7 +69,8 @@ std::string ProblemOfName(const std::string& what, const std::string& name) {
   return HasControl(name) ? what + " with control characters" : "";
 }
 
-// Returns the problem of a text for people.
+// Returns a description of what is wrong with a text for people, or an empty
+// string.
 std::string ProblemOfText(const std::string& what, const std::string& text) {
   if (text.find('\n') != std::string::npos) {
     return what + " of more than one line";

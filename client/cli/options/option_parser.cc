@@ -50,7 +50,8 @@ Status Unknown(std::span<const Option> table, std::string_view typed,
   return Status(kErrBadParam, text);
 }
 
-// Accepts "n4" as -n with the value 4, if -n takes one value and digits follow.
+// Returns the option -n if the word is "n4", -n takes one value and digits
+// follow; otherwise null.
 const Option* FindAttached(std::span<const Option> table,
                            std::string_view body) {
   if (body.size() < 2 || body[1] < '0' || body[1] > '9') return nullptr;
@@ -58,7 +59,8 @@ const Option* FindAttached(std::span<const Option> table,
   return option != nullptr && option->num_values == 1 ? option : nullptr;
 }
 
-// Splits a single value NAME=VALUE into NAME and VALUE.
+// Splits a single value NAME=VALUE into NAME and VALUE. Returns false if there
+// is no such value.
 bool SplitPair(std::vector<std::string>* values) {
   if (values->size() != 1) return false;
   const std::string pair = values->front();
@@ -68,7 +70,8 @@ bool SplitPair(std::vector<std::string>* values) {
   return true;
 }
 
-// Returns "a value: N", or "two values: NAME VALUE".
+// Returns the values that the option needs: "a value: N", or "values: NAME
+// VALUE".
 std::string NeededText(const Option& option) {
   return std::string(option.num_values == 1 ? "a value: " : "values: ") +
          std::string(option.value_name);

@@ -21,7 +21,7 @@ std::string Alternatives(const std::vector<std::string_view>& words) {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 
-// No job has more ranks than this.
+// The largest number of ranks of a job.
 constexpr uint32_t kMaxRanks = 1 << 20;
 
 bool AddRange(const std::string& text, std::vector<uint32_t>* ranks) {

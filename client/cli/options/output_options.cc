@@ -53,7 +53,8 @@ Status NoteDirectory(const std::string& text, RunOptions* to) {
   return Status();
 }
 
-// The directory of the file has to exist before the job has a name.
+// Stores the file's name and checks that its directory exists, because the file
+// is created before the job has a name.
 Status NoteFile(const std::string& file, RunOptions* to) {
   const size_t slash = file.rfind('/');
   const size_t name = slash == std::string::npos ? 0 : slash + 1;

@@ -32,7 +32,7 @@ Status AddHosts(Result<std::vector<Host>> more, JobApp* app) {
   return Status();
 }
 
-// A second count contradicts the first, or has been typed for something else:
+// A second count contradicts the first, or was typed with another meaning:
 // srun's -c, for example.
 Option::Apply SetCount(uint32_t* to) {
   return [to](const TypedOption& typed) {
@@ -49,8 +49,8 @@ Option::Apply SetCount(uint32_t* to) {
   };
 }
 
-// Stores a policy that contains the number: `before`N`after` replaces the text
-// in `to`, or is appended to it.
+// Stores a policy that contains the number. The text "`before`N`after`"
+// replaces the text in `to`, or is appended to it.
 Option::Apply SetCounted(std::string* to, const std::string& before,
                          const std::string& after, bool append = false) {
   return [=](const TypedOption& typed) {
@@ -90,7 +90,8 @@ Option::Apply SetInject(Inject* to) {
   };
 }
 
-// Returns no value for text that is not a number from -`below` to `above`.
+// Returns the number, or no value if the text is not a number from -`below` to
+// `above`.
 std::optional<int> SignedNumber(const std::string& text, uint32_t below,
                                 uint32_t above) {
   const bool is_negative = text.starts_with('-');
@@ -121,7 +122,7 @@ Option::Apply SetPriority(std::optional<JobPriority>* to) {
   };
 }
 
-// A hint of the same name replaces an earlier one.
+// Adds a hint for the scheduler. A hint of the same name is replaced.
 Option::Apply AddHint(std::vector<std::string>* to) {
   return [to](const TypedOption& typed) {
     const std::string& hint = typed.values[0];
@@ -143,7 +144,8 @@ Option::Apply AddHint(std::vector<std::string>* to) {
   };
 }
 
-// The document must not be mixed with the job's output, so it may go to a file.
+// Sets the format of the document. The document may go to a file, because it
+// must not be mixed with the job's output.
 Option::Apply SetRunFormat(RunOptions* to) {
   return [to](const TypedOption& typed) {
     constexpr std::string_view kFile = "json=";
@@ -156,7 +158,8 @@ Option::Apply SetRunFormat(RunOptions* to) {
   };
 }
 
-// For words of other launchers that would not do what they do there.
+// Refuses options of other launchers that Canopy does not implement, with
+// advice.
 Option::Apply Refuse(const std::string& advice) {
   return [advice](const TypedOption& typed) {
     return Status(kErrBadParam,
@@ -164,7 +167,7 @@ Option::Apply Refuse(const std::string& advice) {
   };
 }
 
-// Adds a bit to the reports.
+// Sets one bit of the reports.
 Option::Apply AddReport(uint32_t* to, JobReports report) {
   return [to, report](const TypedOption&) {
     *to |= report;
@@ -172,7 +175,7 @@ Option::Apply AddReport(uint32_t* to, JobReports report) {
   };
 }
 
-// Stores a time limit of srun's --time.
+// Stores a time limit in the format of srun's --time.
 Option::Apply SetSlurmLimit(uint32_t* to) {
   return [to](const TypedOption& typed) {
     const auto limit = ParseSlurmDuration(typed.values[0]);
@@ -286,7 +289,7 @@ void AddDisplay(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// Options about processes that fail.
+// Adds options for processes that fail.
 void AddFailures(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
@@ -305,7 +308,7 @@ void AddFailures(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// Options about processes that wait for a debugger.
+// Adds options for processes that wait for a debugger.
 void AddDebugger(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {
@@ -323,7 +326,8 @@ void AddDebugger(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// Options about files that are copied to the nodes before the processes start.
+// Adds options for files that are copied to the nodes before the processes
+// start.
 void AddPreloads(const RunTargets& to, OptionTable* table) {
   table->push_back({"preload-binary s", 0, "",
                     "copy the program to each node and run the copy",
@@ -334,7 +338,7 @@ void AddPreloads(const RunTargets& to, OptionTable* table) {
                     SetText(&to.app->preload_files)});
 }
 
-// Options about the environment of the processes.
+// Adds options for the environment of the processes.
 void AddEnvironment(const RunTargets& to, OptionTable* table) {
   std::vector<std::string>* const app = &to.app->env;
   std::vector<std::string>* const all = &to.run->job.env;
@@ -421,7 +425,7 @@ void AddStreams(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// Wishes for the scheduler.
+// Adds the hints for the scheduler.
 void AddHints(const RunTargets& to, OptionTable* table) {
   SchedulerHints* const hints = &to.run->job.hints;
   const Option options[] = {

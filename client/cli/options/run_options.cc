@@ -30,13 +30,14 @@ class RunParser {
   Result<RunOptions> Parse(std::span<const std::string> args);
 
  private:
-  // Parses a program between ':'. `is_all` is true if there is no ':'.
+  // Parses one program, up to the next ':'. `is_all` is true if there is no
+  // ':'.
   Status ParsePart(std::span<const std::string> args, bool is_all = false);
   Status LoadAppFile(const std::string& path);
   Status Check() const;
   Status CheckPty() const;
   void SetStops();
-  // Limits the hosts that the applications name to as many as requested.
+  // Limits the hosts that the applications name to the requested number.
   Status LimitHosts();
   Status UseRankfile();
 

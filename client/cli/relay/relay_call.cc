@@ -18,7 +18,8 @@ RelayCall::RelayCall(EventLoop* loop, relay::v1::ToolRelay::Stub* stub,
   bridge_.emplace(loop_, std::move(socket), this, options);
 }
 
-// All gRPC callbacks precede OnDone, so the posted work does too.
+// All gRPC callbacks precede OnDone, so the loop executes their work before
+// OnDone's.
 template <typename Work>
 void RelayCall::Post(Work work) {
   loop_->Post([loop = loop_, work = std::move(work)] {

@@ -18,7 +18,8 @@ constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kBacklog = 128;
 constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 
-// The name becomes part of file names and of lines in files.
+// Checks the name of the tool, which becomes part of file names and of lines in
+// files.
 Status CheckName(const std::string& nspace) {
   if (!nspace.empty() && nspace.size() <= kMaxNspaceLen &&
       nspace.find_first_of("/;\n") == std::string::npos) {
@@ -95,7 +96,8 @@ Result<uint32_t> ToolRelay::UserOf(ToolProtocol protocol, int socket) const {
   return owner->uid;
 }
 
-// Every process of the machine can connect to the port.
+// Accepts only this process's user, because every process of the machine can
+// connect to the port.
 Status ToolRelay::Check(uint32_t uid) const {
   if (uid != geteuid()) {
     return Status(kErrNoPermissions,

@@ -24,7 +24,7 @@ Status Failed(const std::string& what) {
   return Status(kErrJobSysOpFailed, what + ": " + strerror(errno));
 }
 
-// Redirects the launcher's own streams. Returns false and sets errno on
+// Redirects the launcher's standard streams. Returns false and sets errno on
 // failure.
 bool RedirectStreams(int output) {
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -32,7 +32,7 @@ bool RedirectStreams(int output) {
          dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0;
 }
 
-// `line` is the name and a line feed.
+// Prints the name of the job. `line` is the name and a line feed.
 int PrintName(const std::string& line, bool json) {
   std::string text = line;
   if (json) {

@@ -22,11 +22,11 @@
 namespace canopy::cli {
 namespace {
 
-// An unfinished line is written when its process has been silent for this time:
-// it may be a prompt, dots of progress, or data without a final line feed. The
-// short time applies on a terminal or with one process.
+// An unfinished line is written when its process has been silent for this time,
+// because the text may be a prompt, dots of progress, or data without a final
+// line feed. This short time applies on a terminal or with one process.
 constexpr int64_t kPartialMs = 100;
-// The time for many processes.
+// The time for a job with several processes.
 constexpr int64_t kLongPartialMs = 1000;
 // A write that takes longer has waited for its reader. Output that arrived
 // meanwhile is delayed, so silence of a process cannot be detected.
@@ -38,7 +38,7 @@ int64_t NowMs() {
       .count();
 }
 
-// The lower bits of a process's number are its rank.
+// The number of a process in an OutputStream has the rank in its lower bits.
 constexpr int kRankBits = 32;
 
 uint32_t RankOf(OutputStream stream) {
@@ -51,7 +51,8 @@ const char* StreamName(uint32_t channel) {
   return channel == kStderrChannel ? "stderr" : "stdout";
 }
 
-// Files of many ranks are open at once.
+// Raises the limit of open files, because the files of many ranks are open at
+// once.
 void RaiseFileLimit() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -65,7 +66,7 @@ struct JobOutput::Destination {
   Destination(int to, LineAssemblerOptions options)
       : fd(to), terminal(isatty(to) == 1), lines(std::move(options)) {}
 
-  // Writes the content of `out`.
+  // Writes the content of `out`. Returns false if the destination is broken.
   bool Drain() {
     if (!broken && !out.empty() && !WriteAll(fd, out)) {
       broken = true;
@@ -122,7 +123,8 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   return Add(0, {nspace, "", {std::move(own)}, {}});
 }
 
-// Ranks of several jobs never share a directory.
+// Combines the options of a job with those of all jobs. Ranks of several jobs
+// never share a directory.
 SpawnedOutputOptions JobOutput::Combined(SpawnedOutputOptions wanted,
                                          const std::string& nspace) const {
   wanted.tag |= options_.tag;
@@ -257,7 +259,7 @@ bool JobOutput::Drain(Destination* to) {
   const int64_t end = now_ms_();
   if (end - begin > kSlowWriteMs) caught_up_ms_ = end;
   if (fine) return true;
-  // A reader that went away is not reported.
+  // It is not reported that a reader has closed the output.
   if (to->error != EPIPE && trouble_.empty()) {
     const char* const what = options_.to_file      ? "the file of the output"
                              : to == stderr_.get() ? "standard error"
@@ -299,7 +301,8 @@ bool JobOutput::Flush() {
   return fine;
 }
 
-// Both streams of a rank are in one file, which ends with the job.
+// Writes output to a rank's file. If both streams of the rank share a file, the
+// file ends with the job.
 void JobOutput::WriteFile(const Job& job, FileKey key, std::string_view data) {
   const bool shared = key.second == FileKind::kShared;
   if (shared && data.empty()) return;

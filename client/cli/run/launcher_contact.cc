@@ -50,8 +50,7 @@ LauncherContact::LauncherContact()
       pipe_(Take("PMIX_KEEPALIVE_PIPE")),
       orders_(Take(kEnvLauncherOrders)) {}
 
-// Nothing is written to the pipe, so any signal from it means that it is
-// closed.
+// No data is written to the pipe, so a signal from it means that it is closed.
 Status LauncherContact::Watch() {
   if (pipe_.empty()) return Status();
   int fd = -1;
@@ -114,7 +113,7 @@ Result<std::vector<std::string>> LauncherContact::AwaitOrders(
   const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
   std::vector<std::string> words = {program, directory_};
   if (orders_.empty()) {
-    // A tool with another library hears this event.
+    // A tool with another PMIx library waits for this event.
     words.insert(words.end(), {"event", "", "", "PMIX_LAUNCHER_READY", ""});
   } else {
     words.insert(words.end(), {"launch", orders_, serves ? "serve" : "run"});

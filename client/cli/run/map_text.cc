@@ -11,7 +11,8 @@ namespace {
 
 namespace v1 = control::v1;
 
-// Returns which resource is too small for the processes, or an empty text.
+// Returns the resource of which there is too little for the processes, or an
+// empty text.
 std::string Shortage(const v1::JobMapped& mapped) {
   const bool slots =
       std::ranges::any_of(mapped.nodes(), [](const v1::MapNode& node) {

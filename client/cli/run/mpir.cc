@@ -25,13 +25,13 @@ struct MPIR_PROCDESC {
 
 CANOPY_MPIR MPIR_PROCDESC* MPIR_proctable = nullptr;
 CANOPY_MPIR int MPIR_proctable_size = 0;
-// Set by the debugger.
+// The debugger sets this variable.
 CANOPY_MPIR volatile int MPIR_being_debugged = 0;
-// 1: the processes exist; 2: the job has been aborted.
+// 1 means that the processes exist, and 2 that the job has been aborted.
 CANOPY_MPIR volatile int MPIR_debug_state = 0;
-// The launcher is not a process of the job.
+// 1 means that the launcher is not a process of the job.
 CANOPY_MPIR int MPIR_i_am_starter = 1;
-// Processes to which the debugger does not attach continue.
+// 1 means that processes to which the debugger does not attach continue.
 CANOPY_MPIR int MPIR_partial_attach_ok = 1;
 
 CANOPY_MPIR __attribute__((noinline)) void MPIR_Breakpoint(void) {
@@ -47,7 +47,7 @@ constexpr auto kWorthIt = std::chrono::seconds(1);
 constexpr int kSpawned = 1;
 constexpr uint32_t kMaxPid = 1 << 22;
 
-// Returns the agent directory that is on this machine, or an empty string.
+// Returns the first directory that is on this machine, or an empty string.
 std::string OwnDirectory(const std::vector<std::string>& directories) {
   for (const std::string& directory : directories) {
     struct stat info;
@@ -56,7 +56,7 @@ std::string OwnDirectory(const std::vector<std::string>& directories) {
   return "";
 }
 
-// Returns the output; no value if the tool cannot be run or fails.
+// Returns the output of canopy-tool, or no value if it cannot be run or fails.
 std::optional<std::string> RunTool(std::vector<std::string> words) {
   const std::string program = ProgramBeside("CANOPY_TOOL", "canopy-tool");
   words.insert(words.begin(), program);
@@ -115,7 +115,8 @@ void MpirTable::OnRunning(const std::string& nspace) {
   thread_ = std::thread([this, nspace] { Run(nspace); });
 }
 
-// Returns false if the job is over.
+// Waits until a debugger traces the launcher or the time is over. Returns false
+// if the job is over.
 bool MpirTable::WaitUntilWorthIt() {
   const auto until = std::chrono::steady_clock::now() + kWorthIt;
   const MutexLock lock(mu_);

@@ -44,7 +44,8 @@ class Answers : public RunObserver {
   int OnTick() override { return -1; }
 
   const v1c::ProgramNotes& notes() const { return notes_; }
-  // Returns the number of nodes whose agents' versions do not check programs.
+  // Returns the number of nodes whose agents have not reported a finding,
+  // because their versions do not check programs.
   uint64_t num_silent() const {
     uint64_t answered = 0;
     for (const v1c::ProgramNote& note : notes_.notes()) {

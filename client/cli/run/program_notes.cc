@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-// Returns "node1, node2 and 5 more", for example.
+// Returns the nodes as text, for example "node1, node2 and 5 more".
 std::string Where(const control::v1::ProgramNote& note) {
   std::string text;
   for (const std::string& node : note.nodes()) {

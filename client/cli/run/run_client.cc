@@ -29,9 +29,9 @@ namespace {
 namespace v1 = control::v1;
 using Clock = std::chrono::steady_clock;
 
-// Time limit for the end of a job that is killed at once.
+// The time limit for the end of a job that is killed at once.
 constexpr auto kPatience = std::chrono::seconds(5);
-// Time limit for a job whose processes get their grace time.
+// The time limit for the end of a job whose processes get their grace time.
 constexpr auto kLongPatience = std::chrono::seconds(30);
 
 // Returns the earlier of two waits in milliseconds; -1 means no limit.
@@ -57,7 +57,7 @@ class JobRun {
   void RestoreTerminal() { terminal_.Leave(); }
   // Reads until the stream ends; runs on a thread of its own.
   void ReadEvents();
-  // Returns false if the caller gave up waiting.
+  // Returns false if the caller no longer waits for the job's end.
   bool PumpUntilDone();
   Result<RunOutcome> Finish();
   int end_signal() const { return end_signal_; }
@@ -160,7 +160,7 @@ void JobRun::HandleMapped(const v1::JobMapped& mapped) {
   Kill("the agents are of a release that does not preload files", true);
 }
 
-// Input that no process has read is sent to the job again.
+// The new job gets all retained input, because no process has read it.
 void JobRun::HandleRequeued(const v1::JobRequeued& requeued) {
   observer_->OnRequeued(requeued);
   files_.emplace(items_);
@@ -271,8 +271,8 @@ void JobRun::SendInput(InputPiece piece) {
   Write(request);
 }
 
-// An agent that does not report its position accepts only new input, and the
-// end.
+// Sends the input that the agent has not received. An agent that does not
+// report its position accepts only new input and the end of the input.
 void JobRun::SendInputAgain(const v1::Reattached& reattached) {
   const MutexLock lock(input_mutex_);
   if (reattached.has_input_done()) {

@@ -50,7 +50,8 @@ namespace {
 
 namespace v1c = control::v1;
 
-// The name of `canopy run`; all other names are names of mpirun.
+// The program name for which the command is `canopy run`; all other names are
+// names of mpirun.
 constexpr char kOwnName[] = "canopy";
 
 constexpr char kHelpHead[] =
@@ -76,17 +77,17 @@ bool EnvironmentAllowsRoot() {
           is_one("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM"));
 }
 
-// As `canopy` the command runs for root without further options, because
-// containers often have no other user. Under mpirun's names it behaves like
-// mpirun.
+// Under the name `canopy` the command runs for root without further options,
+// because containers often have no other user. Under mpirun's names it behaves
+// like mpirun.
 bool AllowsRoot(const RunOptions& options, const std::string& program) {
   return options.allow_run_as_root || program == kOwnName ||
          EnvironmentAllowsRoot();
 }
 
-// Canopy's library may be the reason why a program could not be loaded. The
-// exit code 127 alone is no evidence: a script in which a command is missing
-// has it too.
+// Prints a hint that Canopy's library may be the reason why a program could not
+// be loaded. The exit code 127 alone is not enough: a script in which a command
+// is missing has it too.
 void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
                      const RunReport& report) {
   if (outcome.end.exit_code() == 0 || options.job.inject == Inject::kNever ||
@@ -101,7 +102,7 @@ void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
 }
 
 // Returns the exit code of this command. `trouble` is an error of the job's
-// output; empty: none.
+// output, or empty.
 int CommandCode(const RunOutcome& outcome, const std::string& trouble) {
   const int code = ExitCodeOf(outcome);
   if (trouble.empty()) return code;
@@ -127,10 +128,10 @@ int PrintResult(const RunOptions& options, int json_fd, v1c::JobEnd end,
   return code == 0 ? kExitFailure : code;
 }
 
-// The end of the job as the user sees it.
+// The end of the job as it is reported to the user.
 struct Conclusion {
   int exit_code = 0;
-  std::string reason;  // why the job has failed; empty: it has not
+  std::string reason;  // reason of a failure; empty: none
 };
 
 Conclusion Conclude(const RunOptions& options, int json_fd,
@@ -169,7 +170,8 @@ int Canceled(Surroundings* around) {
   return kExitSignal + (signal == 0 ? SIGINT : signal);
 }
 
-// `up` is true if the agents are already running.
+// Prints warnings about options for agents. `up` is true if the agents are
+// already running.
 void WarnOfAgentOptions(const AgentOptions& options, bool up) {
   if (!up) {
     if (options.security == "plaintext") PrintError(kPlaintextWarning);
@@ -185,14 +187,15 @@ void WarnOfAgentOptions(const AgentOptions& options, bool up) {
 // The result of parsing the command line.
 struct Request {
   RunOptions options;
-  std::span<const std::string> args;  // source of `options`
+  // the words from which `options` were parsed
+  std::span<const std::string> args;
   bool allow_root = false;
   JobRequest job;
   std::vector<preload::Item> files;
   // Null if the job's output goes to the standard streams or to files of its
   // ranks.
   std::shared_ptr<OutputFile> output = nullptr;
-  Detachment detachment = {};  // of a launcher in the background
+  Detachment detachment = {};  // for a launcher in the background
   UniqueFd json_file = {};     // for the document of -o json; empty: none
 };
 
@@ -204,7 +207,8 @@ Result<RunOptions> ParseOptions(std::span<const std::string> args,
 
 JobRequest JobOf(const RunOptions& options) {
   JobRequest job = MakeRequest(options);
-  // A debugger that started this program is notified when the processes exist.
+  // A debugger that has started this program is notified when the processes
+  // exist.
   if (IsTraced()) job.debug.on_exec.emplace();
   return job;
 }
@@ -216,7 +220,8 @@ v1c::Launch LaunchOf(const Request& request) {
   return launch;
 }
 
-// The options of the tool count as typed before the user's.
+// Applies the options that the tool has ordered, as if they were typed before
+// the user's options.
 Status Obey(std::vector<std::string> orders, Request* request) {
   if (orders.empty()) return Status();
   orders.insert(orders.end(), request->args.begin(), request->args.end());
@@ -227,8 +232,8 @@ Status Obey(std::vector<std::string> orders, Request* request) {
   return Status();
 }
 
-// Records the job under its names. Returns null for jobs that have no history:
-// those that are not started, and debugger daemons.
+// Returns the recorder of the job's history entry. Returns null for jobs
+// without a history: jobs that are not started, and debugger daemons.
 std::shared_ptr<JobRecorder> MakeRecorder(const RunOptions& options,
                                           const std::string& context) {
   if (options.do_not_launch || options.job.daemons) return nullptr;
@@ -239,7 +244,7 @@ std::shared_ptr<JobRecorder> MakeRecorder(const RunOptions& options,
       });
 }
 
-// The parties that learn the names of the job.
+// The objects that receive the names of the job.
 struct Naming {
   std::string rank_files;                 // pattern; empty: none
   std::shared_ptr<OutputFile> output;     // may be null
@@ -268,7 +273,8 @@ struct Naming {
   }
 };
 
-// A thread that RunJob leaves behind may still report names.
+// The object is shared, because a thread that RunJob leaves behind may still
+// report names.
 void TellNames(Request* request, std::shared_ptr<JobRecorder> recorder,
                RunReport* report) {
   const RunOptions& options = request->options;
@@ -290,7 +296,7 @@ int FailToBegin(const Status& status, Surroundings* around) {
 
 struct Opened {
   std::unique_ptr<RunConnection> connection;
-  std::vector<std::string> orders;  // options
+  std::vector<std::string> orders;  // options that the tool has ordered
 };
 
 Result<Opened> Open(const RunOptions& options, RunPlace* place,
@@ -329,7 +335,8 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
       options, timeline,
       request.output && !options.has_rank_files() ? request.output->fd() : -1);
   TellNames(&request, recorder, report.get());
-  // Shared, because a thread that RunJob leaves behind may still report.
+  // The table is shared, because a thread that RunJob leaves behind may still
+  // report.
   const auto table = std::make_shared<MpirTable>(place->runtime_dirs());
   report->set_on_running(
       [table](const std::string& nspace) { table->OnRunning(nspace); });
@@ -377,14 +384,15 @@ int LaunchDetached(Request request, RunPlace* place, Timeline* timeline) {
   Result<Detachment> both = Detach(*request.output);
   if (!both.ok()) return Fail(both.status());
   const bool json = request.options.json;
-  // The document of the launcher can only go to a file.
+  // The document of a launcher in the background can only go to a file.
   if (!request.json_file) request.options.json = false;
   if (!both->is_launcher) return AwaitName(*request.output, *both, json);
   request.detachment = *std::move(both);
   return Launch(std::move(request), place, timeline);
 }
 
-// A job whose output would be lost is not started.
+// Creates the directory of the output, so that no job is started whose output
+// would be lost.
 Status PrepareOutputDirectory(const RunOptions& options) {
   const std::string& directory = options.output_directory;
   if (directory.empty()) return Status();
@@ -408,8 +416,8 @@ Result<UniqueFd> MakeJsonFile(const std::string& path) {
                 "cannot write " + path + ": " + std::strerror(errno));
 }
 
-// Checks the files of the output, and makes the one that all ranks share. A
-// detached launcher has one for its own messages anyway.
+// Checks the files of the output, and creates the file that all ranks share. A
+// detached launcher always has such a file, for its own messages.
 Status PrepareOutput(const RunOptions& options,
                      std::shared_ptr<OutputFile>* output) {
   if (options.do_not_launch) return Status();

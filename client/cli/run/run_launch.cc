@@ -24,7 +24,8 @@ namespace {
 
 namespace v1c = control::v1;
 
-// Names without the users of ssh, which mean nothing to an overlay.
+// Returns the hosts without the user names of ssh, which have no meaning for an
+// overlay.
 std::vector<Host> WithoutUsers(std::vector<Host> hosts) {
   for (Host& host : hosts) {
     host.name = host.name.substr(host.name.find('@') + 1);
@@ -43,7 +44,7 @@ std::string CurrentDirectory() {
   return error ? std::string() : path.string();
 }
 
-// The hosts and the environment of the only program are those of the job.
+// Moves the hosts and the environment of the only program to the job.
 void MoveToJob(JobRequest* request) {
   JobApp& app = request->apps[0];
   SetVariables(std::exchange(app.env, {}), &request->env);
@@ -67,7 +68,7 @@ const std::string& DirectoryOf(const JobRequest& request, const JobApp& app) {
   return app.cwd.empty() ? request.cwd : app.cwd;
 }
 
-// The kernel tells the umask only to those who replace it.
+// Returns the umask. The kernel reports it only to a process that replaces it.
 uint64_t CurrentUmask() {
   const mode_t mask = umask(0);
   umask(mask);

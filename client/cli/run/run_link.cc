@@ -12,11 +12,13 @@ namespace {
 namespace v1 = control::v1;
 using std::chrono::milliseconds;
 
-// Output is acknowledged in amounts far below the window of a node.
+// Output is acknowledged after this number of bytes, which is far below the
+// window of a node.
 constexpr uint64_t kConsumedLump = 64 << 10;
-// Planned downtime of a handover until the agent has announced its own.
+// The planned downtime of a handover, until the agent has announced its own
+// value.
 constexpr milliseconds kUnknownGrace(5000);
-// Extra time for the connection to an agent that came back in time.
+// Extra time for the connection to an agent that has come back in time.
 constexpr milliseconds kSlack(3000);
 constexpr milliseconds kPatience(5000);  // delay before the user is informed
 constexpr milliseconds kFirstPause(20);
@@ -91,7 +93,7 @@ bool RunLink::Read(v1::RunEvent* event) {
   }
 }
 
-// A queued job survives its agent: the successor gets the job's place in the
+// A queued job survives its agent: the successor finds the job's place in the
 // queue by its name.
 void RunLink::NoteQueued(const v1::JobQueued& queued) {
   launch_.mutable_launch()->set_queued_as(queued.name());
@@ -100,7 +102,7 @@ void RunLink::NoteQueued(const v1::JobQueued& queued) {
   grace_ = milliseconds(queued.grace_ms());
 }
 
-// A kill request that preceded the launch had no effect, so it is sent again.
+// The kill request is sent again, because before the launch it had no effect.
 void RunLink::AskAnew(const v1::JobRequeued& requeued) {
   v1::Launch* const launch = launch_.mutable_launch();
   launch->set_queued_as(requeued.name());

@@ -46,16 +46,17 @@ std::vector<Host> HostsOf(const RunOptions& options) {
   return hosts;
 }
 
-// Returns the command that reaches other machines without --launch-agent.
+// Returns the command that starts agents on other machines if --launch-agent is
+// not given.
 std::string RemoteAgentCommand() {
   return TheConfig().ok() ? TheConfig()->at("launch-agent").text
                           : kDefaultLaunchAgent;
 }
 
-// Returns the nodes that the options or a batch system name, or none.
+// Returns the nodes that the options or a batch system name, or an empty list.
 Result<std::vector<AgentSite>> NamedSites(const RunOptions& options,
                                           const std::vector<Host>& hosts) {
-  // A user who names hosts and a launch agent does not want the allocation.
+  // A user who names hosts and a launch agent does not use the allocation.
   if (!hosts.empty() && !options.agents.launch_agent.empty()) {
     return HostSites(hosts, options.agents.launch_agent);
   }
@@ -71,8 +72,9 @@ Result<std::vector<AgentSite>> NamedSites(const RunOptions& options,
   return HostSites(hosts, launch_agent, RemoteAgentCommand());
 }
 
-// Running agents cannot adopt other options for one job. Options that their
-// context does not record cannot be compared.
+// Checks that the options fit the running agents, which cannot adopt other
+// options for one job. Options that the context does not record cannot be
+// compared.
 Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
   struct Pair {
     const char* name;
@@ -96,7 +98,7 @@ Status CheckFits(const AgentOptions& asked, const v1::Context& overlay) {
   return Status();
 }
 
-// Returns the first program as text for people.
+// Returns the command of the first program as text for people.
 std::string CommandOf(const RunOptions& options) {
   const std::vector<JobApp>& apps = options.job.apps;
   return apps.empty() ? std::string() : CommandText(apps[0].argv);
@@ -124,8 +126,8 @@ Status RunPlace::Find(const RunOptions& options) {
   return FindSites(options);
 }
 
-// Where neither an overlay nor an allocation nor hosts exist, a number of nodes
-// can only be one of emulated nodes.
+// If there is no overlay and no allocation and no host is named, a number of
+// nodes can only mean emulated nodes.
 Status RunPlace::FindSites(const RunOptions& options) {
   const std::vector<Host> hosts = HostsOf(options);
   if (options.emulate == 0) {
@@ -173,8 +175,8 @@ Status RunPlace::Begin(const RunOptions& options, const Timeline& timeline) {
   return StartAgents(options);
 }
 
-// Another user may have taken the name of this user's runtime directory. The
-// job then runs anyway, in a hidden directory.
+// Another user may own the path of this user's runtime directory. The job then
+// runs anyway, with a hidden directory.
 Status RunPlace::MakeDirectory() {
   Result<RunDirectory> own = RunDirectory::Make(UserRuntimeDir());
   if (own.ok()) {
@@ -252,7 +254,8 @@ Status RunPlace::LeaveOutMissing(JobRequest* job) const {
   return Status();
 }
 
-// The job continues even if other commands cannot find it.
+// Publishes the context of the agents. If this fails, the job continues, but
+// other commands cannot find it.
 void RunPlace::MakeKnown() const {
   if (!directory_) return;
   const auto here = std::ranges::find_if(
@@ -275,7 +278,7 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
     if (!status.ok()) return status;
     timeline.Note("agents up");
   }
-  // If the agent does not greet, it may hang and be lost to the other agents.
+  // An agent that does not greet may hang and be lost to the other agents.
   if (socket_ != nullptr && socket_->WaitGreeting(kGreetingMs)) {
     by_socket_ = true;
     return std::unique_ptr<RunConnection>(std::move(socket_));
@@ -291,8 +294,8 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Dial() {
   }
   if (!persistent()) return remote_->DialMember(overlay_, 0);
   const auto give_up = Clock::now() + kRestartTime;
-  // The first attempt may have used up the time waiting for a successor that is
-  // no longer needed, so at least two are made.
+  // The first attempt may have waited for a successor for all of this time
+  // although the agent is back, so at least two attempts are made.
   for (int attempt = 1;; ++attempt) {
     auto connection = remote_->DialRoot(overlay_, &member_);
     const bool is_last = attempt > 1 && Clock::now() >= give_up;

@@ -52,7 +52,7 @@ SpawnedOutput SpawnedOutputOf(const v1::JobMapped& mapped) {
   return out;
 }
 
-// PMIX_ERR_JOB_TERM_WO_SYNC.
+// The value of PMIX_ERR_JOB_TERM_WO_SYNC.
 constexpr int kErrJobTermWoSync = -185;
 
 // Returns true if the end was neither requested nor caused by another job.
@@ -233,7 +233,7 @@ OutputFate RunReport::OnOutput(const v1::Output& output) {
 }
 
 int RunReport::OnTick() {
-  // While the other thread writes, nothing is due.
+  // While the other thread writes, no work is due.
   if (!mutex_.TryLock()) return 100;
   const int progress = progress_.Tick();
   const int output = output_.Tick();

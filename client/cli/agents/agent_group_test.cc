@@ -67,7 +67,7 @@ TEST_F(AgentGroupTest, BringsUpAllMembers) {
   group.Stop(kLong);
 }
 
-TEST_F(AgentGroupTest, FailuresNameTheNodeAndItsLastWords) {
+TEST_F(AgentGroupTest, AFailureNamesTheNodeAndItsLastErrorLine) {
   ExpectFailure({"a", "dies"},
                 "no agent on n2 (1 of 2): ended before it was up: last words; "
                 "n1 waits for it");
@@ -80,17 +80,17 @@ TEST_F(AgentGroupTest, FailuresNameTheNodeAndItsLastWords) {
                 300);
 }
 
-TEST_F(AgentGroupTest, AllThatFailAreNamed) {
+TEST_F(AgentGroupTest, AFailureNamesAllNodesThatFail) {
   ExpectFailure({"dies", "a", "dies"},
                 "no agent on n1, n3 (2 of 3): ended before it was up: last "
                 "words; n2 waits for them");
 }
 
-TEST_F(AgentGroupTest, AfterAFailureTheOthersAreNotWaitedForLong) {
+TEST_F(AgentGroupTest, AFailureEndsTheWaitForOtherAgentsSoon) {
   ExpectFailure({"dies", "silent"}, "no agent on n1 (1 of 2)");
 }
 
-TEST_F(AgentGroupTest, ContinuesWithoutTheMissing) {
+TEST_F(AgentGroupTest, ContinuesWithoutMissingAgents) {
   AgentGroup group;
   group.AllowMissing();
   ASSERT_TRUE(group.Start(Plans({"dies", "b", "silent", "d"})).ok());
@@ -105,7 +105,7 @@ TEST_F(AgentGroupTest, ContinuesWithoutTheMissing) {
   group.Stop(kLong);
 }
 
-TEST_F(AgentGroupTest, OneAgentAtLeastHasToAnswer) {
+TEST_F(AgentGroupTest, FailsIfNoAgentAnswers) {
   AgentGroup group;
   group.AllowMissing();
   ASSERT_TRUE(group.Start(Plans({"dies", "dies"})).ok());
@@ -113,7 +113,7 @@ TEST_F(AgentGroupTest, OneAgentAtLeastHasToAnswer) {
             "no agent on n1, n2 (2 of 2): ended before it was up: last words");
 }
 
-TEST_F(AgentGroupTest, ACommandThatIsNotThere) {
+TEST_F(AgentGroupTest, StartFailsIfACommandDoesNotExist) {
   std::vector<AgentPlan> plans = Plans({"a", "b"});
   plans[1].command = {"/nonexistent/agent"};
   AgentGroup group;

@@ -23,7 +23,7 @@ class AgentLeftoversTest : public testing::Test {
   }
   ~AgentLeftoversTest() override { std::filesystem::remove_all(base_); }
 
-  // Creates what an agent leaves when it is killed during a job.
+  // Creates the files that an agent leaves when it is killed during a job.
   std::string Make(const std::string& user) const {
     std::string path = base_;
     for (const std::string& next : {user, std::string("a1b2"), Node()}) {
@@ -45,7 +45,7 @@ class AgentLeftoversTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(AgentLeftoversTest, AllGoesWithTheLastOfAnOverlay) {
+TEST_F(AgentLeftoversTest, RemovesTheOverlaysDirectoryWithItsLastAgent) {
   const std::string overlay = directory_.substr(0, directory_.rfind('/'));
   mkdir((overlay + "/node2").c_str(), 0700);
   EXPECT_TRUE(RemoveAgentDirectory(directory_).ok());
@@ -55,7 +55,7 @@ TEST_F(AgentLeftoversTest, AllGoesWithTheLastOfAnOverlay) {
   EXPECT_TRUE(RemoveAgentDirectory(directory_).ok()) << "gone already";
 }
 
-TEST_F(AgentLeftoversTest, NothingGoesWhileSomebodyListens) {
+TEST_F(AgentLeftoversTest, RemovesNothingWhileAProcessListens) {
   for (const char* name : {"/control.sock", "/shim-0123456789abcdef.sock"}) {
     const Result<UniqueFd> listener = ListenUnix(directory_ + name, 1);
     ASSERT_TRUE(listener.ok());
@@ -65,7 +65,7 @@ TEST_F(AgentLeftoversTest, NothingGoesWhileSomebodyListens) {
   EXPECT_TRUE(RemoveAgentDirectory(directory_).ok());
 }
 
-TEST_F(AgentLeftoversTest, WhatIsNotAnAgentsStays) {
+TEST_F(AgentLeftoversTest, KeepsDirectoriesThatAreNotAnAgents) {
   const std::string other = Make("of-somebody");
   EXPECT_TRUE(RemoveAgentDirectory(other).ok());
   EXPECT_TRUE(Exists(other + "/agent.state"));
@@ -74,7 +74,7 @@ TEST_F(AgentLeftoversTest, WhatIsNotAnAgentsStays) {
   EXPECT_TRUE(Exists(directory_ + "/agent.state"));
 }
 
-TEST_F(AgentLeftoversTest, LinksAreNotFollowed) {
+TEST_F(AgentLeftoversTest, FollowsNoLinks) {
   const std::string other = Make("of-somebody");
   const std::string link = directory_.substr(0, directory_.rfind('/')) + "/l";
   ASSERT_EQ(symlink(other.c_str(), link.c_str()), 0);

@@ -38,7 +38,7 @@ TEST(AgentPlansTest, OtherHostsAreReachedByTheLaunchAgent) {
   EXPECT_EQ(sites[1].slots, 4u);
 }
 
-TEST(AgentPlansTest, ANameAgainIsASlotMore) {
+TEST(AgentPlansTest, EachRepetitionOfANameAddsASlot) {
   const auto sites = Sites("n1,n2,n1,n1,n3:4,n3", "ssh {host}");
   ASSERT_EQ(sites.size(), 3u);
   EXPECT_EQ(sites[0].slots, 3u);
@@ -46,7 +46,7 @@ TEST(AgentPlansTest, ANameAgainIsASlotMore) {
   EXPECT_EQ(sites[2].slots, 5u);
 }
 
-TEST(AgentPlansTest, OthersAreReachedByWhatIsUsualThere) {
+TEST(AgentPlansTest, OtherHostsAreReachedByTheDefaultCommand) {
   const auto hosts = ParseHostList("localhost,n1");
   const auto sites = HostSites(*hosts, "", "qrsh -inherit {host}");
   ASSERT_TRUE(sites.ok());
@@ -55,7 +55,7 @@ TEST(AgentPlansTest, OthersAreReachedByWhatIsUsualThere) {
   EXPECT_EQ((*sites)[1].remote_command, (Words{"qrsh", "-inherit", "n1"}));
 }
 
-TEST(AgentPlansTest, RefusesWhatNamesNoHost) {
+TEST(AgentPlansTest, RefusesRelativeHostsAndInvalidLaunchAgents) {
   EXPECT_FALSE(HostSites(*ParseHostList("+n0"), "").ok());
   EXPECT_FALSE(HostSites(*ParseHostList("n1"), "rsh").ok());
   EXPECT_FALSE(HostSites(*ParseHostList("n1"), "ssh '{host}").ok());
@@ -100,7 +100,7 @@ TEST(AgentPlansTest, EmulatedNodesHaveTheSlotsOfTheirHosts) {
   EXPECT_EQ(own[0].name, HostName());
 }
 
-TEST(AgentPlansTest, AMachineEmulatesABoundedNumberOfNodes) {
+TEST(AgentPlansTest, TheNumberOfEmulatedNodesIsLimited) {
   EXPECT_EQ(EmulatedSites(kMaxEmulated)->size(), kMaxEmulated);
   EXPECT_EQ(EmulatedSites(kMaxEmulated + 1).status().code(), kErrBadParam);
 }
@@ -126,7 +126,7 @@ TEST(AgentPlansTest, AMachineHasOneSystemServer) {
   EXPECT_FALSE(MakeAgentPlans(plan)[0].config.system_server());
 }
 
-TEST(AgentPlansTest, AgentsElsewhereUseTls) {
+TEST(AgentPlansTest, AgentsOfSeveralMachinesUseTls) {
   OverlayPlan plan;
   plan.sites = Sites("n1,n2", "ssh {host}");
   plan.runtime_dir = "/run/x";

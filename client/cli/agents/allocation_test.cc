@@ -41,7 +41,7 @@ class AllocationTest : public testing::Test {
   std::map<std::string, std::string> variables_;
 };
 
-TEST_F(AllocationTest, NoneWhereNoBatchSystemTellsOfIt) {
+TEST_F(AllocationTest, FindsNoneIfVariablesAreMissing) {
   for (const auto& half : {std::map<std::string, std::string>{},
                            {{"SLURM_JOB_ID", "17"}},
                            {{"PBS_JOBID", "17.server"}},
@@ -54,7 +54,7 @@ TEST_F(AllocationTest, NoneWhereNoBatchSystemTellsOfIt) {
   }
 }
 
-TEST_F(AllocationTest, OfSlurmEveryAgentIsAStep) {
+TEST_F(AllocationTest, EveryAgentOfSlurmIsAStep) {
   variables_ = {{"SLURM_JOB_ID", "17"},
                 {"SLURM_JOB_NODELIST", HostName() + ",n2"},
                 {"SLURM_TASKS_PER_NODE", "3(x2)"}};
@@ -73,7 +73,7 @@ TEST_F(AllocationTest, OfSlurmEveryAgentIsAStep) {
   }
 }
 
-TEST_F(AllocationTest, OfPbsEachLineIsASlot) {
+TEST_F(AllocationTest, EachLineOfThePbsFileIsASlot) {
   variables_ = {{"PBS_JOBID", "17.server"},
                 {"PBS_NODEFILE", Write("n2\nn2\nn1\nn2\nn1\n")}};
   const Allocation found = MustFind();
@@ -87,14 +87,14 @@ TEST_F(AllocationTest, OfPbsEachLineIsASlot) {
   EXPECT_EQ((*sites)[1].slots, 2u);
 }
 
-TEST_F(AllocationTest, OneSlotOfPbsIsOne) {
+TEST_F(AllocationTest, ASingleLineOfThePbsFileIsOneSlot) {
   variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", Write("n1\n")}};
   const auto sites = AllocationSites(MustFind(), "");
   ASSERT_TRUE(sites.ok());
   EXPECT_EQ((*sites)[0].slots, 1u);
 }
 
-TEST_F(AllocationTest, OfGridEngineTheFileHasSlots) {
+TEST_F(AllocationTest, TheGridEngineFileContainsSlots) {
   variables_ = {
       {"JOB_ID", "17"},
       {"NSLOTS", "6"},
@@ -112,7 +112,7 @@ TEST_F(AllocationTest, OfGridEngineTheFileHasSlots) {
   EXPECT_EQ((*sites)[1].slots, 2u);
 }
 
-TEST_F(AllocationTest, ALaunchAgentReachesTheSameNodes) {
+TEST_F(AllocationTest, AnExplicitLaunchAgentReachesTheSameNodes) {
   variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", Write("n1\nn1\n")}};
   const auto sites = AllocationSites(MustFind(), "reach {host}");
   ASSERT_TRUE(sites.ok());
@@ -120,7 +120,7 @@ TEST_F(AllocationTest, ALaunchAgentReachesTheSameNodes) {
   EXPECT_EQ((*sites)[0].slots, 2u);
 }
 
-TEST_F(AllocationTest, TellsWhatIsWrong) {
+TEST_F(AllocationTest, ErrorsNameTheVariableOrTheLine) {
   variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", "/nonexistent/nodes"}};
   auto found = Find();
   ASSERT_FALSE(found.ok());
@@ -131,7 +131,7 @@ TEST_F(AllocationTest, TellsWhatIsWrong) {
   EXPECT_NE(found.status().message().find("nodes:2: "), std::string::npos);
 }
 
-TEST_F(AllocationTest, RefusesWhatIsNoFileOfGridEngine) {
+TEST_F(AllocationTest, RefusesInvalidGridEngineFiles) {
   for (const char* bad : {"", "\n", "n1", "n1 x", "n1 0", "n1 -1", "n1:2 2",
                           "-n1 2", "n1 4294967295", "n1,n2 2 q@n1", "= 1"}) {
     EXPECT_FALSE(ParsePeHostfile(bad, "f").ok()) << bad;

@@ -15,7 +15,7 @@ AgentReport Agent(const std::string& node, State state,
   return {node, state, cause, "ssh " + node, "/opt/bin/canopyd"};
 }
 
-TEST(BringUpReportTest, NamesWhoHasNotAnsweredAndWhoWaits) {
+TEST(BringUpReportTest, NamesSilentAgentsAndAgentsThatWait) {
   const std::vector<AgentReport> agents = {
       Agent("h1", State::kAnswered), Agent("h2", State::kAnswered),
       Agent("10.255.255.1", State::kSilent)};
@@ -29,7 +29,7 @@ TEST(BringUpReportTest, NamesWhoHasNotAnsweredAndWhoWaits) {
             "of 3) in 5 s; check that 'ssh 10.255.255.1 true' works");
 }
 
-TEST(BringUpReportTest, EachCauseOnceWithAllItsNodes) {
+TEST(BringUpReportTest, NamesEachCauseOnceWithAllItsNodes) {
   const std::vector<AgentReport> agents = {
       Agent("a", State::kFailed, "ended: Could not resolve hostname a"),
       Agent("c", State::kFailed, "ended: bash: /opt/bin/canopyd: No such file"),
@@ -42,7 +42,7 @@ TEST(BringUpReportTest, EachCauseOnceWithAllItsNodes) {
             "at the same path there (/opt/bin/canopyd); d waits for them");
 }
 
-TEST(BringUpReportTest, AgentsThatAreNotConnected) {
+TEST(BringUpReportTest, NamesAgentsThatAreNotConnected) {
   const std::vector<AgentReport> agents = {Agent("a", State::kUp),
                                            Agent("b", State::kAnswered)};
   EXPECT_EQ(BringUpError(agents, 3),
@@ -52,7 +52,7 @@ TEST(BringUpReportTest, AgentsThatAreNotConnected) {
   EXPECT_EQ(BringUpProgress(agents), "agents up 1/2");
 }
 
-TEST(BringUpReportTest, AnAgentOfThisMachineHasNoCommandToCheck) {
+TEST(BringUpReportTest, GivesNoAdviceAboutACommandForThisMachine) {
   AgentReport agent = Agent("a", State::kFailed, "ended before it was up");
   agent.remote_command.clear();
   const std::vector<AgentReport> agents = {agent, Agent("b", State::kSilent)};
@@ -62,7 +62,7 @@ TEST(BringUpReportTest, AnAgentOfThisMachineHasNoCommandToCheck) {
             "agents started 0/2, failed 1, no answer yet from b");
 }
 
-TEST(BringUpReportTest, TheFirstTenNames) {
+TEST(BringUpReportTest, NamesAtMostTenNodes) {
   std::vector<std::string> names;
   for (int i = 1; i <= 10; ++i) names.push_back(std::to_string(i));
   EXPECT_EQ(NodesText(names), "1, 2, 3, 4, 5, 6, 7, 8, 9, 10");

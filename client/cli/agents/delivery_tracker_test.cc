@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-// Seven members, each with up to two children; all are up.
+// Returns the tree of seven members, each with up to two children; all are up.
 control::v1::StatusReply SevenUp() {
   control::v1::StatusReply status;
   for (int i = 0; i < 7; ++i) {
@@ -25,21 +25,21 @@ std::vector<int> Told(const DeliveryTracker& delivery) {
   return out;
 }
 
-TEST(DeliveryTracker, TheRootTellsAll) {
+TEST(DeliveryTracker, TheRootForwardsToAllMembers) {
   DeliveryTracker delivery(7);
   delivery.Add(0);
   delivery.AddBelow(SevenUp(), 0);
   EXPECT_EQ(Told(delivery), (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
 }
 
-TEST(DeliveryTracker, OneThatIsNotTheRootTellsThoseBelowIt) {
+TEST(DeliveryTracker, AnotherMemberForwardsToItsSubtree) {
   DeliveryTracker delivery(7);
   delivery.Add(1);
   delivery.AddBelow(SevenUp(), 1);
   EXPECT_EQ(Told(delivery), (std::vector<int>{1, 3, 4}));
 }
 
-TEST(DeliveryTracker, OneThatDoesNotAnswerTellsNobody) {
+TEST(DeliveryTracker, AMemberThatDoesNotAnswerForwardsNothing) {
   control::v1::StatusReply status = SevenUp();
   status.mutable_nodes(1)->set_away(true);
   DeliveryTracker delivery(7);
@@ -50,7 +50,7 @@ TEST(DeliveryTracker, OneThatDoesNotAnswerTellsNobody) {
   EXPECT_FALSE(delivery.MayHave(3));
 }
 
-TEST(DeliveryTracker, ALostOneIsNotTold) {
+TEST(DeliveryTracker, ALostMemberReceivesNothing) {
   control::v1::StatusReply status = SevenUp();
   status.mutable_nodes(2)->set_up(false);
   status.mutable_nodes(2)->set_parent(-1);
@@ -61,7 +61,7 @@ TEST(DeliveryTracker, ALostOneIsNotTold) {
   EXPECT_FALSE(delivery.MayHave(2));
 }
 
-TEST(DeliveryTracker, NonsenseIsNotBelieved) {
+TEST(DeliveryTracker, ImpossibleParentsAreIgnored) {
   control::v1::StatusReply status = SevenUp();
   status.mutable_nodes(3)->set_parent(9);
   status.mutable_nodes(4)->set_parent(6);

@@ -27,7 +27,7 @@ TEST(SlurmTest, ExpandsNodeLists) {
   }
 }
 
-TEST(SlurmTest, RefusesWhatIsNoNodeList) {
+TEST(SlurmTest, RefusesInvalidNodeLists) {
   for (const char* bad :
        {"", "a,,b", "n[", "n[1", "n[]", "n[3-1]", "n[a-b]", "n]1[", "n[1-]",
         "n[1-99999999]", "n[0-4294967295]", "n[1-60000]x[1-60000]"}) {
@@ -53,7 +53,7 @@ char* Environment(const char* name) {
   return it == values->end() ? nullptr : const_cast<char*>(it->second.c_str());
 }
 
-TEST(SlurmTest, NodesAndSlotsOfTheAllocation) {
+TEST(SlurmTest, FindsNodesAndSlotsOfTheAllocation) {
   EXPECT_FALSE(FindSlurmAllocation([](const char*) -> char* {
                  return nullptr;
                }).has_value());
@@ -66,7 +66,7 @@ TEST(SlurmTest, NodesAndSlotsOfTheAllocation) {
   EXPECT_EQ((*hosts)[1].slots, 3u);
 }
 
-TEST(SlurmTest, CpusCountWhereTasksDoNot) {
+TEST(SlurmTest, CpusAreSlotsIfTasksAreUnknown) {
   const SlurmAllocation allocation = {"17", "n[1-2],m", "", "4(x2),16"};
   const auto hosts = SlurmHosts(allocation);
   ASSERT_TRUE(hosts.ok());

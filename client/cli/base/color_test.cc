@@ -17,7 +17,7 @@ bool Wants(const std::string& when, bool terminal,
   });
 }
 
-TEST(ColorTest, ATerminalHasColorsUnlessTheUserWantsNone) {
+TEST(ColorTest, ColorsAreUsedOnATerminalUnlessDisabled) {
   EXPECT_TRUE(Wants("auto", true, {{"TERM", "xterm"}}));
   EXPECT_FALSE(Wants("auto", false, {{"TERM", "xterm"}}));
   EXPECT_FALSE(Wants("auto", true, {{"TERM", "dumb"}}));

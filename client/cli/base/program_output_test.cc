@@ -12,14 +12,14 @@ Result<ProgramOutput> Shell(const char* script) {
   return RunProgram("/bin/sh", {"sh", "-c", script}, /*quiet=*/true);
 }
 
-TEST(ProgramOutputTest, WhatItPrintsAndHowItEnds) {
+TEST(ProgramOutputTest, ReturnsTheOutputAndTheStatus) {
   const auto output = Shell("echo out; echo err >&2; exit 3");
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->text, "out\n");
   EXPECT_EQ(WEXITSTATUS(output->status), 3);
 }
 
-TEST(ProgramOutputTest, ItsInputIsEmpty) {
+TEST(ProgramOutputTest, TheProgramsInputIsEmpty) {
   const auto output = Shell("cat; echo end");
   ASSERT_TRUE(output.ok());
   EXPECT_EQ(output->text, "end\n");
@@ -37,12 +37,12 @@ TEST(ProgramOutputTest, NoSignalIsBlocked) {
   EXPECT_EQ(WTERMSIG(output->status), SIGTERM);
 }
 
-TEST(ProgramOutputTest, WhatIsNotThereIsNotStarted) {
+TEST(ProgramOutputTest, AMissingProgramIsAnError) {
   EXPECT_EQ(RunProgram("/no/such/program", {"program"}, true).code(),
             kErrJobSysOpFailed);
 }
 
-TEST(ProgramOutputTest, OneThatTakesLongIsReadOrStopped) {
+TEST(ProgramOutputTest, ALongProgramIsReadUntilItEndsOrIsStopped) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   int told = 0;

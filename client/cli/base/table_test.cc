@@ -13,7 +13,7 @@ TEST(TableTest, ColumnsAlignByCharacters) {
             "  A       B\n  \u2514\u2500 x    1\n  longer\n");
 }
 
-TEST(TableTest, CountsAndAges) {
+TEST(TableTest, FormatsCountsAndAges) {
   EXPECT_EQ(Count(1, "process"), "1 process");
   EXPECT_EQ(Count(2, "process"), "2 processes");
   EXPECT_EQ(Count(0, "node"), "0 nodes");

@@ -7,7 +7,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(DocumentsTest, AnEndedJobHasNullForWhatIsNotKnown) {
+TEST(DocumentsTest, UnknownMembersOfAnEndedJobAreNull) {
   HistoryEntry entry;
   entry.job = "canopy-1-2";
   entry.nodes = "node1,node2";

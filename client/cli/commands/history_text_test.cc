@@ -26,7 +26,7 @@ HistoryEntry Entry() {
   return entry;
 }
 
-TEST(HistoryTextTest, ARowForEachEndedJob) {
+TEST(HistoryTextTest, ShowsOneRowForEachEndedJob) {
   setenv("TZ", "UTC", 1);
   tzset();
   HistoryEntry running = Entry();

@@ -36,7 +36,7 @@ TEST(StatusTextTest, DrawsTheTree) {
             "lost: n5 (silent)\n");
 }
 
-TEST(StatusTextTest, AgentsThatDoNotAnswerAreNoNodesThatAreUp) {
+TEST(StatusTextTest, SilentAgentsDoNotCountAsUp) {
   v1c::StatusReply status;
   for (const bool away : {false, true}) {
     auto* node = status.add_nodes();
@@ -76,7 +76,7 @@ TEST(StatusTextTest, AParentLoopEnds) {
   EXPECT_FALSE(StatusText("c", status, false).empty());
 }
 
-TEST(StatusTextTest, WhatIsAToolIsShownWhereThereIsOne) {
+TEST(StatusTextTest, TheColumnKindAppearsIfThereIsATool) {
   v1c::ListJobsReply jobs;
   jobs.add_jobs()->set_nspace("job-1");
   EXPECT_EQ(JobsText(jobs, false).find("KIND"), std::string::npos);

@@ -20,7 +20,7 @@ UsageReport Report(double cpu_seconds, int at_s) {
   return report;
 }
 
-TEST(UsageTextTest, CpusAreTheTimeUsedBetweenTwoReports) {
+TEST(UsageTextTest, CpusFollowFromTheCpuTimeBetweenTwoReports) {
   const UsageReport before = Report(10, 100);
   const UsageReport now = Report(13, 102);
   EXPECT_DOUBLE_EQ(CpusOf("job-1", before, now), 1.5);
@@ -31,14 +31,14 @@ TEST(UsageTextTest, CpusAreTheTimeUsedBetweenTwoReports) {
             "job-1  2      1.5        13 s      100 MB\n");
 }
 
-TEST(UsageTextTest, NodesHaveTheirMemory) {
+TEST(UsageTextTest, NodesAreShownWithTheirMemory) {
   EXPECT_EQ(NodeUsageText(Report(0, 0)),
             "\nNODE  LOAD  MEMORY USED  OF\n"
             "n1    1.25  512 MB       2.0 GB\n");
   EXPECT_EQ(NodeUsageText({}), "");
 }
 
-TEST(UsageTextTest, TheDocumentHasNullForWhatIsNotKnown) {
+TEST(UsageTextTest, UnknownUsageIsNullInTheDocument) {
   Json out;
   AddUsage({}, Report(13, 102), &out);
   EXPECT_TRUE(out["job_usage"][0]["cpus_busy"].is_null());

@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(WaitingRanksTest, ARankOfTheJobOrOfAnother) {
+TEST(WaitingRanksTest, ReadsARankOfTheSameOrAnotherJob) {
   auto rank = ReadWaitingRank("job-1", "rank 3 on node2");
   ASSERT_TRUE(rank);
   EXPECT_EQ(rank->job, "job-1");
@@ -17,7 +17,7 @@ TEST(WaitingRanksTest, ARankOfTheJobOrOfAnother) {
   EXPECT_EQ(rank->node, "");
 }
 
-TEST(WaitingRanksTest, OtherTextsAreNone) {
+TEST(WaitingRanksTest, OtherTextsHaveNoValue) {
   EXPECT_FALSE(ReadWaitingRank("job-1", "and 3 more"));
   EXPECT_FALSE(ReadWaitingRank("job-1", "the scheduler: 2 slots wanted"));
   EXPECT_FALSE(ReadWaitingRank("job-1", "rank x on node1"));

@@ -29,7 +29,7 @@ v1c::Waiting* AddWaiting(const std::string& job, const std::string& operation,
   return waiting;
 }
 
-TEST(WhyTextTest, WhereNothingWaitsTheRunningJobsAreNamed) {
+TEST(WhyTextTest, NamesRunningJobsIfNoOperationWaits) {
   std::vector<WhyAnswer> answers(1);
   EXPECT_EQ(WhyText(answers), "no PMIx operation waits\n");
   AddJob("job-1", "running", 1, &answers[0]);
@@ -41,7 +41,7 @@ TEST(WhyTextTest, WhereNothingWaitsTheRunningJobsAreNamed) {
             "shows where\n");
 }
 
-TEST(WhyTextTest, ASuspendedJob) {
+TEST(WhyTextTest, ASuspendedJobIsReportedAsSuspended) {
   WhyAnswer answer;
   AddJob("job-4", "suspended", 0, &answer);
   EXPECT_EQ(WhyText({&answer, 1}),
@@ -59,7 +59,7 @@ TEST(WhyTextTest, OperationsComeBeforeOtherJobs) {
             "shows where\n");
 }
 
-TEST(WhyTextTest, AQueuedJob) {
+TEST(WhyTextTest, AQueuedJobIsReportedWithItsReason) {
   std::vector<WhyAnswer> answers(1);
   AddWaiting("job-1", "its place", 2000,
              "the scheduler: 2 slots wanted, 0 free", &answers[0]);
@@ -67,7 +67,7 @@ TEST(WhyTextTest, AQueuedJob) {
             "job-1 has been queued for 2.0 s: 2 slots wanted, 0 free\n");
 }
 
-TEST(WhyTextTest, StoppedRanks) {
+TEST(WhyTextTest, StoppedRanksAreNamed) {
   std::vector<WhyAnswer> answers(1);
   AddJob("job-1", "running", 0, &answers[0]);
   answers[0].stopped["job-1"] = {1, 2};
@@ -80,7 +80,7 @@ TEST(WhyTextTest, StoppedRanks) {
             std::string::npos);
 }
 
-TEST(WhyTextTest, HeldRanks) {
+TEST(WhyTextTest, HeldRanksAreNamedWithTheReleasingCommand) {
   std::vector<WhyAnswer> answers(1);
   AddWaiting("job-1", "hold before the first instruction", 1000,
              "job-1 rank 0 on node1", &answers[0])

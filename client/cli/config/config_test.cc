@@ -33,7 +33,7 @@ class ConfigTest : public testing::Test {
   std::map<std::string, std::string> variables_;
 };
 
-TEST_F(ConfigTest, LaterSourcesStandAboveEarlierOnes) {
+TEST_F(ConfigTest, LaterSourcesOverrideEarlierOnes) {
   const std::string system =
       File("system", "radix = 4\nhosts = [\"a\", \"n[1-2]\"]\n");
   const std::string own = File("own", "# mine\nradix = 8\n");
@@ -50,7 +50,7 @@ TEST_F(ConfigTest, LaterSourcesStandAboveEarlierOnes) {
   EXPECT_EQ(config->at("radix").source, "CANOPY_RADIX");
 }
 
-TEST_F(ConfigTest, WithoutFilesThereAreTheDefaults) {
+TEST_F(ConfigTest, DefaultsApplyIfNoFileExists) {
   const Result<Config> config = Load({directory_ + "/none"});
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->at("radix").text, "32");
@@ -95,7 +95,7 @@ TEST_F(ConfigTest, ErrorsNameTheVariable) {
             "CANOPY_RADIX needs a number from 2 to 65536, not '1'");
 }
 
-TEST_F(ConfigTest, TheFileOfTheUserIsBelowTheHome) {
+TEST_F(ConfigTest, TheUsersFileIsBelowTheHomeDirectory) {
   std::map<std::string, std::string> set = {{"HOME", "/home/ada"}};
   const auto environment = [&set](const char* name) {
     const auto it = set.find(name);

@@ -14,14 +14,14 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(ChooseContextTest, ByNameDefaultOrTheOnlyOne) {
+TEST(ChooseContextTest, ChoosesTheNameOrTheDefaultOrTheOnlyContext) {
   EXPECT_EQ(**ChooseContext({"a", "b"}, "b"), "b");
   EXPECT_EQ(**ChooseContext({"a"}, ""), "a");
   EXPECT_EQ(**ChooseContext({"a", "default", "z"}, ""), "default");
   EXPECT_FALSE(ChooseContext({}, "")->has_value());
 }
 
-TEST(ChooseContextTest, AnAllocationHasAnOverlayOfItsOwn) {
+TEST(ChooseContextTest, AnAllocationHasItsOwnOverlay) {
   const std::vector<std::string> known = {"default", "slurm-16", "slurm-17"};
   EXPECT_EQ(**ChooseContext(known, "", "slurm-17"), "slurm-17");
   EXPECT_EQ(**ChooseContext(known, "", "slurm-18"), "default");
@@ -31,7 +31,7 @@ TEST(ChooseContextTest, AnAllocationHasAnOverlayOfItsOwn) {
   EXPECT_EQ(**ChooseContext({"slurm-16"}, ""), "slurm-16");
 }
 
-TEST(DefaultContextNameTest, IsThatOfTheAllocation) {
+TEST(DefaultContextNameTest, FollowsTheAllocation) {
   std::map<std::string, std::string> variables;
   const auto environment = [&](const char* name) -> char* {
     const auto it = variables.find(name);
@@ -50,7 +50,7 @@ TEST(DefaultContextNameTest, IsThatOfTheAllocation) {
   EXPECT_TRUE(CheckContextName(DefaultContextName(environment)).ok());
 }
 
-TEST(ChooseContextTest, RefusesToGuess) {
+TEST(ChooseContextTest, RefusesToChooseAmongSeveral) {
   const auto several = ChooseContext({"a", "b"}, "");
   ASSERT_FALSE(several.ok());
   EXPECT_NE(several.status().message().find("a, b"), std::string::npos);
@@ -60,7 +60,7 @@ TEST(ChooseContextTest, RefusesToGuess) {
   EXPECT_EQ(ChooseContext({}, "c").code(), kErrNotFound);
 }
 
-TEST(ContextNameTest, NoPathsAndNoHiddenFiles) {
+TEST(ContextNameTest, RejectsPathsAndHiddenFiles) {
   for (const char* good : {"default", "a.b_c-9", "quickstart-12"}) {
     EXPECT_TRUE(CheckContextName(good).ok()) << good;
   }
@@ -91,7 +91,7 @@ class ContextStoreTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(ContextStoreTest, KeepsWhatIsSavedUntilItIsRemoved) {
+TEST_F(ContextStoreTest, KeepsSavedContextsUntilTheirRemoval) {
   const ContextStore store(directory_);
   EXPECT_TRUE(store.List()->empty());
   ASSERT_TRUE(store.Save(MakeContext("b")).ok());
@@ -109,7 +109,7 @@ TEST_F(ContextStoreTest, KeepsWhatIsSavedUntilItIsRemoved) {
   EXPECT_NE(access(parent_.c_str(), F_OK), 0);
 }
 
-TEST_F(ContextStoreTest, AnUpdateTakesThePlace) {
+TEST_F(ContextStoreTest, AnUpdateReplacesTheContext) {
   const ContextStore store(directory_);
   EXPECT_FALSE(store.Update(MakeContext("a")).ok()) << "there is no directory";
   v1::Context context = MakeContext("a");
@@ -122,7 +122,7 @@ TEST_F(ContextStoreTest, AnUpdateTakesThePlace) {
   EXPECT_NE(access(parent_.c_str(), F_OK), 0) << "nothing is left";
 }
 
-TEST_F(ContextStoreTest, ANameIsTakenOnce) {
+TEST_F(ContextStoreTest, ANameCanBeSavedOnlyOnce) {
   const ContextStore store(directory_);
   ASSERT_TRUE(store.Save(MakeContext("a")).ok());
   EXPECT_EQ(store.Save(MakeContext("a")).code(), kErrExists);
@@ -138,7 +138,7 @@ TEST_F(ContextStoreTest, RefusesADirectoryThatOthersMayEnter) {
   EXPECT_FALSE(store.Save(MakeContext("b")).ok());
 }
 
-TEST_F(ContextStoreTest, ADamagedFileIsSaidToBeOne) {
+TEST_F(ContextStoreTest, ADamagedFileIsReportedAsDamaged) {
   const ContextStore store(directory_);
   ASSERT_TRUE(store.Save(MakeContext("a")).ok());
   for (const char* text : {"{", "[]", "{}", "\xff\xfe"}) {

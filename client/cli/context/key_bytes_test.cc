@@ -7,7 +7,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(KeyBytesTest, AreThoseOfTheKey) {
+TEST(KeyBytesTest, TheBytesBecomeTheKey) {
   const auto key = ClusterKeyOf(std::string(31, '\xa5') + '\x0f');
   ASSERT_TRUE(key.ok());
   std::string hex;
@@ -15,7 +15,7 @@ TEST(KeyBytesTest, AreThoseOfTheKey) {
   EXPECT_NE(key->ToHex().find(hex + "0f"), std::string::npos);
 }
 
-TEST(KeyBytesTest, OtherBytesAreNoKey) {
+TEST(KeyBytesTest, RejectsBytesOfAnotherLength) {
   EXPECT_FALSE(ClusterKeyOf("").ok());
   EXPECT_FALSE(ClusterKeyOf(std::string(33, 'x')).ok());
 }

@@ -21,26 +21,26 @@ v1::Context RunOf(std::string name, int64_t session, std::string directory) {
   return run;
 }
 
-TEST(ChooseRunTest, TheOnlyOneWhereverItIs) {
+TEST(ChooseRunTest, ChoosesTheOnlyRunAnywhere) {
   const std::vector<v1::Context> runs = {RunOf("run-1", 10, "/a")};
   EXPECT_EQ(*ChooseRun(runs, {99, "/elsewhere"}), 0u);
 }
 
-TEST(ChooseRunTest, TheOneOfThisTerminal) {
+TEST(ChooseRunTest, ChoosesTheOnlyRunOfThisTerminal) {
   const std::vector<v1::Context> runs = {RunOf("run-1", 10, "/a"),
                                          RunOf("run-2", 20, "/a"),
                                          RunOf("run-3", 30, "/b")};
   EXPECT_EQ(*ChooseRun(runs, {20, "/b"}), 1u);
 }
 
-TEST(ChooseRunTest, TheOneOfThisDirectoryWhereNoneIsOfThisTerminal) {
+TEST(ChooseRunTest, ChoosesByDirectoryIfThisTerminalHasNoRun) {
   const std::vector<v1::Context> runs = {RunOf("run-1", 10, "/a"),
                                          RunOf("run-2", 20, "/b"),
                                          RunOf("run-3", 30, "/c")};
   EXPECT_EQ(*ChooseRun(runs, {99, "/b"}), 1u);
 }
 
-TEST(ChooseRunTest, OfSeveralOfThisTerminalTheOneOfThisDirectory) {
+TEST(ChooseRunTest, ChoosesByDirectoryAmongRunsOfThisTerminal) {
   const std::vector<v1::Context> runs = {RunOf("run-1", 10, "/a"),
                                          RunOf("run-2", 10, "/b"),
                                          RunOf("run-3", 20, "/b")};
@@ -48,13 +48,13 @@ TEST(ChooseRunTest, OfSeveralOfThisTerminalTheOneOfThisDirectory) {
   EXPECT_EQ(ChooseRun(runs, {10, "/c"}).code(), kErrBadParam);
 }
 
-TEST(ChooseRunTest, ADirectoryThatIsNotKnownIsNobodys) {
+TEST(ChooseRunTest, AnUnknownDirectoryMatchesNoRun) {
   const std::vector<v1::Context> runs = {RunOf("run-1", 10, ""),
                                          RunOf("run-2", 20, "/b")};
   EXPECT_EQ(ChooseRun(runs, {99, ""}).code(), kErrBadParam);
 }
 
-TEST(ChooseRunTest, SeveralThatAreLeftAreListed) {
+TEST(ChooseRunTest, ListsTheRunsIfSeveralRemain) {
   const std::vector<v1::Context> runs = {RunOf("run-1", 10, "/a"),
                                          RunOf("run-2", 10, "/a"),
                                          RunOf("run-3", 20, "/a")};
@@ -68,7 +68,7 @@ TEST(ChooseRunTest, SeveralThatAreLeftAreListed) {
   EXPECT_EQ(text.find("run-3"), std::string::npos) << text;
 }
 
-TEST(ChooseRunTest, AListHasABound) {
+TEST(ChooseRunTest, TheListOfRunsIsLimited) {
   std::vector<v1::Context> runs;
   for (int i = 0; i < 1000; ++i) {
     runs.push_back(RunOf("run-" + std::to_string(i), 10, "/a"));
@@ -78,7 +78,7 @@ TEST(ChooseRunTest, AListHasABound) {
   EXPECT_LT(chosen.status().message().size(), 1000u);
 }
 
-TEST(DescribeLauncherTest, IsThisProcess) {
+TEST(DescribeLauncherTest, DescribesThisProcess) {
   const v1::Launcher launcher = DescribeLauncher("./app 5");
   EXPECT_EQ(launcher.pid(), getpid());
   EXPECT_EQ(launcher.session(), getsid(0));
@@ -86,7 +86,7 @@ TEST(DescribeLauncherTest, IsThisProcess) {
   EXPECT_EQ(launcher.command(), "./app 5");
 }
 
-TEST(DescribeLauncherTest, ACommandIsShortAndPrintable) {
+TEST(DescribeLauncherTest, ShortensTheCommandAndMakesItPrintable) {
   const v1::Launcher launcher =
       DescribeLauncher("sh -c \xff\n" + std::string(100000, 'x'));
   EXPECT_TRUE(IsUtf8(launcher.command()));

@@ -50,7 +50,7 @@ class RunContextsTest : public testing::Test {
     return context;
   }
 
-  // Creates what remains of a run whose launcher was killed.
+  // Creates the directory that remains of a run whose launcher was killed.
   std::string Stale(const std::string& name) const {
     const std::string path = parent_ + "/" + name;
     for (const std::string& each : {parent_, path, path + "/0"}) {
@@ -65,12 +65,12 @@ class RunContextsTest : public testing::Test {
   std::string parent_;
 };
 
-TEST_F(RunContextsTest, NothingIsThere) {
+TEST_F(RunContextsTest, ListsNothingIfThereAreNoRuns) {
   EXPECT_EQ(*RunContexts(parent_).List(), Names());
   EXPECT_EQ(RunContexts(parent_).Load("run-1").code(), kErrNotFound);
 }
 
-TEST_F(RunContextsTest, ARunIsListedWhileItsLauncherHoldsIt) {
+TEST_F(RunContextsTest, ARunIsListedWhileItsLauncherLocksIt) {
   const RunContexts contexts(parent_);
   std::optional<RunDirectory> run(Started());
   const std::string name = run->name();
@@ -83,13 +83,13 @@ TEST_F(RunContextsTest, ARunIsListedWhileItsLauncherHoldsIt) {
   EXPECT_EQ(*contexts.List(), Names());
 }
 
-TEST_F(RunContextsTest, ARunWhoseAgentsAreNotUpIsNotListedAndStays) {
+TEST_F(RunContextsTest, ARunWithoutAgentsIsKeptButNotListed) {
   const Result<RunDirectory> run = RunDirectory::Make(parent_);
   EXPECT_EQ(*RunContexts(parent_).List(), Names());
   EXPECT_TRUE(fs::exists(run->path()));
 }
 
-TEST_F(RunContextsTest, WhatAKilledRunHasLeftIsSwept) {
+TEST_F(RunContextsTest, TheDirectoryOfAKilledRunIsRemoved) {
   const std::string path = Stale("run-4194000");
   EXPECT_EQ(*RunContexts(parent_).List(), Names());
   EXPECT_FALSE(fs::exists(path));
@@ -108,7 +108,7 @@ TEST_F(RunContextsTest, AgentsThatAnswerKeepTheContextOfAKilledLauncher) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(RunContextsTest, NothingElseIsSwept) {
+TEST_F(RunContextsTest, OtherDirectoriesAreKept) {
   const std::vector<std::string> others = {Stale("5ea2c6c9"), Stale("contexts"),
                                            Stale("run-x"), Stale("relay-12")};
   EXPECT_EQ(*RunContexts(parent_).List(), Names());
@@ -117,7 +117,7 @@ TEST_F(RunContextsTest, NothingElseIsSwept) {
   }
 }
 
-TEST_F(RunContextsTest, ASweepLeadsToNoOtherPlace) {
+TEST_F(RunContextsTest, ASweepFollowsNoLinks) {
   const std::string elsewhere = base_ + "/elsewhere";
   fs::create_directory(elsewhere);
   std::ofstream(elsewhere + "/context.json") << "kept";
@@ -131,14 +131,14 @@ TEST_F(RunContextsTest, ASweepLeadsToNoOtherPlace) {
   EXPECT_EQ(RunContexts(parent_).Load("run-1").code(), kErrNoPermissions);
 }
 
-TEST_F(RunContextsTest, ANewRunSweepsToo) {
+TEST_F(RunContextsTest, ANewRunRemovesDirectoriesOfKilledRuns) {
   const std::string path = Stale("run-4194000");
   const Result<RunDirectory> run = RunDirectory::Make(parent_);
   ASSERT_TRUE(run.ok());
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(RunContextsTest, ASweepHasABound) {
+TEST_F(RunContextsTest, ASweepIsLimited) {
   for (int i = 1; i <= 5; ++i) Stale("run-" + std::to_string(4194000 + i));
   RunContexts(parent_).Sweep(2);
   EXPECT_EQ(std::distance(fs::directory_iterator(parent_), {}), 3);
@@ -152,7 +152,7 @@ TEST_F(RunContextsTest, ADirectoryThatOthersMayEnterIsRefused) {
   EXPECT_EQ(RunContexts(parent_).List().code(), kErrNoPermissions);
 }
 
-TEST_F(RunContextsTest, ADamagedFileIsSaidToBeOne) {
+TEST_F(RunContextsTest, ADamagedFileIsReportedAsDamaged) {
   const RunDirectory run = Started();
   for (const char* text : {"{", "[]", "{}", "\xff\xfe"}) {
     std::ofstream(run.path() + "/context.json") << text;
@@ -162,7 +162,7 @@ TEST_F(RunContextsTest, ADamagedFileIsSaidToBeOne) {
   }
 }
 
-TEST_F(RunContextsTest, NoOtherNameLeadsToAFile) {
+TEST_F(RunContextsTest, LoadsOnlyNamesOfRuns) {
   Stale("contexts");
   for (const char* name : {"contexts", "..", "../x", "run-1/..", ""}) {
     EXPECT_EQ(RunContexts(parent_).Load(name).code(), kErrNotFound) << name;

@@ -48,7 +48,7 @@ TEST_F(RunDirectoryTest, IsPrivateAndHasThePidInItsName) {
   EXPECT_EQ(ModeOf(made->path()), 0700u);
 }
 
-TEST_F(RunDirectoryTest, IsRemovedWithAllThatIsInIt) {
+TEST_F(RunDirectoryTest, IsRemovedWithItsContent) {
   std::optional<RunDirectory> run(*RunDirectory::Make(parent_));
   fs::create_directory(run->path() + "/0");
   std::ofstream(run->path() + "/0/file") << "of an agent";
@@ -56,8 +56,9 @@ TEST_F(RunDirectoryTest, IsRemovedWithAllThatIsInIt) {
   EXPECT_TRUE(fs::is_empty(base_));
 }
 
-// As in another PID namespace, where another process has the same number.
-TEST_F(RunDirectoryTest, ANameThatIsTakenIsLeftToTheOther) {
+// The name is already used, for example by a process with the same PID in
+// another PID namespace.
+TEST_F(RunDirectoryTest, AUsedNameIsAvoided) {
   const Result<RunDirectory> first = RunDirectory::Make(parent_);
   std::optional<RunDirectory> second(*RunDirectory::Make(parent_));
   EXPECT_EQ(second->name(), first->name() + "-2");
@@ -68,7 +69,8 @@ TEST_F(RunDirectoryTest, ANameThatIsTakenIsLeftToTheOther) {
 TEST_F(RunDirectoryTest, AnotherRunOfTheSameNameIsNotRemoved) {
   std::optional<RunDirectory> first(*RunDirectory::Make(parent_));
   const std::string path = first->path();
-  // Its agents have removed it, and another run uses the name.
+  // The first run's agents have removed its directory, and another run uses the
+  // name.
   fs::remove_all(path);
   const Result<RunDirectory> second = RunDirectory::Make(parent_);
   ASSERT_EQ(second->path(), path);
@@ -76,14 +78,14 @@ TEST_F(RunDirectoryTest, AnotherRunOfTheSameNameIsNotRemoved) {
   EXPECT_TRUE(fs::exists(path));
 }
 
-TEST_F(RunDirectoryTest, ADirectoryOfOthersIsRefused) {
+TEST_F(RunDirectoryTest, RefusesAParentThatOthersCanWrite) {
   fs::create_directory(parent_);
   ASSERT_EQ(chmod(parent_.c_str(), 0777), 0);
   EXPECT_EQ(RunDirectory::Make(parent_).code(), kErrNoPermissions);
   EXPECT_TRUE(fs::is_empty(parent_));
 }
 
-TEST_F(RunDirectoryTest, AContextIsReadableForItsUserAloneUntilItIsWithdrawn) {
+TEST_F(RunDirectoryTest, OnlyTheUserCanReadTheContextUntilItIsWithdrawn) {
   const Result<RunDirectory> run = RunDirectory::Make(parent_);
   v1::Context context;
   context.set_name(run->name());
@@ -94,7 +96,7 @@ TEST_F(RunDirectoryTest, AContextIsReadableForItsUserAloneUntilItIsWithdrawn) {
   EXPECT_FALSE(fs::exists(file));
 }
 
-TEST_F(RunDirectoryTest, ToolsFindTheAgentByOurPid) {
+TEST_F(RunDirectoryTest, ToolsFindTheAgentByTheLaunchersPid) {
   const Result<RunDirectory> run = RunDirectory::Make(parent_);
   const std::string agent = run->path() + "/0";
   EXPECT_EQ(run->OfferToTools(agent).code(), kErrNotFound);

@@ -9,7 +9,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(JobNamesTest, ByWholeNameOrItsEnd) {
+TEST(JobNamesTest, FindsAJobByItsNameOrTheEndOfIt) {
   const std::vector<std::string> names = {"c-aa-1", "c-aa-2", "c-bb-2"};
   EXPECT_EQ(*ChooseJob(names, "c-aa-2"), "c-aa-2");
   EXPECT_EQ(*ChooseJob(names, "1"), "c-aa-1");
@@ -35,7 +35,7 @@ TEST(JobNamesTest, ByTheNameThatTheUserGave) {
   EXPECT_EQ(ChooseJob(jobs, "").code(), kErrNotFound);
 }
 
-TEST(JobNamesTest, Signals) {
+TEST(JobNamesTest, ParsesNamesAndNumbersOfSignals) {
   for (const char* word : {"TERM", "SIGTERM", "sigterm", "15"}) {
     EXPECT_EQ(ParseSignal(word), 15) << word;
   }

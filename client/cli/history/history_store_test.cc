@@ -80,7 +80,7 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
   EXPECT_EQ(store_.List("default")->size(), 1u);
 }
 
-TEST_F(HistoryStoreTest, AJobIsFoundByItsNamesAndByThePartOfOne) {
+TEST_F(HistoryStoreTest, AJobIsFoundByAnyOfItsNamesOrPartOfOne) {
   HistoryEntry first = Entry("a-1");
   HistoryEntry second = Entry("b-1");
   second.earlier = "b-0 c_0";
@@ -163,7 +163,7 @@ TEST_F(HistoryStoreTest, ADirectoryThatCannotBeMadeIsReported) {
             std::string::npos);
 }
 
-TEST_F(HistoryStoreTest, OtherUsersCannotReadIt) {
+TEST_F(HistoryStoreTest, OtherUsersCannotReadTheHistory) {
   HistoryEntry entry = Entry("a-1");
   ASSERT_TRUE(store_.Put(&entry).ok());
   struct stat info;

@@ -69,7 +69,7 @@ TEST_F(JobRecorderTest, AJobWithoutANameIsNotRecorded) {
   EXPECT_TRUE(store_.List("")->empty());
 }
 
-TEST_F(JobRecorderTest, AStoreThatFailsCostsOneWarning) {
+TEST_F(JobRecorderTest, AFailingStoreCausesOneWarning) {
   std::ofstream(base_ + "/canopy") << "not a directory";
   JobRecorder recorder = Recorder();
   recorder.Mapped("a-1", {});

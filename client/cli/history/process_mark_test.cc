@@ -7,14 +7,14 @@
 namespace canopy::cli {
 namespace {
 
-TEST(ProcessMarkTest, ThisProcessRuns) {
+TEST(ProcessMarkTest, TheStateOfThisProcessIsRunning) {
   const ProcessMark mark = MarkOfThisProcess();
   EXPECT_EQ(mark.pid, getpid());
   EXPECT_NE(mark.start, 0);
   EXPECT_EQ(StateOf(mark), ProcessState::kRuns);
 }
 
-TEST(ProcessMarkTest, AnotherProcessOfThatPidIsNotTheSame) {
+TEST(ProcessMarkTest, AnotherProcessWithTheSamePidDiffers) {
   ProcessMark mark = MarkOfThisProcess();
   ++mark.start;
   EXPECT_EQ(StateOf(mark), ProcessState::kEnded);
@@ -29,7 +29,7 @@ TEST(ProcessMarkTest, AProcessOfAnotherMachineIsElsewhere) {
   EXPECT_EQ(StateOf(mark), ProcessState::kElsewhere);
 }
 
-TEST(ProcessMarkTest, AProcessThatHasEndedDoesNotRun) {
+TEST(ProcessMarkTest, TheStateOfAProcessThatHasEndedIsEnded) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   const pid_t child = fork();

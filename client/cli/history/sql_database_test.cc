@@ -17,7 +17,7 @@ std::string NewPath() {
   return directory + "/test.db";
 }
 
-TEST(SqlDatabaseTest, ValuesComeBackAsTheyWere) {
+TEST(SqlDatabaseTest, ValuesAreReadAsTheyWereWritten) {
   auto database = SqlDatabase::Open(NewPath(), SqlDatabase::Mode::kCreate);
   ASSERT_TRUE(database.ok());
   ASSERT_TRUE(database->Run("CREATE TABLE t(a, b)").ok());
@@ -37,14 +37,14 @@ TEST(SqlDatabaseTest, ValuesComeBackAsTheyWere) {
   EXPECT_EQ(rows, 1);
 }
 
-TEST(SqlDatabaseTest, AFileThatIsNoDatabaseIsReportedAsSuch) {
+TEST(SqlDatabaseTest, AFileThatIsNotADatabaseIsATypeMismatch) {
   const std::string path = NewPath();
   std::ofstream(path) << std::string(5000, 'x');
   EXPECT_EQ(SqlDatabase::Open(path, SqlDatabase::Mode::kExisting).code(),
             kErrTypeMismatch);
 }
 
-TEST(SqlDatabaseTest, TheReasonOfAFailureIsThatOfTheSystem) {
+TEST(SqlDatabaseTest, AFailureHasTheSystemsReason) {
   EXPECT_EQ(SqlDatabase::Open(NewPath(), SqlDatabase::Mode::kExisting).code(),
             kErrNotFound);
   auto missing =

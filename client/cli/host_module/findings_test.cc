@@ -7,7 +7,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(FindingsTest, EachCaseHasItsProblems) {
+TEST(FindingsTest, ACaseContainsItsProblems) {
   v1::SlotCheck slot;
   Findings findings(&slot);
   findings.Begin("good");

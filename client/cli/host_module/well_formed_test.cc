@@ -18,7 +18,7 @@ v1h::Info Text(const std::string& key, const std::string& text) {
   return info;
 }
 
-TEST(WellFormedTest, Infos) {
+TEST(WellFormedTest, FindsProblemsOfInfos) {
   EXPECT_EQ(ProblemOf(Text("pmix.key", "value")), "");
   EXPECT_NE(ProblemOf(Text("", "value")), "");
   EXPECT_EQ(ProblemOf(Text(std::string(511, 'k'), "")), "");
@@ -39,7 +39,7 @@ TEST(WellFormedTest, Infos) {
   EXPECT_NE(ProblemOf(info), "") << "one inside";
 }
 
-TEST(WellFormedTest, Results) {
+TEST(WellFormedTest, FindsProblemsOfResults) {
   v1h::QueryResponse response;
   EXPECT_EQ(ProblemOf(response.results()), "");
   for (int i = 0; i < 512; ++i) *response.add_results() = Text("key", "value");
@@ -51,7 +51,7 @@ TEST(WellFormedTest, Results) {
   EXPECT_NE(ProblemOf(response.results()), "");
 }
 
-TEST(WellFormedTest, Capabilities) {
+TEST(WellFormedTest, FindsProblemsOfCapabilities) {
   v1h::GetCapabilitiesResponse reply;
   EXPECT_EQ(ProblemOf(reply), "");
   reply.add_features(v1h::FEATURE_LOG);
@@ -67,7 +67,7 @@ TEST(WellFormedTest, Capabilities) {
   EXPECT_NE(ProblemOf(reply), "");
 }
 
-TEST(WellFormedTest, Grants) {
+TEST(WellFormedTest, FindsProblemsOfGrants) {
   const std::function<void(v1h::Granted*)> breaks[] = {
       [](v1h::Granted* g) { g->clear_host_job_id(); },
       [](v1h::Granted* g) { g->set_host_job_id(std::string(256, 'x')); },
@@ -95,7 +95,7 @@ TEST(WellFormedTest, Grants) {
   }
 }
 
-TEST(WellFormedTest, ReasonsAndTimes) {
+TEST(WellFormedTest, FindsProblemsOfReasonsAndTimes) {
   v1h::Queued queued;
   EXPECT_EQ(ProblemOf(queued, 1000), "");
   queued.mutable_queue_time()->set_seconds(1);
@@ -115,7 +115,7 @@ TEST(WellFormedTest, ReasonsAndTimes) {
   EXPECT_NE(ProblemOf(queued, 1000), "");
 }
 
-TEST(WellFormedTest, NamesOfFeatures) {
+TEST(WellFormedTest, NamesFeatures) {
   EXPECT_EQ(FeatureName(v1h::FEATURE_PLACE_JOB), "place_job");
   EXPECT_EQ(FeatureName(static_cast<v1h::Feature>(99)), "feature 99");
 }

@@ -16,7 +16,7 @@ Config Configured(const std::map<std::string, std::string>& variables) {
   return *std::move(config);
 }
 
-TEST(AgentConfigTest, OptionsStandAboveTheConfiguration) {
+TEST(AgentConfigTest, OptionsOverrideTheConfiguration) {
   const Config config =
       Configured({{"CANOPY_RADIX", "4"}, {"CANOPY_LOSS_TIMEOUT", "2"}});
   AgentOptions options;
@@ -29,7 +29,7 @@ TEST(AgentConfigTest, OptionsStandAboveTheConfiguration) {
   EXPECT_EQ(others.radix, 4u);
 }
 
-TEST(AgentConfigTest, HostsAreThoseThatNothingElseNames) {
+TEST(AgentConfigTest, ConfiguredHostsApplyIfNoOptionNamesNodes) {
   const Config config = Configured({{"CANOPY_HOSTS", "n[1-2]"}});
   UpOptions options;
   ASSERT_TRUE(UseConfig(config, /*allocated=*/false, &options).ok());

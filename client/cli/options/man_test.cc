@@ -14,7 +14,7 @@ namespace {
 std::string Manual() {
   std::ifstream in("docs/man/canopy.1");
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  // "\-" is troff's plain dash.
+  // In troff, "\-" is a plain dash.
   for (size_t at = 0; (at = text.find("\\-", at)) != std::string::npos;) {
     text.erase(at, 1);
   }

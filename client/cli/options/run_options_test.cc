@@ -33,7 +33,7 @@ std::string TestFile(const std::string& name, const std::string& content) {
   return path;
 }
 
-// A spelling, and a check that it was understood.
+// A spelling of options, and a check of their effect.
 struct Spelling {
   const char* options;
   bool (*seen)(const RunOptions& options);
@@ -290,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
                    return o.agents.launch_agent == "ip netns exec {host}";
                  }}));
 
-TEST(RunOptionsTest, ProgramsBetweenColons) {
+TEST(RunOptionsTest, ColonsSeparatePrograms) {
   const RunOptions options =
       MustParse("-n 2 -x A=1 a x : -n 3 --host h b : --tag-output c :d");
   ASSERT_EQ(options.job.apps.size(), 3u);
@@ -305,7 +305,7 @@ TEST(RunOptionsTest, ProgramsBetweenColons) {
   EXPECT_TRUE(options.tag_output);
 }
 
-TEST(RunOptionsTest, AnOutputFileHasPatternsInItsNameOnly) {
+TEST(RunOptionsTest, OnlyTheNameOfAnOutputFileHasPatterns) {
   for (const char* value : {"file=", "file=a/", "file=%j/out", "file=%r/%j",
                             "file=a%x", "file=a%"}) {
     const auto args = SplitCommand(std::string("--output ") + value + " true");
@@ -320,7 +320,7 @@ TEST(RunOptionsTest, MpirunWritesAnOutputFileForEachRank) {
             "out.%r");
 }
 
-TEST(RunOptionsTest, UnderNamesOfMpirunCIsTheNumberOfProcesses) {
+TEST(RunOptionsTest, OptionCOfMpirunIsTheNumberOfProcesses) {
   const auto args = *SplitCommand("-c 4 ./app");
   const auto as_mpirun = ParseRunOptions(args, TestEnvironment, true);
   ASSERT_TRUE(as_mpirun.ok());
@@ -332,7 +332,7 @@ TEST(RunOptionsTest, EachProgramHasItsNumberOfProcesses) {
   EXPECT_EQ(MustParse("-n 2 a : -n 3 b").job.apps[1].num_procs, 3u);
 }
 
-TEST(RunOptionsTest, HintsHaveABound) {
+TEST(RunOptionsTest, TheNumberAndSizeOfHintsAreLimited) {
   std::string line;
   for (int i = 0; i < 64; ++i) line += "--hint n" + std::to_string(i) + "= ";
   EXPECT_TRUE(Parse(line + "a").ok());
@@ -356,7 +356,7 @@ TEST(RunOptionsTest, ExportsVariables) {
   EXPECT_NE(options.warnings[0].find("MISSING"), std::string::npos);
 }
 
-TEST(RunOptionsTest, ParametersGoToTheirLibraries) {
+TEST(RunOptionsTest, ParametersBecomeVariablesOfTheirLibraries) {
   const RunOptions options = MustParse(
       "-gmca a 1 --pmixmca b 2 --prtemca c 3 -genv G v -env E w -path /p app");
   EXPECT_EQ(options.job.env, (std::vector<std::string>{"OMPI_MCA_a=1", "G=v"}));
@@ -365,19 +365,19 @@ TEST(RunOptionsTest, ParametersGoToTheirLibraries) {
                                       "PATH=/p:/usr/bin"}));
 }
 
-TEST(RunOptionsTest, AVariableInOneWordIsNameAndValue) {
+TEST(RunOptionsTest, AVariableMayBeOneWordWithNameAndValue) {
   const RunOptions options = MustParse(
       "--env=A=1 -env B=2=3 --env C= -env D 4=5 -genv=E=6 --genv F 7 app x=y");
   EXPECT_EQ(options.job.apps[0].env,
             (std::vector<std::string>{"A=1", "B=2=3", "C=", "D=4=5"}));
   EXPECT_EQ(options.job.env, (std::vector<std::string>{"E=6", "F=7"}));
   EXPECT_EQ(options.job.apps[0].argv, (std::vector<std::string>{"app", "x=y"}));
-  // Library parameters do not have this form.
+  // NAME=VALUE in one word is not accepted for parameters of libraries.
   EXPECT_EQ(MustParse("-mca a=b c app").job.apps[0].env,
             std::vector<std::string>{"OMPI_MCA_a=b=c"});
 }
 
-TEST(RunOptionsTest, AppFileHoldsProgramsWithOptions) {
+TEST(RunOptionsTest, AnAppFileContainsProgramsWithOptions) {
   const std::string path = TestFile(
       "apps", "# comment\n-np 2 ./a 'b c'\n\n-np 3 --wdir /y ./d : x\n");
   const RunOptions options = MustParse("--wdir /x --app " + path);
@@ -389,18 +389,18 @@ TEST(RunOptionsTest, AppFileHoldsProgramsWithOptions) {
   EXPECT_EQ(options.job.apps[1].cwd, "/y");
 }
 
-TEST(RunOptionsTest, AppFileNamesNoOther) {
+TEST(RunOptionsTest, AnAppFileCannotNameAnotherOne) {
   const std::string path = TestFile("nested", "--app other\n");
   EXPECT_NE(Parse("--app " + path).status().message().find("another one"),
             std::string::npos);
 }
 
-TEST(RunOptionsTest, HelpInAnAppFileIsHelp) {
+TEST(RunOptionsTest, AnAppFileCanRequestHelp) {
   const std::string path = TestFile("help", "--help\n");
   EXPECT_TRUE(MustParse("--app " + path).help);
 }
 
-TEST(RunOptionsTest, HostfileAndHostAddUp) {
+TEST(RunOptionsTest, HostsOfHostfileAndOptionAreCombined) {
   const std::string path = TestFile("hosts", "n1 slots=4\nn2\n");
   for (const char* option : {"--hostfile ", "-machinefile ", "-hostfile ",
                              "--machinefile ", "-f "}) {
@@ -436,7 +436,7 @@ struct Refusal {
 
 class RefusalTest : public testing::TestWithParam<Refusal> {};
 
-TEST_P(RefusalTest, SaysWhatToDo) {
+TEST_P(RefusalTest, TheErrorGivesAdvice) {
   const Result<RunOptions> options = Parse(GetParam().line);
   ASSERT_FALSE(options.ok()) << GetParam().line;
   const std::string message = options.status().message();
@@ -490,7 +490,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--hostfile /nonexistent a", "/nonexistent"},
         Refusal{"--app /nonexistent", "/nonexistent"}));
 
-TEST(RunOptionsTest, HelpNamesTheOptions) {
+TEST(RunOptionsTest, TheHelpTextNamesTheOptions) {
   const std::string help = RunOptionHelp();
   for (const char* name : {"--np", "--hostfile", "--map-by", "--mca",
                            "--tag-output", "--timeout", "--version"}) {

@@ -30,7 +30,7 @@ namespace canopy::cli {
 namespace {
 
 constexpr int64_t kSecond = int64_t{1000} * 1000 * 1000;
-// More than all buffers between the two ends can hold.
+// More bytes than all buffers between the two ends can hold.
 constexpr size_t kMuch = size_t{64} << 20;
 
 class ToolRelayTest : public ::testing::Test {
@@ -63,7 +63,7 @@ class ToolRelayTest : public ::testing::Test {
     libpmix_.clear();
     openpmix_.clear();
     if (server_ == nullptr) return;
-    // Calls end in the loop.
+    // Calls end in the loop, so it must run during the shutdown.
     std::atomic<bool> stopped = false;
     std::thread shuts([&] {
       server_->Shutdown(std::chrono::system_clock::now());
@@ -147,8 +147,8 @@ class ToolRelayTest : public ::testing::Test {
     if (ended) bytes += "|end";
     return bytes;
   }
-  // Returns the number of bytes that can be sent before the other end has to
-  // read.
+  // Sends until the other end would have to read. Returns the number of bytes
+  // sent.
   size_t SendUntilFull(const UniqueFd& fd) {
     const std::string bytes(64 << 10, 'x');
     size_t sent = 0;
@@ -186,7 +186,7 @@ TEST_F(ToolRelayTest, TheAgentDescribesItself) {
   EXPECT_EQ(reply.host(), "far.host");
 }
 
-TEST_F(ToolRelayTest, EachKindOfToolComesToItsEndpoint) {
+TEST_F(ToolRelayTest, EachKindOfToolIsConnectedToItsEndpoint) {
   StartAgent();
   StartRelay();
   const UniqueFd ours = Local();
@@ -205,7 +205,7 @@ TEST_F(ToolRelayTest, EachKindOfToolComesToItsEndpoint) {
   EXPECT_EQ(relay_->num_connections(), 2u);
 }
 
-TEST_F(ToolRelayTest, FilesLeadToItAndGo) {
+TEST_F(ToolRelayTest, TheRelayWritesAndRemovesItsFiles) {
   StartAgent();
   StartRelay();
   std::ifstream in(At("pmix.far.host.tool"));
@@ -218,7 +218,7 @@ TEST_F(ToolRelayTest, FilesLeadToItAndGo) {
   EXPECT_FALSE(std::filesystem::exists(At("clients.sock")));
 }
 
-TEST_F(ToolRelayTest, EitherEndEndsTheOther) {
+TEST_F(ToolRelayTest, TheEndOfOneSideEndsTheOther) {
   StartAgent();
   StartRelay();
   UniqueFd leaves = Local();
@@ -249,8 +249,8 @@ TEST_F(ToolRelayTest, AHalfCloseLetsTheAnswerPass) {
   EXPECT_EQ(Receive(tool, 20), "answer|end");
 }
 
-// An end that does not read stops the other one after at most some megabytes.
-TEST_F(ToolRelayTest, AFloodIsHeldBackInBothDirections) {
+// An end that does not read stops the sender after some megabytes at most.
+TEST_F(ToolRelayTest, ASenderIsStoppedIfTheOtherSideDoesNotRead) {
   StartAgent();
   StartRelay();
   const UniqueFd tool = Local();
@@ -264,7 +264,7 @@ TEST_F(ToolRelayTest, AFloodIsHeldBackInBothDirections) {
   EXPECT_EQ(Receive(libpmix_[1], 5), "hello");
 }
 
-TEST_F(ToolRelayTest, TheAgentTakesNoMoreThanItsLimit) {
+TEST_F(ToolRelayTest, TheAgentLimitsItsConnections) {
   relay::RelayOptions few;
   few.max_connections = 1;
   StartAgent(std::move(few));
@@ -291,7 +291,7 @@ TEST_F(ToolRelayTest, TheAgentTakesNoMoreThanItsLimit) {
   });
 }
 
-TEST_F(ToolRelayTest, TheRelayTakesNoMoreThanItsLimit) {
+TEST_F(ToolRelayTest, TheRelayLimitsItsConnections) {
   StartAgent();
   ToolRelayOptions few;
   few.max_connections = 1;
@@ -303,7 +303,7 @@ TEST_F(ToolRelayTest, TheRelayTakesNoMoreThanItsLimit) {
   EXPECT_EQ(reports_.size(), 1u);
 }
 
-TEST_F(ToolRelayTest, AnAgentThatIsLostIsALostServerAndItsSuccessorServes) {
+TEST_F(ToolRelayTest, ALostAgentEndsConnectionsAndItsSuccessorServes) {
   StartAgent();
   StartRelay();
   const UniqueFd tool = Local();
@@ -323,7 +323,7 @@ TEST_F(ToolRelayTest, AnAgentThatIsLostIsALostServerAndItsSuccessorServes) {
   });
 }
 
-TEST_F(ToolRelayTest, AnAgentThatSaysNothingIsGivenUp) {
+TEST_F(ToolRelayTest, ASilentAgentIsGivenUp) {
   relay::RelayOptions silent;
   silent.bridge.beat_ns = 100 * kSecond;
   StartAgent(std::move(silent));
@@ -337,7 +337,7 @@ TEST_F(ToolRelayTest, AnAgentThatSaysNothingIsGivenUp) {
   Until([this] { return relay_->num_connections() == 0; });
 }
 
-// Errors that a caller with valid credentials can make.
+// A caller with valid credentials can send such a piece.
 TEST_F(ToolRelayTest, APieceThatIsTooLongEndsItsConnection) {
   StartAgent();
   auto stub = relay::v1::ToolRelay::NewStub(

@@ -10,7 +10,8 @@
 namespace canopy::cli {
 namespace {
 
-// The launcher of the test reports a name, or none.
+// Runs a launcher that reports `name`, or no name if it is empty, and exits
+// with `code`.
 int LaunchAndAwait(const OutputFile& output, const std::string& name,
                    int code) {
   Result<Detachment> both = Detach(output);

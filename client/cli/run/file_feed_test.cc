@@ -9,7 +9,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(FileFeedTest, GoesAheadNoFurtherThanItsWindow) {
+TEST(FileFeedTest, ReadsAtMostOneWindowAhead) {
   const std::string path = testing::TempDir() + "/file_feed_test";
   std::ofstream(path) << std::string(size_t{3} << 20, 'x');
   FileFeed feed({preload::Item{"files/x", path}});
@@ -32,13 +32,13 @@ TEST(FileFeedTest, GoesAheadNoFurtherThanItsWindow) {
   unlink(path.c_str());
 }
 
-TEST(FileFeedTest, WithoutFilesThereIsNothing) {
+TEST(FileFeedTest, HasNothingToSendWithoutFiles) {
   FileFeed feed(std::vector<preload::Item>{});
   EXPECT_FALSE(feed.wanted());
   EXPECT_TRUE(feed.Next()->empty());
 }
 
-TEST(FileFeedTest, AFileThatIsGoneIsAnError) {
+TEST(FileFeedTest, AMissingFileIsAnError) {
   FileFeed feed({preload::Item{"files/x", "/nonexistent/x"}});
   EXPECT_FALSE(feed.Next()->empty()) << "what comes first";
   EXPECT_EQ(feed.Next().code(), kErrJobFailedToLaunch);

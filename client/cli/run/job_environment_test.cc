@@ -7,7 +7,7 @@ namespace {
 
 using Entries = std::vector<std::string>;
 
-TEST(JobEnvironmentTest, LeavesOutWhatBelongsToAnOuterJob) {
+TEST(JobEnvironmentTest, OmitsVariablesOfAnOuterJob) {
   const char* const outer[] = {
       "HOME=/root", "PMIX_RANK=3",      "PMIX_NAMESPACE=x", "CANOPY_SOCKET=s",
       "PMI_FD=4",   "PMIX_MCA_ptl=tcp", "CANOPY_CONTEXT=c", "no equals sign",

@@ -52,7 +52,7 @@ TEST_F(JobOutputTest, TagsLines) {
   EXPECT_EQ(Written(), "[7,1]<stdout>: a\n[7,1]<stdout>: b\n");
 }
 
-TEST_F(JobOutputTest, WritesAFileForEachRankToo) {
+TEST_F(JobOutputTest, AlsoWritesAFileForEachRank) {
   options_.directory = directory_ + "/d";
   options_.tag = true;
   JobOutput output(options_);
@@ -66,14 +66,14 @@ TEST_F(JobOutputTest, WritesAFileForEachRankToo) {
   EXPECT_EQ(Written(), "[1,0]<stdout>: zero\n[1,1]<stdout>: one");
 }
 
-TEST_F(JobOutputTest, SaysWhichFileCannotBeWritten) {
+TEST_F(JobOutputTest, FailsIfTheDirectoryCannotBeCreated) {
   ASSERT_TRUE(MakeFile(directory_ + "/file", "").ok());
   options_.directory = directory_ + "/file";
   JobOutput output(options_);
   EXPECT_FALSE(output.SetJob("job-1", 2).ok());
 }
 
-TEST_F(JobOutputTest, TellsThatNobodyReads) {
+TEST_F(JobOutputTest, WriteReturnsFalseIfTheReaderIsGone) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 2).ok());
   close(std::exchange(read_fd_, -1));
@@ -82,7 +82,7 @@ TEST_F(JobOutputTest, TellsThatNobodyReads) {
   EXPECT_EQ(output.trouble(), "");
 }
 
-TEST_F(JobOutputTest, SaysWhyItCannotWrite) {
+TEST_F(JobOutputTest, ReportsTheReasonOfAFailedWrite) {
   const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
   options_.stderr_fd = full;
@@ -95,7 +95,7 @@ TEST_F(JobOutputTest, SaysWhyItCannotWrite) {
   close(full);
 }
 
-TEST_F(JobOutputTest, OneProcessShowsItsUnfinishedLineAfterAWhile) {
+TEST_F(JobOutputTest, AnUnfinishedLineOfOneProcessIsShownAfterAWhile) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 1).ok());
   EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "prompt"));
@@ -106,7 +106,7 @@ TEST_F(JobOutputTest, OneProcessShowsItsUnfinishedLineAfterAWhile) {
   EXPECT_EQ(output.Tick(), -1);
 }
 
-TEST_F(JobOutputTest, ManyProcessesWaitForTheirLineEndsButNotForEver) {
+TEST_F(JobOutputTest, UnfinishedLinesOfManyProcessesAreShownLater) {
   int64_t now = 5000;
   options_.now_ms = [&now] { return now; };
   JobOutput output(options_);
@@ -126,9 +126,9 @@ TEST_F(JobOutputTest, ManyProcessesWaitForTheirLineEndsButNotForEver) {
   EXPECT_EQ(Written(), " and rest\n");
 }
 
-TEST_F(JobOutputTest, ASlowReaderMakesNobodySilent) {
-  // Each reading of the clock is `step` later than the previous one, including
-  // the one after a write.
+TEST_F(JobOutputTest, ASlowReaderDoesNotMakeProcessesSilent) {
+  // Each reading of the clock is later than the previous one by `step`; the
+  // clock is also read after a write.
   int64_t now = 5000;
   int64_t step = 0;
   options_.now_ms = [&] { return now += step; };
@@ -144,7 +144,7 @@ TEST_F(JobOutputTest, ASlowReaderMakesNobodySilent) {
   EXPECT_EQ(Written(), "part and rest\n");
 }
 
-TEST_F(JobOutputTest, SpawnedJobsHaveTagsAndFilesOfTheirOwn) {
+TEST_F(JobOutputTest, SpawnedJobsHaveTheirOwnTagsAndFiles) {
   options_.directory = directory_ + "/d";
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
@@ -159,7 +159,7 @@ TEST_F(JobOutputTest, SpawnedJobsHaveTagsAndFilesOfTheirOwn) {
   EXPECT_EQ(File("/d/canopy-x-2/rank.0/stdout"), "second\n");
 }
 
-TEST_F(JobOutputTest, ASpawnedJobMayHaveNamedFiles) {
+TEST_F(JobOutputTest, OutputOfASpawnedJobCanGoToNamedFiles) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
   SpawnedOutputOptions spawned;
@@ -172,7 +172,7 @@ TEST_F(JobOutputTest, ASpawnedJobMayHaveNamedFiles) {
   EXPECT_EQ(File("/out.canopy-x-2.3.stderr"), "warned\n");
 }
 
-TEST_F(JobOutputTest, EachApplicationIsShownInItsOwnForm) {
+TEST_F(JobOutputTest, EachApplicationHasItsOwnFormOfOutput) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
   SpawnedOutput spawned;
@@ -192,7 +192,7 @@ TEST_F(JobOutputTest, EachApplicationIsShownInItsOwnForm) {
             "part");
 }
 
-TEST_F(JobOutputTest, FilesAsTheSpawnerNamesThem) {
+TEST_F(JobOutputTest, TheSpawnerDeterminesTheNamesOfFiles) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
   SpawnedOutput spawned;

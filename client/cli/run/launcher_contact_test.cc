@@ -57,7 +57,7 @@ TEST_F(LauncherContactTest, TheEndOfThePipeEndsTheLauncher) {
   EXPECT_TRUE(WasTerminated());
 }
 
-TEST_F(LauncherContactTest, AToolThatIsGoneAlready) {
+TEST_F(LauncherContactTest, AToolThatHasAlreadyEndedEndsTheLauncher) {
   setenv("PMIX_KEEPALIVE_PIPE", std::to_string(reader_.get()).c_str(), 1);
   LauncherContact contact;
   writer_ = UniqueFd();
@@ -65,7 +65,7 @@ TEST_F(LauncherContactTest, AToolThatIsGoneAlready) {
   EXPECT_TRUE(WasTerminated());
 }
 
-TEST_F(LauncherContactTest, WhatIsNoPipe) {
+TEST_F(LauncherContactTest, RefusesADescriptorThatIsNotAPipe) {
   for (const char* text : {"rubbish", "-1", "999999", "1x"}) {
     setenv("PMIX_KEEPALIVE_PIPE", text, 1);
     LauncherContact contact;
@@ -76,7 +76,7 @@ TEST_F(LauncherContactTest, WhatIsNoPipe) {
   EXPECT_TRUE(nothing.Tell({}).ok());
 }
 
-TEST_F(LauncherContactTest, TheFileTellsOfTheAgentAndGoes) {
+TEST_F(LauncherContactTest, TheFileDescribesTheAgentAndIsRemoved) {
   const std::string path = At("told");
   setenv("PMIX_LAUNCHER_RNDZ_FILE", path.c_str(), 1);
   std::filesystem::create_directory(At("here"));

@@ -28,7 +28,7 @@ TEST(LineAssemblerTest, WholeLinesPassAndPartsAreHeld) {
   EXPECT_FALSE(lines.OldestHeld().has_value());
 }
 
-TEST(LineAssemblerTest, EndOfStreamLetsThePartOut) {
+TEST(LineAssemblerTest, TheEndOfAStreamReleasesItsPart) {
   LineAssembler lines({});
   std::string out;
   lines.Add(kA, "no end", 0, &out);
@@ -41,7 +41,7 @@ TEST(LineAssemblerTest, EndOfStreamLetsThePartOut) {
   EXPECT_EQ(out, "no end\nnext\n");
 }
 
-TEST(LineAssemblerTest, PartsGoOutForTheirAge) {
+TEST(LineAssemblerTest, OldPartsAreReleased) {
   LineAssembler lines({});
   std::string out;
   lines.Add(kA, "prompt: ", 100, &out);
@@ -50,7 +50,7 @@ TEST(LineAssemblerTest, PartsGoOutForTheirAge) {
   EXPECT_EQ(out, "");
   lines.FlushOlder(100, &out);
   EXPECT_EQ(out, "prompt: ");
-  // The same stream continues its line, another one starts a new line.
+  // The same stream continues its line; another stream starts a new line.
   lines.Add(kA, "answer\n", 200, &out);
   EXPECT_EQ(out, "prompt: answer\n");
   lines.Add(kA, "dots..", 300, &out);
@@ -73,7 +73,7 @@ TEST(LineAssemblerTest, EveryLineGetsItsPrefixOnce) {
   EXPECT_EQ(out, "[0]part done\n[0]next\n");
 }
 
-TEST(LineAssemblerTest, LongLinesGoOutInParts) {
+TEST(LineAssemblerTest, LongLinesAreReleasedInParts) {
   LineAssembler lines({.max_line = 10});
   std::string out;
   lines.Add(kA, "0123456789", 0, &out);
@@ -84,7 +84,7 @@ TEST(LineAssemblerTest, LongLinesGoOutInParts) {
   EXPECT_EQ(out, "0123456789abc\n");
 }
 
-TEST(LineAssemblerTest, HoldsNoMoreThanItMay) {
+TEST(LineAssemblerTest, LimitsTheHeldBytes) {
   LineAssembler lines({.max_line = 100, .max_held = 150});
   std::string out;
   for (uint32_t rank = 0; rank < 10; ++rank) {
@@ -96,7 +96,7 @@ TEST(LineAssemblerTest, HoldsNoMoreThanItMay) {
 
 // With any division into pieces, the lines of each stream are complete and in
 // order.
-TEST(LineAssemblerTest, NoLineIsTornAtRandom) {
+TEST(LineAssemblerTest, RandomPiecesYieldWholeLines) {
   std::mt19937 random(7);
   LineAssembler lines({});
   std::string out;

@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(LoaderErrorsTest, KnowsWhatLoadersSay) {
+TEST(LoaderErrorsTest, RecognizesMessagesOfLoaders) {
   EXPECT_TRUE(HasLoaderError(
       "./a: symbol lookup error: libopen-pal.so.80: undefined symbol: x\n"));
   EXPECT_TRUE(HasLoaderError(

@@ -30,7 +30,7 @@ v1c::JobMapped Mapped() {
   return mapped;
 }
 
-TEST(MapTextTest, NodesAndTheirRanks) {
+TEST(MapTextTest, ShowsNodesWithTheirRanks) {
   EXPECT_EQ(MapText(Mapped()),
             "job job-1: 4 processes on 2 nodes, mapped by node, ranked by "
             "slot, bound to core\n"
@@ -49,7 +49,7 @@ TEST(MapTextTest, NodesAndTheirRanks) {
             "rank 3 on node2 is not bound\n");
 }
 
-TEST(MapTextTest, WhichResourceIsTooSmallAndWhyProcessesAreNotBound) {
+TEST(MapTextTest, NamesTheShortageAndTheReasonForMissingBinding) {
   v1c::JobMapped mapped = Mapped();
   mapped.set_oversubscribed(true);
   const auto policies = [&mapped] {
@@ -69,7 +69,7 @@ TEST(MapTextTest, WhichResourceIsTooSmallAndWhyProcessesAreNotBound) {
   EXPECT_EQ(policies(), "not bound (more processes than slots)");
 }
 
-TEST(MapTextTest, SeveralPrograms) {
+TEST(MapTextTest, NamesTheProgramOfEachRank) {
   v1c::JobMapped mapped = Mapped();
   mapped.mutable_nodes(1)->mutable_procs(1)->set_app(1);
   EXPECT_NE(MapText(mapped).find("1 (program 1), 3 (program 2)"),
@@ -77,7 +77,7 @@ TEST(MapTextTest, SeveralPrograms) {
       << MapText(mapped);
 }
 
-TEST(MapTextTest, Ranges) {
+TEST(MapTextTest, FormatsRanges) {
   const std::vector<uint32_t> ranks = {0, 1, 2, 5, 7, 8};
   EXPECT_EQ(RangesText(ranks), "0-2,5,7-8");
   EXPECT_EQ(RangesText({}), "");

@@ -18,7 +18,7 @@ TEST(MpirTest, TheTableHasAllRanksInTheirOrder) {
   }
 }
 
-TEST(MpirTest, WhatIsOverSoonIsNotLookedAt) {
+TEST(MpirTest, AShortJobIsNotExamined) {
   MpirTable table({"/no/such/place"});
   table.OnRunning("job");
   table.OnRunning("job");

@@ -41,7 +41,7 @@ TEST_F(OutputFileTest, GetsTheNameOfTheJob) {
   EXPECT_EQ(NumFiles(), 1u);
 }
 
-TEST_F(OutputFileTest, StaysWhereItWasWhenTheDirectoryIsAnother) {
+TEST_F(OutputFileTest, StaysInItsDirectoryAfterAChangeOfDirectory) {
   Result<OutputFile> file = OutputFile::Make("a-%j");
   std::filesystem::current_path("/");
   ASSERT_TRUE(file->SetJob("b/c").ok());

@@ -17,7 +17,7 @@ control::v1::ProgramNotes Notes() {
   return notes;
 }
 
-TEST(ProgramNotesTest, OneLineSaysWhyAndWhere) {
+TEST(ProgramNotesTest, ALineNamesTheReasonAndTheNodes) {
   control::v1::ProgramNotes notes = Notes();
   EXPECT_EQ(NoteLine({}, 3), "");
   EXPECT_EQ(NoteLine(notes, 5), "./a runs with /l/libpmix.so.2: why");
@@ -30,7 +30,7 @@ TEST(ProgramNotesTest, OneLineSaysWhyAndWhere) {
             "'canopy doctor PROGRAM'");
 }
 
-TEST(ProgramNotesTest, AtLength) {
+TEST(ProgramNotesTest, NotesAtLengthNameProgramAndFinding) {
   EXPECT_EQ(NotesAtLength(Notes()),
             "on n1, n2 and 3 more:\n  program: ./a\n  finding: own\n");
 }

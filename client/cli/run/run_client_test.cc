@@ -61,7 +61,7 @@ class Observer : public RunObserver {
     reason = requeued.reason();
   }
 
-  std::string reason;  // of the last requeue
+  std::string reason;  // reason of the last requeue
   std::string nspace;
   std::string text;
   OutputFate fate = OutputFate::kWritten;
@@ -82,7 +82,8 @@ void SendOutput(Stream* stream, const std::string& data) {
 
 class RunClientTest : public testing::Test {
  protected:
-  // Called before gRPC creates threads, which inherit the blocked signals.
+  // Creates the source before gRPC creates threads, which inherit the blocked
+  // signals.
   static void SetUpTestSuite() { signals_ = new SignalSource; }
 
   void SetUp() override {
@@ -131,7 +132,7 @@ class RunClientTest : public testing::Test {
 
 SignalSource* RunClientTest::signals_ = nullptr;
 
-TEST_F(RunClientTest, AJobThatIsRequeuedIsAskedForAnewWithItsInput) {
+TEST_F(RunClientTest, ARequeuedJobIsRequestedAgainWithItsInput) {
   int input[2];
   ASSERT_EQ(pipe(input), 0);
   ASSERT_EQ(write(input[1], "words", 5), 5);
@@ -173,7 +174,7 @@ TEST_F(RunClientTest, AJobThatIsRequeuedIsAskedForAnewWithItsInput) {
   EXPECT_EQ(observer_->nspace, "job-2");
 }
 
-TEST_F(RunClientTest, LaunchOutputAndEnd) {
+TEST_F(RunClientTest, RunsAJobFromLaunchToEnd) {
   control_.play = [](Stream* stream) {
     v1c::RunRequest request;
     EXPECT_TRUE(stream->Read(&request));
@@ -194,7 +195,7 @@ TEST_F(RunClientTest, LaunchOutputAndEnd) {
   EXPECT_EQ(observer_->text, "hello\n");
 }
 
-TEST_F(RunClientTest, OutputIsAcknowledgedAsItIsWritten) {
+TEST_F(RunClientTest, OutputIsAcknowledgedWhenItIsWritten) {
   uint64_t consumed = 0;
   control_.play = [&consumed](Stream* stream) {
     v1c::RunRequest request;
@@ -212,7 +213,7 @@ TEST_F(RunClientTest, OutputIsAcknowledgedAsItIsWritten) {
   EXPECT_LE(consumed, uint64_t{400} << 10);
 }
 
-TEST_F(RunClientTest, InputGoesAheadNoFurtherThanItsWindow) {
+TEST_F(RunClientTest, InputIsReadAtMostOneWindowAhead) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   constexpr size_t kTotal = 1 << 20;
@@ -255,7 +256,7 @@ TEST_F(RunClientTest, InputGoesAheadNoFurtherThanItsWindow) {
   EXPECT_LE(most, size_t{300} << 10);
 }
 
-TEST_F(RunClientTest, AnEndSignalAsksForTheEndAndASecondKills) {
+TEST_F(RunClientTest, AnEndSignalRequestsTheEndAndASecondKills) {
   std::vector<v1c::RunRequest> requests;
   control_.play = [&requests](Stream* stream) {
     v1c::RunRequest request;
@@ -278,7 +279,7 @@ TEST_F(RunClientTest, AnEndSignalAsksForTheEndAndASecondKills) {
   EXPECT_TRUE(requests[1].kill().immediately());
 }
 
-TEST_F(RunClientTest, OtherSignalsArePassedOn) {
+TEST_F(RunClientTest, OtherSignalsAreForwarded) {
   int signal = 0;
   control_.play = [&signal](Stream* stream) {
     v1c::RunRequest request;
@@ -293,7 +294,7 @@ TEST_F(RunClientTest, OtherSignalsArePassedOn) {
   EXPECT_EQ(signal, SIGUSR2);
 }
 
-TEST_F(RunClientTest, NobodyReadsTheOutput) {
+TEST_F(RunClientTest, AJobWhoseOutputHasNoReaderIsKilled) {
   observer_->fate = OutputFate::kNoReader;
   int kills = 0;
   control_.play = [&kills](Stream* stream) {
@@ -312,7 +313,7 @@ TEST_F(RunClientTest, NobodyReadsTheOutput) {
   EXPECT_EQ(kills, 1);
 }
 
-TEST_F(RunClientTest, AConnectionThatBreaksIsToldOf) {
+TEST_F(RunClientTest, ABrokenConnectionIsReported) {
   control_.play = [](Stream* stream) {
     v1c::RunRequest request;
     stream->Read(&request);
@@ -323,7 +324,7 @@ TEST_F(RunClientTest, AConnectionThatBreaksIsToldOf) {
   EXPECT_NE(outcome.status().message().find("going down"), std::string::npos);
 }
 
-// Sends the events of the agent that is lost later.
+// Sends the first events of an agent that is lost later.
 void SendMapped(Stream* stream, uint32_t grace_ms) {
   v1c::RunEvent event;
   v1c::JobMapped* const mapped = event.mutable_mapped();
@@ -342,7 +343,7 @@ void SendAttached(Stream* stream, bool known) {
   stream->Write(event);
 }
 
-TEST_F(RunClientTest, GoesOnWithTheNextAgent) {
+TEST_F(RunClientTest, ContinuesWithTheSuccessor) {
   std::string token;
   int calls = 0;
   control_.play = [&](Stream* stream) {
@@ -378,7 +379,7 @@ TEST_F(RunClientTest, GoesOnWithTheNextAgent) {
   EXPECT_EQ(observer_->text, "one two");
 }
 
-TEST_F(RunClientTest, NobodyIsAwaitedWhoWillNotCome) {
+TEST_F(RunClientTest, DoesNotWaitForASuccessorWithoutARestartGrace) {
   int calls = 0;
   control_.play = [&](Stream* stream) {
     v1c::RunRequest request;
@@ -395,7 +396,7 @@ TEST_F(RunClientTest, NobodyIsAwaitedWhoWillNotCome) {
             std::string::npos);
 }
 
-TEST_F(RunClientTest, AnAgentThatMakesWayIsFollowedByOneOnly) {
+TEST_F(RunClientTest, APlannedDowntimeAllowsForOneSuccessor) {
   int calls = 0;
   control_.play = [&](Stream* stream) {
     v1c::RunRequest request;
@@ -416,7 +417,7 @@ TEST_F(RunClientTest, AnAgentThatMakesWayIsFollowedByOneOnly) {
   EXPECT_EQ(calls, 2);
 }
 
-// Returns what the client sends up to the end of its input.
+// Returns the input that the client sends, up to its end.
 std::string ReadInput(Stream* stream, uint64_t* position) {
   std::string text;
   v1c::RunRequest request;
@@ -431,7 +432,7 @@ std::string ReadInput(Stream* stream, uint64_t* position) {
   return text;
 }
 
-TEST_F(RunClientTest, InputThatWasNotTakenIsSentAgain) {
+TEST_F(RunClientTest, InputThatWasNotConsumedIsSentAgain) {
   const std::string all(100'000, 'i');
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
@@ -470,7 +471,7 @@ TEST_F(RunClientTest, InputThatWasNotTakenIsSentAgain) {
   close(fds[0]);
 }
 
-TEST_F(RunClientTest, AnAgentThatKnowsNoPositionsIsToldOfTheEndOnly) {
+TEST_F(RunClientTest, AnAgentWithoutPositionsGetsOnlyTheEndOfTheInput) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   EXPECT_EQ(write(fds[1], "input", 5), 5);
@@ -496,7 +497,7 @@ TEST_F(RunClientTest, AnAgentThatKnowsNoPositionsIsToldOfTheEndOnly) {
   close(fds[0]);
 }
 
-TEST_F(RunClientTest, LaunchesAgainWhatNobodyHasHeardOf) {
+TEST_F(RunClientTest, LaunchesAgainIfTheAgentHasNoSuchJob) {
   int calls = 0;
   control_.play = [&](Stream* stream) {
     v1c::RunRequest request;
@@ -515,7 +516,7 @@ TEST_F(RunClientTest, LaunchesAgainWhatNobodyHasHeardOf) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_F(RunClientTest, AnAgentThatDoesNotKnowTheJobEndsIt) {
+TEST_F(RunClientTest, AMappedJobEndsIfTheSuccessorDoesNotKnowIt) {
   int calls = 0;
   control_.play = [&](Stream* stream) {
     v1c::RunRequest request;
@@ -534,7 +535,7 @@ TEST_F(RunClientTest, AnAgentThatDoesNotKnowTheJobEndsIt) {
             std::string::npos);
 }
 
-TEST_F(RunClientTest, AnOrderToEndTheJobIsRepeated) {
+TEST_F(RunClientTest, AKillRequestIsRepeated) {
   int calls = 0;
   control_.play = [&](Stream* stream) {
     v1c::RunRequest request;
@@ -558,7 +559,7 @@ TEST_F(RunClientTest, AnOrderToEndTheJobIsRepeated) {
   EXPECT_EQ(outcome->end_signal, SIGTERM);
 }
 
-TEST_F(RunClientTest, CallsWithOneAnswer) {
+TEST_F(RunClientTest, UnaryCallsReturnTheAgentsStatus) {
   auto client = ControlClient::Connect(target_, 5000);
   ASSERT_TRUE(client.ok()) << client.status().message();
   EXPECT_TRUE(client->SignalJob("job", 1).ok());
@@ -569,7 +570,7 @@ TEST_F(RunClientTest, CallsWithOneAnswer) {
   EXPECT_EQ(client->Why("").code(), kErrNotSupported);
 }
 
-TEST_F(RunClientTest, NobodyAnswers) {
+TEST_F(RunClientTest, ConnectFailsIfNoAgentAnswers) {
   ControlTarget nobody;
   nobody.address = "unix:" + directory_ + "/nobody";
   EXPECT_EQ(ControlClient::Connect(nobody, 5000).code(), kErrUnreach);

@@ -7,7 +7,7 @@ namespace {
 
 namespace v1 = control::v1;
 
-TEST(RunDocumentsTest, RanksHaveTheirCpusAndGpus) {
+TEST(RunDocumentsTest, RanksAreListedWithTheirCpusAndGpus) {
   v1::JobMapped mapped;
   mapped.set_nspace("canopy-1-1");
   mapped.set_num_procs(2);
@@ -28,7 +28,7 @@ TEST(RunDocumentsTest, RanksHaveTheirCpusAndGpus) {
             "\n");
 }
 
-TEST(RunDocumentsTest, AnEndHasTheNameOfItsStatus) {
+TEST(RunDocumentsTest, AnEndContainsTheNameOfItsStatus) {
   v1::JobEnd end;
   Json out;
   AddEnd(end, &out);
@@ -46,7 +46,7 @@ TEST(RunDocumentsTest, AnEndHasTheNameOfItsStatus) {
   EXPECT_NE(out["status_name"], "UNKNOWN");
 }
 
-TEST(RunDocumentsTest, NotesHaveTheirNodes) {
+TEST(RunDocumentsTest, NotesContainTheirNodes) {
   v1::ProgramNotes notes;
   v1::ProgramNote* const note = notes.add_notes();
   note->set_reason("it needs pmix_more");

@@ -7,7 +7,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(RunRecordTest, TheCommandHasEveryProgramInPrintableForm) {
+TEST(RunRecordTest, TheCommandContainsEveryProgramInPrintableForm) {
   RunOptions options;
   options.job.apps.resize(2);
   options.job.apps[0].argv = {"a", "b\n"};
@@ -17,7 +17,7 @@ TEST(RunRecordTest, TheCommandHasEveryProgramInPrintableForm) {
   EXPECT_EQ(entry.context, "default");
 }
 
-TEST(RunRecordTest, NodesWithoutProcessesAreNoPlaceOfTheJob) {
+TEST(RunRecordTest, NodesWithoutProcessesAreOmitted) {
   control::v1::JobMapped mapped;
   mapped.set_num_procs(3);
   for (const char* name : {"n1", "n2", "n3"}) {

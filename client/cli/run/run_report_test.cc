@@ -26,7 +26,8 @@ class RunReportTest : public testing::Test {
     mapped.set_parent(parent);
     return mapped;
   }
-  // Returns what the end of the spawned job "child" prints on standard error.
+  // Returns the text that is printed on standard error when the spawned job
+  // "child" ends.
   std::string TextOf(int status, const std::string& text) {
     report_.OnMapped(Mapped("child", "first"));
     v1::SpawnedEnd ended;
@@ -44,7 +45,7 @@ class RunReportTest : public testing::Test {
   RunReport report_{options_, &timeline_};
 };
 
-TEST_F(RunReportTest, ASpawnedJobsFailureIsSaidOnce) {
+TEST_F(RunReportTest, AFailureOfASpawnedJobIsPrintedOnce) {
   const std::string line = "job child: rank 0 on a exited with code 3";
   EXPECT_FALSE(report_.has_said(line));
   EXPECT_EQ(TextOf(kErrJobNonZeroTerm, "rank 0 on a exited with code 3"),
@@ -52,7 +53,7 @@ TEST_F(RunReportTest, ASpawnedJobsFailureIsSaidOnce) {
   EXPECT_TRUE(report_.has_said(line));
 }
 
-TEST_F(RunReportTest, AnEndThatIsNoFailureOfItsOwnIsNotSaid) {
+TEST_F(RunReportTest, AnEndThatIsNotTheJobsOwnFailureIsNotPrinted) {
   EXPECT_EQ(TextOf(kSuccess, ""), "");
   EXPECT_EQ(TextOf(kErrJobKilledByCmd, "SIGINT"), "");
   EXPECT_EQ(TextOf(-185, "job first, which spawned it, has failed"), "");

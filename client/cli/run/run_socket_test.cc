@@ -96,7 +96,7 @@ class RunSocketTest : public testing::Test {
     auto listener = ListenUnix(RunSocketBeside(control()), 8);
     ASSERT_TRUE(listener.ok());
     listener_ = *std::move(listener);
-    // Connected before it is accepted.
+    // The socket is connected before the connection is accepted.
     socket_ = RunSocket::Connect(control());
     ASSERT_NE(socket_, nullptr);
     server_.Reset(accept(listener_.get(), nullptr, nullptr));
@@ -108,7 +108,8 @@ class RunSocketTest : public testing::Test {
   }
   std::string control() const { return directory_ + "/control.sock"; }
 
-  // Runs one job with `play` as the agent; the connection ends with it.
+  // Runs one job with `play` as the agent; the connection ends when `play`
+  // returns.
   Result<RunOutcome> Run(const std::function<void(Agent*)>& play) {
     std::thread agent([&] {
       Agent end(server_.get());
@@ -129,7 +130,7 @@ class RunSocketTest : public testing::Test {
   std::shared_ptr<Observer> observer_ = std::make_shared<Observer>();
 };
 
-TEST_F(RunSocketTest, TheGreetingTellsThatTheAgentIsThere) {
+TEST_F(RunSocketTest, TheGreetingProvesThatTheAgentServes) {
   EXPECT_FALSE(socket_->WaitGreeting(0));
   Agent(server_.get()).Send(Frame("") + End(3));
   EXPECT_TRUE(socket_->WaitGreeting(60000));
@@ -140,18 +141,18 @@ TEST_F(RunSocketTest, TheGreetingTellsThatTheAgentIsThere) {
   EXPECT_FALSE(socket_->Read(&event));
 }
 
-TEST_F(RunSocketTest, SomebodyElseDoesNotGreet) {
+TEST_F(RunSocketTest, AnotherProgramDoesNotGreet) {
   Agent(server_.get()).Send("HTTP/1.1 400 Bad Request");
   EXPECT_FALSE(socket_->WaitGreeting(60000));
 }
 
-TEST_F(RunSocketTest, NobodyListens) {
+TEST_F(RunSocketTest, ConnectReturnsNullIfNoAgentListens) {
   EXPECT_EQ(RunSocket::Connect("/nonexistent/control.sock"), nullptr);
   listener_.Reset();
   EXPECT_EQ(RunSocket::Connect(control()), nullptr);
 }
 
-TEST_F(RunSocketTest, LaunchOutputAndEnd) {
+TEST_F(RunSocketTest, RunsAJobFromLaunchToEnd) {
   const std::string much(300 << 10, 'x');
   uint64_t consumed = 0;
   const auto outcome = Run([&](Agent* agent) {
@@ -170,7 +171,7 @@ TEST_F(RunSocketTest, LaunchOutputAndEnd) {
   EXPECT_EQ(consumed, much.size());
 }
 
-TEST_F(RunSocketTest, AConnectionThatBreaksIsToldOf) {
+TEST_F(RunSocketTest, ABrokenConnectionIsReported) {
   const auto outcome = Run([](Agent* agent) {
     v1c::RunRequest request;
     EXPECT_TRUE(agent->Receive(&request));
@@ -179,7 +180,7 @@ TEST_F(RunSocketTest, AConnectionThatBreaksIsToldOf) {
   EXPECT_EQ(outcome.code(), kErrLostConnection);
 }
 
-TEST_F(RunSocketTest, WhatMakesNoSenseEndsTheCall) {
+TEST_F(RunSocketTest, MalformedDataEndsTheCall) {
   const auto outcome = Run([](Agent* agent) {
     v1c::RunRequest request;
     EXPECT_TRUE(agent->Receive(&request));

@@ -11,7 +11,7 @@
 
 namespace canopy::process {
 
-// Needs no SIGCHLD handler, which would affect the whole process. Loop thread
+// Uses no SIGCHLD handler, which would affect the whole process. Loop thread
 // only.
 class ChildReaper {
  public:
@@ -20,11 +20,11 @@ class ChildReaper {
   ChildReaper(const ChildReaper&) = delete;
   ChildReaper& operator=(const ChildReaper&) = delete;
 
-  // Reaps the child `pid` when it ends, or now if it has ended.
+  // Reaps the child `pid` when it ends, or at once if it has ended.
   void Reap(int pid);
   // Returns the number of children that have not ended yet. If this process
   // ends before them, they become children of the init process, which in many
-  // containers does not reap.
+  // containers does not reap children.
   size_t pending() const { return watched_.size() + polled_.size(); }
 
  private:
@@ -33,8 +33,9 @@ class ChildReaper {
 
   EventLoop* const loop_;
   std::unordered_map<int, UniqueFd> watched_;  // process descriptors, by pid
-  // Children without a process descriptor (kernels before 5.3, or none
-  // available). They are polled at growing intervals of at most one second.
+  // Children without a process descriptor, because the kernel is older than 5.3
+  // or no descriptor was available. They are polled at growing intervals of at
+  // most one second.
   std::vector<int> polled_;
   int64_t interval_ns_ = 0;
   EventLoop::TimerId timer_ = 0;

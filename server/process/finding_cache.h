@@ -1,4 +1,4 @@
-// Caches what earlier jobs of this agent found out about their programs, so
+// Caches the findings of earlier jobs of this agent about their programs, so
 // that another launch of the same program need not read its files.
 #ifndef CANOPY_SERVER_PROCESS_FINDING_CACHE_H_
 #define CANOPY_SERVER_PROCESS_FINDING_CACHE_H_
@@ -13,16 +13,17 @@
 
 namespace canopy::process {
 
-// Returns the cache key of a finding: everything that determines it except the
-// files, which the finding names itself. The key depends on the user.
+// Returns the cache key of a finding. It contains everything that determines
+// the finding, except the files, which the finding itself names. The key
+// depends on the user.
 std::string FindingKey(const PrepareJob& job, const AppSpec& app);
 
 // Keeps the 128 entries that were used last. Loop thread only.
 class FindingCache {
  public:
-  // Returns an empty string if there is no entry.
+  // Returns the finding, or an empty string if there is no entry.
   std::string Get(const std::string& key);
-  // Ignores findings of more than 64 KiB.
+  // Stores a finding. Ignores findings of more than 64 KiB.
   void Put(const std::string& key, std::string finding);
 
  private:

@@ -11,34 +11,37 @@
 namespace canopy::process {
 
 struct EnvironmentRules {
-  // Names that no process inherits from the job or application. A name that
-  // ends in '*' stands for all names with this prefix.
+  // The names of variables that no process inherits from the job or
+  // application. A name that ends in '*' stands for all names with this prefix.
   std::vector<std::string> unset;
   // A directory that contains only Canopy's library. It is put before
-  // LD_LIBRARY_PATH unless the job's injection mode is "never". If it is empty,
-  // LD_LIBRARY_PATH is not changed.
+  // LD_LIBRARY_PATH unless the job's injection mode is "never", which removes
+  // it from there. If it is empty, LD_LIBRARY_PATH is not changed.
   std::string library_dir;
 };
 
 // NAME=VALUE entries; a later entry of the same name wins.
 struct JobEnvironment {
   std::vector<std::string> base;
-  // Override `base`, by application.
+  // Entries that override `base`, by application.
   std::vector<std::vector<std::string>> apps;
-  // Path of Canopy's library, if `apps` puts it before the programs' own.
+  // The path of Canopy's library, if `apps` puts it before the programs' own
+  // library.
   std::string library;
-  // Overrides those entries for a program that needs its own library.
+  // Entries that override those of `apps` for a program that needs its own
+  // library, by application.
   std::vector<std::vector<std::string>> own_library;
 };
 
-// `contributed` contains the variables that Canopy itself needs: the rules do
-// not apply to them, and they override the variables of the job and the
-// applications. PWD is set to the working directory if there is one.
+// Returns the environment of a job. `contributed` contains the variables that
+// Canopy itself needs: the rules do not apply to them, and they override the
+// variables of the job and the applications. PWD is set to the working
+// directory if there is one.
 JobEnvironment BuildJobEnvironment(const JobSpec& job,
                                    const std::vector<std::string>& contributed,
                                    const EnvironmentRules& rules);
 
-// Returns the directory that an application starts in; empty: the agent's.
+// Returns the directory in which an application starts; empty: the agent's.
 const std::string& WorkingDirectory(const JobSpec& job, const JobApp& app);
 
 }  // namespace canopy::process

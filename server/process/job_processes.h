@@ -1,5 +1,4 @@
-// Finds the processes of a job whose shim is dead, and which therefore have
-// lost their parent.
+// Finds the processes of a job whose shim is dead. They have lost their parent.
 #ifndef CANOPY_SERVER_PROCESS_JOB_PROCESSES_H_
 #define CANOPY_SERVER_PROCESS_JOB_PROCESSES_H_
 
@@ -11,14 +10,15 @@ namespace canopy::process {
 // Properties that identify the processes of one job. A process belongs to the
 // job if it has at least one of them.
 struct JobProcesses {
-  // NAME=VALUE that only this job's processes have in their environment. Finds
-  // processes that left their session and group.
+  // A NAME=VALUE entry that is only in the environment of this job's processes.
+  // It finds processes that have left their session and group.
   std::string mark;
-  // The session of the shim, if it leads one, or 0. All its members belong to
-  // the job.
+  // The session of the shim, if the shim leads one, or 0. All members of the
+  // session belong to the job.
   int session_of_shim = 0;
-  // The session in which ranks were started, and their process groups. A
-  // process must be in both. Finds processes that cleared their environment.
+  // The session in which ranks were started, and the ranks' process groups. A
+  // process of the job is in the session and one of the groups. They find
+  // processes that have cleared their environment.
   int session = 0;
   std::unordered_set<int> groups;
 };

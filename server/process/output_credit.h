@@ -1,4 +1,4 @@
-// Computes how much of a job's output its shim may report.
+// Computes how many bytes of a job's output its shim may report.
 #ifndef CANOPY_SERVER_PROCESS_OUTPUT_CREDIT_H_
 #define CANOPY_SERVER_PROCESS_OUTPUT_CREDIT_H_
 
@@ -9,10 +9,10 @@
 namespace canopy::process {
 
 // Credit is a total from the start of the job, so that credit repeated after a
-// change of agents counts once. One thread.
+// change of agents counts once. Used by one thread.
 class OutputCredit {
  public:
-  // Called after the recovery of a shim: no credit is granted before its
+  // Called after the recovery of a shim. No credit is granted before the shim's
   // position is known.
   void ForgetPosition() { position_known_ = false; }
   // Sets the position from which the shim counts, in bytes.

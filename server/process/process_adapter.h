@@ -26,32 +26,32 @@
 
 namespace canopy::process {
 
-// A job whose processes outlived an agent. Nothing is reported about it before
+// A job whose processes outlived an agent. No reports about it are made before
 // ProcessAdapter::ResumeReports.
 struct RecoveredJob {
   std::shared_ptr<const JobSpec> job;
   std::shared_ptr<const JobLayout> layout;
-  bool started = false;  // false: it was only prepared
+  bool started = false;  // false: the job was only prepared
   // Local ranks: waiting, running with their pids, or ended.
   std::vector<RankState> ranks;
   std::vector<NamedFd> held;  // descriptors that the predecessor stored
 };
 
-// Loop thread only. Every local rank of a started job gets one exit. A rank
-// that could not be started gets, after LocalStarted with an error, exit code
-// 127 or 126. If the shim itself is lost, all remaining ranks are reported as
-// killed by SIGKILL. Nothing more is reported about a job that another agent
-// has recovered.
+// Every local rank of a started job gets one exit. A rank that could not be
+// started gets, after LocalStarted with an error, exit code 127 or 126. If the
+// shim itself is lost, all remaining ranks are reported as killed by SIGKILL. A
+// job that another agent has recovered is not reported any more. Loop thread
+// only.
 class ProcessAdapter : public ProcessPort, public FdStorePort {
  public:
   // `loop` and `sink` must outlive the adapter.
   ProcessAdapter(EventLoop* loop, InputSink* sink, ProcessOptions options);
-  // Disconnects from the shims, which wait for a successor for at most
+  // Disconnects from the shims. Each waits for a successor for at most
   // ProcessOptions::orphan_ms.
   ~ProcessAdapter() override;
 
   // Sets the contributors to the environment of processes, which Prepare calls
-  // in this order. Call this before the first Prepare or ResumeReports; the
+  // in this order. Called before the first Prepare or ResumeReports; the
   // contributors must live as long as the loop runs.
   void set_environments(std::vector<ProcessEnvironment*> environments) {
     context_.environments = std::move(environments);
@@ -67,7 +67,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   void ResendOutput(const std::string& nspace) override;
   void Feed(const core::FeedInput& input) override;
 
-  // Inserts a text into the output of a rank, as PutText of process_text.h.
+  // Inserts a text into the output of a rank, like PutText of process_text.h.
   void Put(ProcessText text, TextDone done);
 
   // Waits for the ends of shims that another agent has taken over; they end
@@ -78,8 +78,8 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   // successor, in place of ProcessOptions::orphan_ms.
   void PrepareHandover(uint32_t ms);
 
-  // These store descriptors in the job's shim. A successor gets them in
-  // RecoveredJob::held.
+  // These functions store descriptors in the job's shim. A successor gets them
+  // in RecoveredJob::held.
   void HoldFile(const std::string& nspace, NamedFd file) override;
   bool HoldConnections(const std::string& nspace,
                        std::vector<NamedFd> connections) override;
@@ -89,18 +89,18 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   // Looks for shims in the runtime directory, and removes the sockets of dead
   // ones. Calls `done` once with all recovered jobs, after at most two seconds,
   // or within the call if there are none. Then ResumeReports or Forget must be
-  // called for each job. Call this before the first Prepare.
+  // called for each job. Called before the first Prepare.
   using OnRecovered = std::function<void(std::vector<RecoveredJob> jobs)>;
   void Recover(OnRecovered done);
 
-  // Starts the reports about a recovered job: its processes to the
-  // environments, then unacknowledged output and all exits, including those
+  // Starts the reports about a recovered job: first its processes, to the
+  // environments, then unacknowledged output and all exits, including exits
   // that a predecessor reported. LocalPrepared and LocalStarted are not
   // reported again.
   void ResumeReports(const std::string& nspace);
 
-  // Counts held jobs, and shims that are ending: still connected, or children
-  // that have not been reaped.
+  // Return the numbers of held jobs, and of shims that are ending: shims that
+  // are still connected, or children that have not been reaped.
   size_t jobs() const { return jobs_.size(); }
   bool Holds(const std::string& nspace) const { return jobs_.contains(nspace); }
   size_t ending() const { return ending_.size() + reaper_.pending(); }
@@ -127,7 +127,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   std::list<std::unique_ptr<ShimJob>> ending_;
   std::unique_ptr<Recovery> recovery_;
   ChildReaper reaper_;
-  // Reaps shims that another agent has taken over; they end with their jobs.
+  // Reaps shims that another agent has taken over. They end with their jobs.
   ChildReaper replaced_reaper_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -21,23 +21,25 @@
 namespace canopy::process {
 
 struct ProcessOptions {
-  std::string shim_path;    // the canopy-shim program
-  std::string runtime_dir;  // exists; belongs to the agent, mode 0700
+  std::string shim_path;    // path of the canopy-shim program
+  std::string runtime_dir;  // exists, belongs to the agent, and has mode 0700
   NodeId self = 0;          // this node's index in the job
   EnvironmentRules environment;
   // Returns the directory of a job on this node (PMIX_NSDIR), or an empty
-  // string if it has none. Null: no job has one.
+  // string if the job has none. An empty function means that no job has one.
   std::function<std::string(const std::string& nspace)> job_directory;
-  // Soft limit on the open files of a process. 0: that of this process.
+  // The soft limit on the open files of a process. 0: the limit of this
+  // process.
   uint64_t open_files = 0;
-  // How long processes live without an agent. 0: they end with it.
+  // The time, in milliseconds, that processes live without an agent. 0: they
+  // end with it.
   uint32_t orphan_ms = 30000;
-  // Limit of a job's output on this node, in bytes, that waits for
+  // The limit of a job's output on this node, in bytes, that waits for
   // CreditOutput.
   uint64_t output_window = 1u << 20;
 };
 
-// Shared by all jobs of the adapter, and outlives them.
+// The context is shared by all jobs of the adapter, and outlives them.
 struct ProcessContext {
   EventLoop* loop = nullptr;
   InputSink* sink = nullptr;

@@ -1,5 +1,5 @@
-// Base of the adapter's tests: a loop, a sink that records its inputs, helpers
-// to describe jobs, and a check that nothing is left over.
+// The base of the adapter's tests: a loop, a sink that records its inputs,
+// helpers that describe jobs, and a check that nothing remains.
 #ifndef CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_
 #define CANOPY_SERVER_PROCESS_PROCESS_TEST_BASE_H_
 
@@ -34,9 +34,9 @@ class RecordingSink : public InputSink {
     uint64_t output_bytes = 0;
     uint64_t input_done = 0;
     uint64_t input_total = 0;  // total in the last report
-    // Position from which it is to be resent.
+    // The position from which the input is to be resent.
     std::optional<uint64_t> input_asked;
-    // Reports in the order of their arrival: "out", "close", "exit" and the
+    // The reports in the order of their arrival: "out", "close", "exit" and the
     // rank.
     std::vector<std::string> order;
   };
@@ -46,7 +46,7 @@ class RecordingSink : public InputSink {
   std::map<std::string, Job> jobs;
   // Called with every piece of output.
   std::function<void(const core::LocalOutput&)> on_output;
-  // False: do not store the output, for large amounts.
+  // If false, the output is not stored; for large amounts.
   bool keep_output = true;
 };
 
@@ -68,12 +68,13 @@ class FakeEnvironment : public ProcessEnvironment {
 class ProcessTest : public testing::Test {
  protected:
   ProcessTest();
-  // Fails the test if a process, or a file in the runtime directory, is left.
+  // Fails the test if a process, or a file in the runtime directory, remains.
   ~ProcessTest() override;
 
   ProcessOptions Options() const;
   void MakeAdapter();
-  // Runs the loop until the condition holds. Returns false after 20 seconds.
+  // Runs the loop until the condition holds. Returns false if it does not hold
+  // after 20 seconds.
   bool RunUntil(const std::function<bool()>& condition);
   // Like RunUntil, with another time limit.
   bool RunUntilFor(int64_t milliseconds,
@@ -109,8 +110,8 @@ class ProcessTest : public testing::Test {
 // Returns true if the process exists and is not a zombie.
 bool IsAlive(int pid);
 
-// Returns the children of this process, including zombies. As the test is a
-// subreaper, these include everything that a shim could leave behind.
+// Returns the children of this process, including zombies. Since the test is a
+// subreaper, these include all processes that a shim could leave behind.
 std::vector<int> Children();
 
 }  // namespace canopy::process

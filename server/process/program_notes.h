@@ -1,4 +1,4 @@
-// Selects the findings of a shim about a job's programs that are reported.
+// Selects the findings about a job's programs that are reported.
 #ifndef CANOPY_SERVER_PROCESS_PROGRAM_NOTES_H_
 #define CANOPY_SERVER_PROCESS_PROGRAM_NOTES_H_
 
@@ -10,8 +10,8 @@
 namespace canopy::process {
 
 // Returns one note for each program that does not use Canopy's library although
-// its owner may expect it; with `explain`, one for each program. Equal notes
-// are merged. `findings` are encoded; malformed ones are ignored.
+// its owner may expect it; with `explain`, one note for each program. Equal
+// notes are merged. `findings` are encoded; malformed ones are ignored.
 std::vector<core::ProgramNote> NotesOf(const std::vector<std::string>& findings,
                                        bool explain);
 

@@ -15,8 +15,8 @@
 
 namespace canopy::process {
 
-// Each process of a rank gets one exit. Loop thread only. All reports go to the
-// context's sink and environments.
+// Each process of a rank gets one exit. All reports go to the context's sink
+// and environments. Loop thread only.
 class RankReports {
  public:
   struct Process {
@@ -27,34 +27,38 @@ class RankReports {
 
   explicit RankReports(const ProcessContext* context) : context_(context) {}
 
-  // Called before any other function. `ranks` are the ranks without an exit.
+  // Sets the job. Called before any other function. `ranks` are the ranks
+  // without an exit.
   void Begin(const std::string& nspace, bool merge_stderr, Unreported ranks);
   bool empty() const { return unreported_.empty(); }
 
   // Reports that all ranks are being started.
   void ReportStarting();
   void ReportStarted(const Started& started);
-  // Reports the result of a start that has no processes; 0 is success.
+  // Reports the result of a start that has no processes; status 0 is success.
   void ReportStart(int status, const std::string& text);
   // Expects another process of a rank whose last process has an exit.
   void Await(Rank rank, uint32_t incarnation);
   void ReportRestarted(const Started& started);
-  // Reports that this process cannot be started, as if it had been killed.
+  // Reports that the new process of a rank cannot be started, as if it had been
+  // killed.
   void ReportNoProcess(Rank rank);
-  // Reports processes to the environments only.
+  // Reports processes to the environments, but not to the sink.
   void ReportProcesses(const std::vector<StartedRank>& ranks);
 
-  // These return false for a malformed payload.
+  // These functions return false for a malformed payload.
   bool ReportOutput(std::string_view payload);
   bool ReportExits(std::string_view payload);
-  // Sets the position from which the output is repeated, in bytes.
+  // Sets the position, in bytes, from which the output is repeated.
   void SetOutputPosition(uint64_t position) { output_end_ = position; }
 
-  // Reports the loss of the shim, whose pipes are broken: all streams end, some
-  // of them repeatedly, and all ranks without an exit count as killed.
+  // Reports the loss of the shim, whose pipes are broken: all streams end, even
+  // if their end was reported before, and all ranks without an exit count as
+  // killed.
   void ReportLoss(const std::vector<Rank>& local_ranks);
 
-  // Returns the known processes of ranks without an exit; each leads a group.
+  // Returns the process ids of ranks without an exit; each such process leads a
+  // group.
   std::unordered_set<int> Groups() const;
 
  private:

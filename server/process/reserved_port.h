@@ -9,15 +9,15 @@
 
 namespace canopy::process {
 
-// The port is bound, but not listened on. Its user binds it after Release. Not
-// thread-safe.
+// The port is bound, but no process listens on it. Its user binds it after
+// Release. Not thread-safe.
 class ReservedPort {
  public:
   // Reserves a port on all addresses of the node, including IPv6 if available.
   // Returns kErrOutOfResource if no port is free.
   Status Reserve();
   void Release() { socket_.Reset(); }
-  // 0 before Reserve; keeps its value after Release.
+  // Returns the port. It is 0 before Reserve and remains valid after Release.
   uint16_t number() const { return number_; }
 
  private:

@@ -17,7 +17,7 @@ PrepareJob DescribeJob(const ProcessContext& context,
                        const core::PrepareLocal& prepare);
 
 // Returns the description of one rank of this node. Appends the descriptors
-// that it inherits to `fds`, in the order of fd_names.
+// that the rank inherits to `fds`, in the order of fd_names.
 RankSpec DescribeRank(const ProcessContext& context,
                       const core::PrepareLocal& prepare, Rank rank,
                       std::vector<UniqueFd>* fds);

@@ -13,14 +13,15 @@
 
 namespace canopy::process {
 
-// Descriptors are sent immediately, because this process may die at any moment
-// and they must outlive it. The channel is the shim's. Loop thread only.
+// Descriptors are sent immediately, because they must outlive this process,
+// which may die at any moment. `channel` is the connection to the shim. Loop
+// thread only.
 class ShimFds {
  public:
-  // Gives the shim a descriptor under this name.
+  // Sends the shim a descriptor to hold under this name.
   static void Hold(FrameChannel* channel, const std::string& name, UniqueFd fd);
 
-  // Sends connections that the shim should hold. Returns false, and sends none,
+  // Sends connections that the shim is to hold. Returns false, and sends none,
   // if the shim cannot hold all of them. Names that were released before may be
   // used again.
   bool HoldConnections(FrameChannel* channel, std::vector<NamedFd> connections);
@@ -28,8 +29,9 @@ class ShimFds {
   void ReleaseConnection(FrameChannel* channel, const std::string& name,
                          bool at_once);
 
-  // These store the descriptors of a Held or Welcome frame until TakeFound.
-  // They return false if the numbers of names and descriptors differ.
+  // These functions store the descriptors of a Held or Welcome frame until
+  // TakeFound. They return false if the numbers of names and descriptors
+  // differ.
   bool AddFoundConnections(std::vector<std::string> names,
                            std::vector<UniqueFd> fds);
   bool AddFound(std::vector<std::string> names, std::vector<UniqueFd> fds);
@@ -38,7 +40,7 @@ class ShimFds {
  private:
   void SendReleases(FrameChannel* channel);
 
-  size_t num_connections_ = 0;  // held by the shim
+  size_t num_connections_ = 0;  // number of connections that the shim holds
   std::vector<std::string> to_release_;
   std::vector<NamedFd> found_;
 };

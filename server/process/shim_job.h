@@ -1,4 +1,4 @@
-// One job of this node from its agent's view: the connection to the shim that
+// One job of this node as its agent sees it: the connection to the shim that
 // holds the processes.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_JOB_H_
 #define CANOPY_SERVER_PROCESS_SHIM_JOB_H_
@@ -34,8 +34,8 @@ namespace canopy::process {
 // Loop thread only.
 class ShimJob {
  public:
-  // The shim has ended after Forget, or was lost. The callback may destroy the
-  // job.
+  // Called when the shim has ended after Forget, or was lost. The callback may
+  // destroy the job.
   using OnGone = std::function<void(ShimJob* job)>;
   using OnFound = std::function<void(ShimJob* job, std::vector<NamedFd> held)>;
 
@@ -43,19 +43,20 @@ class ShimJob {
   ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
           OnGone on_gone);
   // Connects to a recovered shim over its socket. Calls `on_found` when the
-  // shim has identified its job, and OnGone if it does not.
+  // shim has identified its job, or OnGone if the shim does not.
   ShimJob(const ProcessContext* context, UniqueFd connection, SocketFile file,
           OnFound on_found, OnGone on_gone);
   ~ShimJob();
   ShimJob(const ShimJob&) = delete;
   ShimJob& operator=(const ShimJob&) = delete;
 
-  // Starts the shim and sends it the job. The result is a LocalPrepared input;
-  // without local ranks there is no shim.
+  // Starts the shim and sends it the job. The result is a LocalPrepared input.
+  // If the job has no local ranks, there is no shim.
   void Prepare();
-  // `port` is as in core::StartLocal.
+  // Starts the processes. `port` has the meaning of core::StartLocal's.
   void Start(uint16_t port);
-  // Reports an exit if no process can be started.
+  // Starts another process of a rank. Reports an exit if no process can be
+  // started.
   void Restart(const core::RestartLocal& restart);
   void ResumeReports();
   void Signal(const core::SignalLocal& signal);
@@ -63,27 +64,28 @@ class ShimJob {
   void Credit(const core::CreditOutput& credit);
   // Reports unacknowledged output again.
   void ResendOutput();
-  // Sets how long the processes live without an agent.
+  // Sets how long, in milliseconds, the processes live without an agent.
   void SetOrphanTime(uint32_t ms);
   void Feed(const core::FeedInput& input);
   // Inserts a text into the output of a rank. `done` gets kErrNotSupported if
   // the shim is too old or lost.
   void PutText(ProcessText text, TextDone done);
-  // See ShimFds. Without a shim these have no effect and return false.
+  // These functions are those of ShimFds. If there is no shim, they have no
+  // effect and return false.
   void Hold(const std::string& name, UniqueFd fd);
   bool HoldConnections(std::vector<NamedFd> connections);
   void ReleaseConnection(const std::string& name, bool at_once);
-  // Ends the remaining processes. Nothing more is reported.
+  // Ends the remaining processes. There are no more reports.
   void Forget();
 
-  // For a recovered shim, valid from OnFound on.
+  // Return a recovered shim's job. Valid from OnFound on.
   const std::string& nspace() const { return job_.job->nspace; }
   const core::PrepareLocal& job() const { return job_; }
   // Returns the ranks that the recovered shim has reported.
   const std::vector<RankState>& ranks() const { return ranks_; }
   ShimState state() const { return state_; }
   bool started() const { return state_ == ShimState::kStarted; }
-  // Another agent serves the shim, which continues.
+  // Returns true if another agent serves the shim, which continues.
   bool replaced() const {
     return state_ == ShimState::kReplaced || state_ == ShimState::kLeft;
   }
@@ -91,7 +93,7 @@ class ShimJob {
   int child_pid() const { return process_.child_pid(); }
 
  private:
-  // Returns false if the event has no effect in this state.
+  // Advances the state. Returns false if the event has no effect in this state.
   bool Advance(ShimEvent event);
   void Connect(UniqueFd socket);
   void OnFrame(FrameChannel::Frame& frame);
@@ -123,7 +125,7 @@ class ShimJob {
   const OnFound on_found_;
   const OnGone on_gone_;
   ShimState state_;
-  bool reporting_ = true;  // false for a recovered shim until ResumeReports
+  bool reporting_ = true;  // false: a recovered shim before ResumeReports
   std::unique_ptr<FrameChannel> channel_;
   SocketFile file_;
   ShimProcess process_;

@@ -1,5 +1,5 @@
-// The shim of a job as a process: its parent, and the search for its job's
-// processes after its death.
+// The shim of a job as a process: its parent, and the search for the job's
+// processes after the shim's death.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_PROCESS_H_
 #define CANOPY_SERVER_PROCESS_SHIM_PROCESS_H_
 
@@ -8,20 +8,21 @@
 
 namespace canopy::process {
 
-// One thread.
+// The PID of a job's shim, whether it is a child of this process, and the end
+// of its job if the shim dies. Used by one thread.
 class ShimProcess {
  public:
   // Records that the shim is a child of this process.
   void NoteStarted(int pid);
-  // Records a recovered shim. It is a child of this process if the predecessor
-  // was replaced by exec.
+  // Records a recovered shim. It is a child of this process if this process has
+  // replaced the predecessor by exec.
   void NoteFound(int pid);
 
   // Returns the pid of the shim if it is a child of this process, else 0.
   int child_pid() const { return child_pid_; }
 
-  // Called when the shim is dead: kills the remaining processes of its job.
-  // `groups` are the known process groups of its ranks.
+  // Called when the shim is dead. Kills the remaining processes of its job.
+  // `groups` are the known process groups of the job's ranks.
   void KillJob(const std::string& nspace, std::unordered_set<int> groups) const;
 
  private:

@@ -18,10 +18,10 @@ struct StartedShim {
 };
 
 // Starts a shim for a namespace, with its socket in the open runtime directory.
-// The shim joins the session that this process leads, or else gets a session of
-// its own, so that its processes never have this process's terminal. Blocks
+// The shim joins the session that this process leads, or else gets its own
+// session, so that its processes never have this process's terminal. Blocks
 // only until the exec. `open_files` is the soft limit on open files of the
-// job's processes; 0: that of this process. Returns kErrExists if a shim
+// job's processes; 0: the limit of this process. Returns kErrExists if a shim
 // already holds this namespace; the socket of a dead shim is replaced.
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
                               const std::string& nspace, uint64_t open_files);

@@ -1,4 +1,4 @@
-// The states of a job's shim from its agent's view, and the effect of each
+// The states of a job's shim as its agent sees them, and the effect of each
 // event in each state. docs/shim_states.md documents the table.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_STATES_H_
 #define CANOPY_SERVER_PROCESS_SHIM_STATES_H_
@@ -22,12 +22,12 @@ enum class ShimState : uint8_t {
   kFailed,     // the job could not be prepared, or its shim is lost
   kReplaced,   // another agent has taken over the shim
   kForgotten,  // the shim is ending
-  kLeft,       // forgotten, and served by another agent
+  kLeft,       // forgotten, and another agent serves it
 };
 inline constexpr size_t kShimStates = 10;
 
 enum class ShimEvent : uint8_t {
-  // Frames of the shim.
+  // The shim's frames.
   kWelcome,
   kHeld,
   kPreparedFrame,
@@ -40,20 +40,20 @@ enum class ShimEvent : uint8_t {
   kRestartedFrame,
   kReplacedFrame,
   kUnknownFrame,
-  // Results of frames, or of a job without local ranks.
+  // The results of frames, or of a job without local ranks.
   kFoundPrepared,
   kFoundStarted,
   kPrepared,
   kNotPrepared,
-  // Events of the agent itself.
+  // The events of the agent itself.
   kPrepare,
   kStart,
   kForget,
-  kLost,  // the connection
+  kLost,  // the connection is lost
 };
 inline constexpr size_t kShimEvents = 20;
 
-// Thread-safe.
+// These functions are thread-safe.
 ShimEvent ShimEventOf(FrameType type);
 Cell<ShimState> StepOf(ShimState state, ShimEvent event);
 std::string_view NameOf(ShimState state);

@@ -1,4 +1,4 @@
-// Texts that were sent to a job's shim and have not been answered.
+// The texts that were sent to a job's shim and have not been answered.
 #ifndef CANOPY_SERVER_PROCESS_SHIM_TEXTS_H_
 #define CANOPY_SERVER_PROCESS_SHIM_TEXTS_H_
 

@@ -13,12 +13,12 @@
 
 namespace canopy::process {
 
-// Return NAME=VALUE entries: those that all ranks share, and those of one rank
-// of this node. Both are empty for a job without a rendezvous host.
+// Return NAME=VALUE entries: the entries that all ranks share, and the entries
+// of one rank of this node. Both are empty if the job has no rendezvous host.
 std::vector<std::string> TorchJobVariables(const JobSpec& job);
 std::vector<std::string> TorchRankVariables(const core::PrepareLocal& prepare,
                                             Rank rank);
-// Returns the variable for a later process of a rank.
+// Returns the variable that a later process of a rank gets.
 std::string TorchRestartVariable(uint32_t incarnation);
 // Returns the variable for the port, which is known when all nodes are
 // prepared.

@@ -1,5 +1,5 @@
-// The shim's connection to the agent that it serves, and the takeover of this
-// role by a later agent.
+// The shim's connection to the agent that it serves, and the replacement of
+// that agent by a later one.
 #ifndef CANOPY_SERVER_SHIM_AGENT_LINK_H_
 #define CANOPY_SERVER_SHIM_AGENT_LINK_H_
 
@@ -17,30 +17,32 @@
 
 namespace canopy::process {
 
-// Serves one agent at a time: the newest that has sent Hello. Its predecessor
-// is sent Replaced. Loop thread only.
+// Serves one agent at a time: the newest that has sent Hello. The agent before
+// it gets Replaced. Loop thread only.
 class AgentLink {
  public:
-  // Called in the loop. None of them may destroy the link.
+  // The callbacks are called in the loop. They must not destroy the link.
   struct Events {
-    // Returns false if the agent broke the protocol; it is then disconnected.
+    // Handles a frame of the agent. Returns false if the agent broke the
+    // protocol; it is then disconnected.
     std::function<bool(FrameChannel::Frame& frame)> on_frame;
-    // A later agent is served from now on.
+    // Called when a later agent is served from now on.
     std::function<void()> on_agent;
-    // The agent is lost and no other is served.
+    // Called when the agent is lost and no other agent is served.
     std::function<void()> on_lost;
   };
 
-  // Takes ownership of a connected socket and a listening one.
+  // Takes ownership of a connected socket and a listening socket.
   AgentLink(EventLoop* loop, UniqueFd agent, UniqueFd listener, Events events);
   ~AgentLink();
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
 
-  // Has no effect while there is no agent.
+  // Sends a frame to the agent. Has no effect while there is no agent.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
-  // See FrameChannel::HasWaiting; false while there is no agent.
+  // Returns the result of FrameChannel::HasWaiting; false while there is no
+  // agent.
   bool HasWaiting(const FrameChannel::Wanted& wanted) const {
     return connected() && agent_.channel->HasWaiting(wanted);
   }
@@ -65,7 +67,7 @@ class AgentLink {
   const Events events_;
   uint64_t next_peer_ = 1;
   Peer agent_;
-  Peer candidate_;  // has not sent Hello yet
+  Peer candidate_;  // an agent that has not sent Hello yet
 };
 
 }  // namespace canopy::process

@@ -14,13 +14,13 @@
 
 namespace canopy::process {
 
-// Sends one frame of each kind for all reports that were added in a round of
-// the loop. Nothing is sent before Resume. Loop thread only.
+// Sends one frame of each kind for all reports that were added in one round of
+// the loop. Sends nothing before Resume. Loop thread only.
 class AgentReports {
  public:
   using Send = std::function<void(FrameType type, const std::string& payload)>;
 
-  // `loop` must not run after this object is destroyed.
+  // `loop` must not run after the destruction of this object.
   AgentReports(EventLoop* loop, Send send)
       : loop_(loop), send_(std::move(send)) {}
   AgentReports(const AgentReports&) = delete;
@@ -33,10 +33,10 @@ class AgentReports {
 
   void AddExit(const ExitedRank& exit);
   void AddInputTaken(uint64_t bytes) { input_taken_ += bytes; }
-  // Counts bytes of input that the agent need not send again.
+  // Adds a number of bytes of input that the agent need not send again.
   void AddInputDone(uint64_t bytes);
 
-  // Totals. The amounts in a Welcome count as reported.
+  // Return totals. Amounts that are sent in a Welcome count as reported.
   uint64_t input_taken() const { return input_taken_; }
   uint64_t TakeInputDone() { return input_reported_ = input_done_; }
 

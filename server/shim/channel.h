@@ -25,13 +25,13 @@ class FrameChannel {
  public:
   struct Frame {
     FrameType type;
-    // Valid until the callback returns or calls HasWaiting.
+    // The payload is valid until the callback returns or calls HasWaiting.
     std::string_view payload;
     std::vector<UniqueFd> fds;
   };
   using OnFrame = std::function<void(Frame& frame)>;
-  // The connection ended, or the peer broke the protocol. Called once, and
-  // never by Send or the destructor. No frame is delivered afterwards.
+  // Called once when the connection has ended or the peer broke the protocol;
+  // never called by Send or the destructor. No frame is delivered afterwards.
   using OnClosed = std::function<void(const std::string& reason)>;
 
   // Takes ownership of a connected stream socket and makes it non-blocking.
@@ -42,8 +42,8 @@ class FrameChannel {
   FrameChannel& operator=(const FrameChannel&) = delete;
 
   // Queues a frame of `head` and `body`, which is written at the end of the
-  // loop's round. Has no effect on a closed channel. At most kMaxFrameFds
-  // descriptors.
+  // loop's round. Has no effect on a closed channel. `fds` contains at most
+  // kMaxFrameFds descriptors.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
   // Writes as much as the socket accepts. Returns true if nothing remains.
@@ -68,7 +68,8 @@ class FrameChannel {
 
   EventLoop* const loop_;
   UniqueFd socket_;
-  // Shared with a call in progress, which may destroy this object.
+  // The function is shared with a call in progress, which may destroy this
+  // object.
   const std::shared_ptr<const OnFrame> on_frame_;
   const OnClosed on_closed_;
   const Alive alive_ = std::make_shared<bool>(true);

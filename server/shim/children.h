@@ -1,5 +1,5 @@
-// The child processes of canopy-shim: those that it started, and their orphaned
-// descendants, which the kernel reparents to it.
+// The child processes of canopy-shim: the processes that it started, and their
+// orphaned descendants, which the kernel reparents to the shim.
 #ifndef CANOPY_SERVER_SHIM_CHILDREN_H_
 #define CANOPY_SERVER_SHIM_CHILDREN_H_
 
@@ -21,11 +21,11 @@ struct Child {
 std::vector<Child> ListChildren();
 
 // Sends a signal to every child and its process group. Only children that have
-// not been reaped are signalled, so no PID can have been reused.
+// not been reaped get the signal, because a PID cannot be reused before that.
 void SignalChildren(int signal);
 
-// Sends a signal to a process group whose leader was reaped, if a child is
-// still in it.
+// Sends a signal to a process group whose leader was reaped, if a child still
+// belongs to the group.
 void SignalOrphanedGroup(pid_t group, int signal);
 
 struct Reaped {

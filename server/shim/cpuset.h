@@ -1,4 +1,4 @@
-// CPU lists in hwloc's list format.
+// Parses CPU lists in hwloc's list format.
 #ifndef CANOPY_SERVER_SHIM_CPUSET_H_
 #define CANOPY_SERVER_SHIM_CPUSET_H_
 
@@ -9,11 +9,11 @@
 
 namespace canopy::process {
 
-// Larger CPU numbers are rejected.
+// The largest CPU number that is accepted.
 inline constexpr uint32_t kMaxCpu = 65535;
 
 // A kernel affinity mask: bit i of the array is CPU i. sched_setaffinity takes
-// it with 8 * size() bytes.
+// the mask with 8 * size() bytes.
 using CpuMask = std::vector<uint64_t>;
 
 // Parses "0-3,8". Spaces are invalid; any order and overlaps are valid. Returns

@@ -9,18 +9,18 @@
 
 namespace canopy::process {
 
-// A list of NAME=VALUE strings with unique names; the last value set wins.
-// Strings without '=' are ignored. Returned pointers are valid until the next
-// Set.
+// A list of NAME=VALUE strings with unique names: a later value of a name
+// replaces an earlier one. Strings without '=' are ignored. Returned pointers
+// are valid until the next Set.
 class Environment {
  public:
   void Set(std::string entry);
   void SetAll(const std::vector<std::string>& entries);
-  // Returns null if the variable is not set.
+  // Returns the value of the variable, or null if it is not set.
   const char* Get(std::string_view name) const;
 
   // Returns this environment overridden by `entries`, null-terminated for
-  // execve. Both must outlive the result.
+  // execve. This object and `entries` must outlive the result.
   std::vector<char*> Overlay(const std::vector<std::string>& entries) const;
 
  private:

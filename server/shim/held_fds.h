@@ -12,8 +12,8 @@
 namespace canopy::process {
 
 // Duplicates `fd` to a number above the descriptors that processes inherit (3,
-// 4, ...), so that placing those never overwrites it. Returns an empty
-// descriptor if there are too many.
+// 4, ...), so that these can be set without overwriting it. Returns an empty
+// descriptor if there are too many descriptors.
 UniqueFd DuplicateReceived(int fd);
 
 // Names with their descriptors, at equal indices.
@@ -22,7 +22,7 @@ struct NamedFds {
   std::vector<UniqueFd> fds;
 };
 
-// Loop thread only.
+// The descriptors of the commands Hold and HoldMany, by name. Loop thread only.
 class HeldFds {
  public:
   // Holds a descriptor and replaces an earlier one of that name. Returns false
@@ -33,7 +33,7 @@ class HeldFds {
   bool HoldConnections(NamedFds connections);
   void ReleaseConnections(const std::vector<std::string>& names);
 
-  // Returns copies of the descriptors of Hold.
+  // Returns copies of the descriptors that Hold has stored.
   NamedFds Held() const;
   // Calls `send` with copies of all connections, in groups that fit into a
   // frame.

@@ -18,12 +18,12 @@ enum class HolderState : uint8_t {
   kChecked,    // the job can be started
   kStarted,
   kEnding,   // SIGTERM was sent to the remaining processes
-  kForcing,  // SIGKILL was sent to them
+  kForcing,  // SIGKILL was sent to the remaining processes
 };
 inline constexpr size_t kHolderStates = 6;
 
 enum class HolderEvent : uint8_t {
-  // Frames of the agent.
+  // The agent's frames.
   kHello,
   kPrepare,
   kRanks,
@@ -42,15 +42,15 @@ enum class HolderEvent : uint8_t {
   kOrphan,
   kForget,
   kUnknownFrame,
-  // Events within the shim.
+  // The events within the shim.
   kCheckPassed,  // while Check is handled
   kOrphaned,     // no agent has connected in time
-  kTerminated,   // by a signal
+  kTerminated,   // the shim got a terminating signal
   kGraceOver,    // the grace time since the beginning of the end is over
 };
 inline constexpr size_t kHolderEvents = 22;
 
-// Thread-safe.
+// These functions are thread-safe.
 HolderEvent HolderEventOf(FrameType type);
 Cell<HolderState> StepOf(HolderState state, HolderEvent event);
 std::string_view NameOf(HolderState state);

@@ -1,4 +1,4 @@
-// Writes standard input to the processes of a job that read it.
+// Writes a job's standard input to the processes that read it.
 #ifndef CANOPY_SERVER_SHIM_INPUT_FEED_H_
 #define CANOPY_SERVER_SHIM_INPUT_FEED_H_
 
@@ -22,8 +22,8 @@ namespace canopy::process {
 // Loop thread only.
 class InputFeed {
  public:
-  // Reports that `bytes` more bytes were written to every rank that was to read
-  // them, or that the remaining ranks no longer read.
+  // Reports that another `bytes` bytes were written to every rank that was to
+  // read them, or that the remaining ranks no longer read.
   using OnDone = std::function<void(uint64_t bytes)>;
 
   InputFeed(EventLoop* loop, OnDone on_done);
@@ -39,11 +39,11 @@ class InputFeed {
   void Feed(const std::vector<Rank>& ranks, std::string_view data);
   // Closes the input of a rank whose process has ended.
   void Close(Rank rank);
-  // Returns the number of bytes that were fed and are not done.
+  // Returns the number of bytes that were fed and not yet reported as done.
   uint64_t pending() const { return outstanding_->pending; }
 
  private:
-  // Queued pieces may keep this alive longer than the feed.
+  // Queued pieces may keep this object alive longer than the feed.
   struct Outstanding {
     uint64_t pending = 0;
     OnDone done;
@@ -57,7 +57,7 @@ class InputFeed {
   };
 
   // Returns data that counts as pending until its last copy is destroyed, and
-  // then as done.
+  // as done afterwards.
   Bytes Track(std::string_view data);
   void FeedOne(Rank rank, Pipe* pipe, const Bytes& data);
   // Applies the sizes in the data, and returns the text, which retains the

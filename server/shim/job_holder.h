@@ -27,8 +27,8 @@
 namespace canopy::process {
 
 // Implements the state machine of holder_states.h and the effects of its
-// events. Loop thread only. Stops the loop when the job is over and no child is
-// left.
+// events. Stops the loop when the job is over and no child process remains.
+// Loop thread only.
 class JobHolder {
  public:
   struct Sockets {
@@ -37,14 +37,14 @@ class JobHolder {
     SocketFile file;
   };
 
-  // `nofile` is the limit on open files that processes get.
+  // `nofile` is the limit on open files for the job's processes.
   JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile);
   JobHolder(const JobHolder&) = delete;
   JobHolder& operator=(const JobHolder&) = delete;
 
   // Reaps children after a SIGCHLD.
   void OnChildSignal();
-  // Handles a terminating signal to the shim.
+  // Handles a terminating signal that the shim got.
   void OnTerminate() { Advance(HolderEvent::kTerminated); }
 
   HolderState state() const { return state_; }
@@ -53,7 +53,7 @@ class JobHolder {
   using Frame = FrameChannel::Frame;
 
   void Advance(HolderEvent event);
-  // Actions on entering kEnding and kForcing.
+  // The actions on entering kEnding and kForcing.
   void BeginEnd();
   void ForceEnd();
 
@@ -63,7 +63,8 @@ class JobHolder {
 
   // Handles one frame. Returns false if it breaks the protocol.
   bool OnFrame(Frame& frame);
-  // Handles a frame that the state allows, with the same result.
+  // Handles a frame that the state allows. Returns false if it breaks the
+  // protocol.
   bool Handle(Frame& frame);
   bool HandlePrepare(Frame& frame);
   void MakePump(uint64_t window);
@@ -98,7 +99,8 @@ class JobHolder {
   EventLoop::TimerId orphan_timer_ = 0;
   uint64_t orphan_ms_ = 0;
   std::vector<std::string> variables_;  // variables of Start
-  // Set from kDescribed on. The members that move data are released in kEnding.
+  // The following members are set from kDescribed on. Those that move data are
+  // released in kEnding.
   std::unique_ptr<ProcessStarter> starter_;
   std::unique_ptr<OutputPump> pump_;
   std::unique_ptr<ProcessTexts> texts_;

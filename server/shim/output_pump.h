@@ -17,18 +17,18 @@
 
 namespace canopy::process {
 
-// Retains what was read until it is acknowledged, in one order for the whole
-// job. While streams compete for the window, each is read for one chunk in
+// Retains the data that was read until it is acknowledged, in one order for the
+// whole job. While streams compete for the window, one chunk is read of each in
 // turn. A stream ends after its pipe and its process have both ended, because a
 // process may request texts after it has closed the pipe. Loop thread only.
 class OutputPump {
  public:
-  // Empty data is the end of a stream.
+  // Called with output. Empty data is the end of a stream.
   using Emit = std::function<void(Rank rank, uint16_t channel, Bytes data)>;
-  // A stream is about to end; texts that the callback puts still precede the
-  // end.
+  // Called when a stream is about to end; texts that the callback puts still
+  // precede the end.
   using OnEnding = std::function<void(Rank rank, uint16_t channel)>;
-  // All streams of a rank have ended.
+  // Called when all streams of a rank have ended.
   using OnEnd = std::function<void(Rank rank)>;
 
   // `window` is in bytes, at least 1. Emit is called only between Resume and
@@ -64,20 +64,21 @@ class OutputPump {
   // ended, and then new data.
   void Resume();
   void Pause() { flowing_ = false; }
-  // Releases the first `bytes` unacknowledged bytes.
+  // Releases the first `bytes` bytes of the unacknowledged data.
   void Credit(uint64_t bytes);
 
   // Returns true if a stream of the rank has not ended.
   bool IsOpen(Rank rank) const;
-  // Returns true if a stream of the rank has data that only the window delays.
+  // Returns true if a stream of the rank has data that is not read only because
+  // the window is full.
   bool IsHeldBack(Rank rank) const;
   uint64_t unacknowledged() const { return kept_bytes_; }
-  // Counts all data that was read.
+  // Returns the number of bytes that were acknowledged since the start.
   uint64_t acknowledged() const { return acknowledged_; }
 
  private:
   struct Text {
-    uint64_t after;  // number of bytes of the pipe that precede it
+    uint64_t after;  // the text follows this number of bytes of the pipe
     Bytes data;
   };
   struct Stream {
@@ -85,7 +86,7 @@ class OutputPump {
     uint16_t channel;
     UniqueFd pipe;
     bool ready = false;  // it is in ready_
-    uint64_t read = 0;   // bytes of the pipe
+    uint64_t read = 0;   // bytes read from the pipe
     std::deque<Text> texts;
     bool ended = false;
   };
@@ -120,7 +121,7 @@ class OutputPump {
   bool flowing_ = false;
   std::vector<std::unique_ptr<Stream>> streams_;
   std::unordered_map<Rank, RankStreams> ranks_;
-  std::deque<Stream*> ready_;  // streams waiting to be read
+  std::deque<Stream*> ready_;  // streams that wait to be read
   std::deque<Chunk> kept_;
   uint64_t kept_bytes_ = 0;
   uint64_t acknowledged_ = 0;

@@ -9,14 +9,15 @@
 
 namespace canopy::process {
 
-// Gives the calling process the policies that have a value. Resource limits are
-// lowered to the hard limits that the process has. Returns false and sets errno
-// if the user may not have them. Call it in a child before its exec, with the
-// credentials that the program gets; the child may share the memory of its
-// parent.
+// Applies the policies that have a value to the calling process. Resource
+// limits are lowered to the hard limits of the process. Returns false and sets
+// errno if the user lacks the permission. Called in a child before its exec,
+// with the credentials that the program gets; the child may share the memory of
+// its parent.
 bool ApplyPolicies(const ProcessPolicies& policies);
 
-// Returns why ApplyPolicies has failed with this errno, in one line.
+// Returns one line with the reason why ApplyPolicies has failed with this
+// errno.
 std::string PolicyFailure(const ProcessPolicies& policies, int error);
 
 }  // namespace canopy::process

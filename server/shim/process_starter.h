@@ -24,25 +24,27 @@ namespace canopy::process {
 // One process of the job, in all phases of its life.
 struct LocalProcess {
   RankSpec spec;
-  // Inherited by the process; closed here after its start.
+  // The process inherits these descriptors; they are closed here after its
+  // start.
   std::vector<UniqueFd> fds;
   RankPhase phase = RankPhase::kWaiting;
   pid_t pid = 0;
   int wait_status = 0;
   bool reportable = false;   // it has ended and its exit may be reported
   uint32_t incarnation = 0;  // number of earlier processes of the rank
-  RankUsage used;            // usage of the rank's processes that have ended
+  // The usage of those processes of the rank that have ended.
+  RankUsage used;
 };
 
-// Loop thread only.
+// Used by the loop's thread only.
 class ProcessStarter {
  public:
   // `nofile` is the RLIMIT_NOFILE of the processes.
   ProcessStarter(PrepareJob job, rlimit nofile);
 
-  // Finds every application's program and checks the request as far as
+  // Finds the program of every application and checks the request as far as
   // possible. Start may follow only a successful Check. A program that cannot
-  // use Canopy's libpmix gets its own.
+  // use Canopy's libpmix keeps its own.
   Prepared Check(const std::vector<LocalProcess>& processes);
 
   // Returns true if the job is to be ended. Called on this thread before each
@@ -57,7 +59,8 @@ class ProcessStarter {
   // not an error.
   Started Start(std::vector<LocalProcess>* processes, const Stopped& stopped,
                 OutputPump* pump, InputFeed* feed);
-  // Starts one process of a rank that had earlier ones.
+  // Starts another process of a rank whose last process has ended. Otherwise
+  // like Start.
   Started StartAgain(LocalProcess* process, OutputPump* pump, InputFeed* feed);
 
   const PrepareJob& job() const { return job_; }

@@ -19,35 +19,38 @@ namespace canopy::process {
 // Loop thread only.
 class ProcessTable {
  public:
-  // Adds ranks. `fds` are the descriptors that they inherit, in their order;
-  // they are duplicated. Returns false if a rank exists already, or if the
-  // number of descriptors differs from the number that the ranks name.
+  // Adds ranks. `fds` are the descriptors that the ranks inherit, in the order
+  // of the ranks; they are duplicated. Returns false if a rank exists already,
+  // or if the number of descriptors differs from the number that the ranks
+  // name.
   bool Add(std::vector<RankSpec> ranks, const std::vector<UniqueFd>& fds);
 
-  // Adding ranks invalidates pointers to these elements.
+  // Returns the processes of all ranks. Adding ranks invalidates pointers to
+  // the elements.
   std::vector<LocalProcess>& all() { return processes_; }
-  // Returns null if the job has no such rank on this node.
+  // Returns the process of the rank, or null if the job has no such rank on
+  // this node.
   const LocalProcess* Find(Rank rank) const;
   LocalProcess& of_rank(Rank rank) { return processes_[by_rank_.at(rank)]; }
   std::vector<RankState> States() const;
 
-  // Describes the next process of a rank whose last one has ended, and kills
-  // the remaining processes of that one's group. Returns null if the
+  // Describes the next process of a rank whose last process has ended, and
+  // kills the remaining processes of the last one's group. Returns null if the
   // incarnation is not the next one, or if the number of `fds` differs from the
   // number that the rank names.
   LocalProcess* Replace(RestartRank restart, const std::vector<UniqueFd>& fds);
 
-  // Indexes the processes that were started by their process ids.
+  // Indexes all started processes by their process ids.
   void NoteStarted();
   // Records the end of a process. Returns null if the child is not a process of
   // the job itself.
   LocalProcess* NoteEnd(const Reaped& reaped);
 
-  // Signals the running processes of these ranks (empty: all), with their
-  // process groups.
+  // Sends the signal to the running processes of these ranks (empty: all), and
+  // to their process groups.
   void Signal(const std::vector<Rank>& ranks, int signal);
-  // Sends SIGKILL, also to the remaining members of the groups of ended
-  // processes.
+  // Sends SIGKILL to the processes of these ranks (empty: all), and to the
+  // remaining members of the groups of processes that have ended.
   void Kill(const std::vector<Rank>& ranks);
 
  private:

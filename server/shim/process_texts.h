@@ -1,5 +1,6 @@
-// Texts that processes of a job request to be inserted into their output:
-// bounded, never printed twice, and aggregated by kind.
+// Inserts texts into the output of processes that request them. The amount of
+// text is bounded, a request is never printed twice, and texts of one kind are
+// aggregated.
 #ifndef CANOPY_SERVER_SHIM_PROCESS_TEXTS_H_
 #define CANOPY_SERVER_SHIM_PROCESS_TEXTS_H_
 
@@ -19,14 +20,15 @@
 namespace canopy::process {
 
 // A kind is a key and a value. The first request of a kind is printed. Later
-// ones are counted, and the count is printed on the stream of the last of them,
-// after a delay or at the latest when that stream ends. Loop thread only.
+// requests are counted, and the count is printed on the stream of the last of
+// them, after a delay, but not later than the end of that stream. Loop thread
+// only.
 class ProcessTexts {
  public:
-  // Whether a rank has one stream alone, that of standard output.
+  // Returns true if the rank has only the stream of standard output.
   using MergesStderr = std::function<bool(Rank)>;
 
-  // Loop and pump outlive it.
+  // `loop` and `pump` must outlive this object.
   ProcessTexts(EventLoop* loop, OutputPump* pump, MergesStderr merges_stderr);
   ~ProcessTexts();
   ProcessTexts(const ProcessTexts&) = delete;
@@ -34,9 +36,10 @@ class ProcessTexts {
 
   // Handles a request and returns the status for TextTaken.
   int Take(TextRequest request);
-  // Call this from OutputPump::OnEnding.
+  // Called from OutputPump::OnEnding.
   void OnStreamEnding(Rank rank, uint16_t channel);
-  // A new agent may repeat requests of its predecessor.
+  // Called when a new agent is served, which may repeat requests of its
+  // predecessor.
   void OnNewAgent();
 
  private:
@@ -54,7 +57,8 @@ class ProcessTexts {
 
   int Print(TextRequest& request);
   void NoteAnswer(const Id& id, int status);
-  // Returns false if the request's kind is new.
+  // Counts a request of a known kind. Returns false if the request's kind is
+  // new.
   bool Gather(const TextRequest& request);
   void NoteKind(const TextRequest& request);
   void OnTimer();
@@ -66,7 +70,7 @@ class ProcessTexts {
   const MergesStderr merges_stderr_;
   std::map<Kind, Gathered> kinds_;
   EventLoop::TimerId timer_ = 0;
-  // Answers to the current agent, and to its predecessor.
+  // The answers to the current agent, and to its predecessor.
   Answers answered_;
   Answers answered_before_;
 };

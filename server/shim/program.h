@@ -12,7 +12,7 @@
 
 namespace canopy::process {
 
-// Used where PATH is not set.
+// The search path if PATH is not set.
 inline constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
 
 // Checks the working directory (empty: the current one) and returns the path to
@@ -29,12 +29,13 @@ struct ProgramQuery {
   std::string program;
   std::string cwd;
   const char* path = nullptr;
-  // Path of Canopy's libpmix. If it is not empty, the search also determines
-  // whether the program can use this library.
+  // The path of Canopy's libpmix. If it is not empty, the search also
+  // determines whether the program can use this library.
   std::string library;
   loader::LoaderEnvironment injected;
   loader::LoaderEnvironment own;
-  std::string known_finding;  // finding of an earlier search; may save this one
+  // The finding of an earlier search, which may make this one unnecessary.
+  std::string known_finding;
 };
 
 struct FoundProgram {
@@ -47,7 +48,7 @@ struct FoundProgram {
 Result<std::vector<FoundProgram>> FindPrograms(
     const std::vector<ProgramQuery>& queries);
 
-// Like FindPrograms, in a child process with these credentials.
+// Like FindPrograms, but in a child process with the credentials `who`.
 Result<std::vector<FoundProgram>> FindProgramsAs(
     const Credentials& who, const std::vector<ProgramQuery>& queries);
 

@@ -1,16 +1,17 @@
-// Protocol between an agent and canopy-shim. server/shim and server/process are
-// its two sides and share one namespace; the shim does not depend on code of
-// the agent. docs/shim_states.md describes the states of both.
+// The protocol between an agent and canopy-shim. server/shim and server/process
+// are its two sides and share one namespace; the shim does not depend on code
+// of the agent. docs/shim_states.md describes the states of both.
 //
 // A shim holds the processes of one job on one node and outlives its agent. It
 // is started with a connection to the agent that starts it and with a listening
 // socket, `shim-<hash of the namespace>.sock` in the agent's runtime directory,
-// to which later agents connect. The newest agent is served; its predecessor is
-// sent Replaced. A peer must have the shim's own user id or be root.
+// to which later agents connect. The shim serves the newest agent and sends
+// Replaced to the previous one. A peer must have the shim's own user id or be
+// root.
 //
 // Both ends are on one machine. A frame is a FrameHeader in host byte order and
 // a payload: the described struct (common/describe.h) named after the frame
-// type. Descriptors travel as SCM_RIGHTS with the first byte of their frame.
+// type. Descriptors are sent as SCM_RIGHTS with the first byte of their frame.
 //
 //   agent                                 shim
 //   Hello                       ->
@@ -34,13 +35,13 @@
 //                               <-  InputDone
 //   Text                        ->
 //                               <-  TextTaken
-//   Forget                      ->  (ends the remaining processes, and itself)
+//   Forget                      ->  (ends the remaining processes and the shim)
 //
 // Output: the shim reads pipes only while fewer than `window` bytes are
 // unacknowledged, so a rank whose output is not consumed blocks. Credit
-// acknowledges that many bytes of the job's output, in the order in which it
-// was sent. After Resumed, all unacknowledged output is sent again, then the
-// ends of streams that have ended, then all Exits. Nothing is lost, but a
+// acknowledges a number of bytes of the job's output, in the order in which
+// they were sent. After Resumed, all unacknowledged output is sent again, then
+// the ends of streams that have ended, then all Exits. Nothing is lost, but a
 // successor may receive output again that its predecessor had not acknowledged.
 // The end of a stream is an Output without data. The exit of a rank follows the
 // end of its streams. If another process holds the streams open, the exit is
@@ -53,7 +54,7 @@
 // Exits and Welcome contain the incarnation.
 //
 // A Text is inserted into the output of a process as if the process had written
-// it (TextRequest). Each is answered by one TextTaken, in the order of the
+// it (TextRequest). Each Text is answered by one TextTaken, in the order of the
 // Texts, when the shim has stored it. A text that was answered with success is
 // retained like any other output.
 #ifndef CANOPY_SERVER_SHIM_PROTOCOL_H_
@@ -76,31 +77,34 @@ namespace canopy::process {
 // know.
 inline constexpr uint32_t kShimProtocolVersion = 6;
 
-// Largest payload that either side accepts, in bytes.
+// The largest payload that either side accepts, in bytes.
 inline constexpr uint32_t kMaxPayload = 64u << 20;
-// Most descriptors in one frame (the kernel's limit is 253).
+// The largest number of descriptors in one frame (the kernel's limit is 253).
 inline constexpr size_t kMaxFrameFds = 200;
-// Most descriptors that one rank inherits, and that Hold keeps.
+// The largest number of descriptors that one rank inherits, and that Hold
+// keeps.
 inline constexpr size_t kMaxInherited = 8;
 inline constexpr size_t kMaxHeld = 64;
-// Most connections held by HoldMany.
+// The largest number of connections held by HoldMany.
 inline constexpr size_t kMaxConnections = 1 << 16;
-// Most input, in bytes, that a shim stores before the processes read it.
+// The largest amount of input, in bytes, that a shim stores before the
+// processes read it.
 inline constexpr uint64_t kMaxPendingInput = 64u << 20;
-// Most output in one frame, in bytes.
+// The largest amount of output in one frame, in bytes.
 inline constexpr size_t kMaxOutputChunk = 64u << 10;
-// Most bytes of texts that wait in a shim for the window or their turn, which
-// also bounds one Text; and most parts of one text.
+// The largest number of bytes of texts that wait in a shim for the window or
+// their turn, which also limits one Text; and the largest number of parts of
+// one text.
 inline constexpr size_t kMaxWaitingText = 1u << 20;
 inline constexpr size_t kMaxTextParts = 64;
-// Most bytes of the key and value of a text together.
+// The largest size of the key and value of a text together, in bytes.
 inline constexpr size_t kMaxTextKind = 1024;
 
-// Output channels: the bits of pmix_iof_channel_t.
+// The output channels are the bits of pmix_iof_channel_t.
 inline constexpr uint16_t kChannelStdout = 2;
 inline constexpr uint16_t kChannelStderr = 4;
 
-// Descriptors that a shim is started with.
+// The descriptors with which a shim is started.
 inline constexpr int kShimAgentFd = 3;   // connection to the agent
 inline constexpr int kShimListenFd = 4;  // listening socket
 inline constexpr int kShimDirFd = 5;     // directory of the socket
@@ -155,22 +159,26 @@ struct AppSpec {
   std::string program;  // as typed; searched in PATH unless it contains a '/'
   std::vector<std::string> argv;
   std::vector<std::string> env;
-  std::string cwd;  // empty: the agent's
+  std::string cwd;  // empty: the agent's working directory
   // Overrides `env` for a program that needs its own libpmix. Used only with
   // PrepareJob::library.
   std::vector<std::string> own_library_env = {};
-  // Finding of an earlier job of this agent (loader::EncodeFinding), or empty.
+  // The finding of an earlier job of this agent (loader::EncodeFinding), or
+  // empty.
   std::string known_finding = {};
-  // Its processes write to stdout and stderr by one descriptor. Their stderr
-  // stream, which PrepareJob::merge_stderr leaves out, ends at once.
+  // The application's processes write to stdout and stderr by one descriptor.
+  // Their stderr stream, which PrepareJob::merge_stderr omits for the whole
+  // job, ends at once.
   bool merge_stderr = false;
 };
 
 struct PrepareJob {
   std::string nspace;
-  // Time without an agent after which the shim ends the job and itself.
+  // The time without an agent, in milliseconds, after which the shim ends the
+  // job and itself.
   uint32_t orphan_ms = 0;
-  // Time between SIGTERM and SIGKILL in that case, and on Forget.
+  // The time between SIGTERM and SIGKILL, in milliseconds, in that case and on
+  // Forget.
   uint32_t grace_ms = 0;
   uint64_t window = 0;  // limit of unacknowledged bytes of output
   uint32_t uid = 0;
@@ -183,8 +191,8 @@ struct PrepareJob {
   // library. The shim then determines whether the programs can use it and
   // answers in Prepared. Empty if it is not injected.
   std::string library;
-  // Ranks that are stopped (SIGSTOP) before the first instruction of their
-  // program; an empty list means all, no value means none.
+  // The ranks that are stopped (SIGSTOP) before the first instruction of their
+  // program; an empty list means all ranks, and no value none.
   std::optional<std::vector<Rank>> stop_on_exec = {};
   ProcessPolicies process = {};  // as in the job's request
 };
@@ -195,13 +203,14 @@ struct RankSpec {
   uint32_t app = 0;
   std::vector<std::string> env;  // overrides the application's
   std::string cpuset;            // hwloc list format; empty: not bound
-  bool has_stdin = false;        // a pipe; otherwise /dev/null
-  // Variables that are set to the numbers of the inherited descriptors, which
-  // come with the frame in the order of the ranks.
+  bool has_stdin = false;        // true: a pipe; false: /dev/null
+  // The names of variables that are set to the numbers of the inherited
+  // descriptors. The descriptors are sent with the frame, in the order of the
+  // ranks.
   std::vector<std::string> fd_names;
 };
 
-// Another process for a rank.
+// Requests another process for a rank.
 struct RestartRank {
   uint32_t incarnation = 1;  // number of earlier processes of the rank
   RankSpec spec;
@@ -217,32 +226,33 @@ struct KillRanks {
   std::vector<Rank> ranks;  // empty: all
 };
 
-// Inserted into its stream after the data that the process has written to the
-// pipe when the shim receives it.
+// A part of a text. It is inserted into its stream after the data that the
+// process has written to the pipe when the shim receives the text.
 struct TextPart {
   uint16_t channel = kChannelStderr;  // or kChannelStdout
   std::string text;
 };
 
-// Text that a process requests to be inserted into its output, completely or
+// A text that a process requests to be inserted into its output, completely or
 // not at all: at most kMaxTextParts parts and kMaxWaitingText bytes.
 struct TextRequest {
-  // These identify a request that a former agent may have sent already: it gets
-  // the same answer and is not printed again.
+  // These members identify a request that a former agent may have sent already.
+  // Such a request gets the same answer and is not printed again.
   uint64_t client = 0;
   uint32_t request = 0;
   bool again = false;
   Rank rank = 0;
-  // Texts of one kind are aggregated: the first is printed, then the number of
-  // processes that sent others. Empty: not aggregated. At most kMaxTextKind
-  // bytes.
+  // Texts of one kind are aggregated: the first is printed, and then the number
+  // of processes that have sent later ones. Empty: the text is not aggregated.
+  // At most kMaxTextKind bytes.
   std::string key;
   std::string value;
   std::vector<TextPart> parts;
 };
 
-// Returns NAME=VALUE, which is in the environment of every process of this shim
-// and of no other process. It identifies them when the shim is dead.
+// Returns a NAME=VALUE entry that is in the environment of every process of
+// this shim and of no other process. It identifies the processes after the
+// shim's death.
 std::string JobMark(std::string_view nspace, int shim_pid);
 
 // ------------------------------------------------------ shim to agent ---
@@ -265,17 +275,17 @@ struct Welcome {
   std::string record;
   std::vector<RankState> ranks;
   std::vector<std::string> held;  // names; the descriptors come with the frame
-  // Later InputDone frames continue from here.
+  // Later InputDone frames count from these values.
   uint64_t input_taken = 0;  // bytes received in Input frames
-  uint64_t input_done = 0;   // part of these that need not be sent again
+  uint64_t input_done = 0;   // bytes that need not be sent again
 };
 
 // `status` is a PMIx status, `text` one line for the user.
 struct Prepared {
   int status = 0;
   std::string text;
-  // One finding for each application (loader::EncodeFinding); empty without
-  // PrepareJob::library, or on failure.
+  // One finding for each application (loader::EncodeFinding); empty if there is
+  // no PrepareJob::library, or on failure.
   std::vector<std::string> findings = {};
 };
 
@@ -291,8 +301,8 @@ struct StartError {
   std::string text;
 };
 
-// Ranks in `errors` have no process. Their exits are reported nevertheless,
-// with the exit code that a shell would use (126 or 127).
+// A rank in `errors` has no process. Its exit is reported nevertheless, with
+// the exit code that a shell would use (126 or 127).
 struct Started {
   std::vector<StartedRank> ranks;
   std::vector<StartError> errors;
@@ -302,13 +312,13 @@ struct ExitedRank {
   Rank rank = 0;
   int wait_status = 0;  // as waitpid returns it
   uint32_t incarnation = 0;
-  // By this process and its predecessors; no value if the shim does not measure
-  // it.
+  // The usage of this process and its predecessors; no value if the shim does
+  // not measure it.
   std::optional<RankUsage> used = {};
 };
 
-// kErrOutOfResource if too much text is waiting already, kErrNotFound if the
-// rank has no such stream here.
+// The answer to a Text. `status` is kErrOutOfResource if too much text is
+// waiting already, and kErrNotFound if the rank has no such stream here.
 struct TextTaken {
   int status = 0;
 };
@@ -329,15 +339,16 @@ std::string Encode(const Prepared& m);
 std::string Encode(const Started& m);
 std::string Encode(const std::vector<ExitedRank>& m);
 std::string Encode(const TextTaken& m);
-// Credit, InputDone and Resumed carry a number of bytes, Orphan a new value of
-// PrepareJob::orphan_ms, Hold a name. HoldMany and Held carry names in the
+// Credit, InputDone and Resumed contain a number of bytes, Orphan a new value
+// of PrepareJob::orphan_ms, Hold a name. HoldMany and Held contain names in the
 // order of their descriptors, Release names of HoldMany. Restarted is a Started
-// of one rank. Start is empty or carries NAME=VALUE texts as names, which
+// of one rank. Start is empty or contains NAME=VALUE texts as names, which
 // override the environment of every rank.
 std::string EncodeBytes(uint64_t bytes);
 std::string EncodeName(std::string_view name);
 std::string EncodeNames(const std::vector<std::string>& names);
-// Head of an Input or Output frame; the data follows it to the frame's end.
+// These encode the head of an Input or Output frame; the data follows the head
+// up to the frame's end.
 std::string EncodeInputHead(const std::vector<Rank>& ranks);
 std::string EncodeOutputHead(Rank rank, uint16_t channel);
 

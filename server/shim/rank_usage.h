@@ -8,12 +8,12 @@
 
 namespace canopy::process {
 
-// Includes the descendants that the processes have waited for. The kernel also
-// counts the shim's own memory at the time of the start, so every peak is at
-// least a few MB.
+// The usage includes descendants for which the processes have waited. The
+// kernel also counts the shim's own memory at the time of the start, so every
+// peak is at least a few MB.
 struct RankUsage {
   uint64_t cpu_us = 0;      // user and system
-  uint64_t peak_bytes = 0;  // resident, of the largest process
+  uint64_t peak_bytes = 0;  // resident memory of the largest process
 
   void Add(const RankUsage& other) {
     cpu_us += other.cpu_us;

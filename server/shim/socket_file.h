@@ -11,23 +11,24 @@
 
 namespace canopy::process {
 
-// Returns the status for EMFILE and ENFILE, with advice.
+// Returns the status for EMFILE and ENFILE (too many open files), with advice.
 Status OutOfDescriptors();
 
 // Opens a directory for the calls below.
 Result<UniqueFd> OpenDirectory(const std::string& path);
 
-// Binds and listens. Fails if the name exists. The socket is close-on-exec and
-// non-blocking. Its path may be longer than a socket address allows.
+// Creates a listening socket with this name in the directory. Fails if the name
+// exists. The socket is close-on-exec and non-blocking. Its path may be longer
+// than a socket address allows.
 Result<UniqueFd> ListenAt(int directory, const std::string& name);
 // Connects to such a socket without blocking.
 Result<UniqueFd> ConnectAt(int directory, const std::string& name);
 
-// The file name of a socket that this program created, to be removed once.
+// The file of a socket that this program has created, to be removed once.
 class SocketFile {
  public:
   SocketFile() = default;
-  // The file must exist; Remove removes only this file.
+  // The file must exist. Remove removes this file only.
   SocketFile(UniqueFd directory, std::string name);
 
   // Removes the file, unless another file has the name now.

@@ -1,8 +1,8 @@
-// The processes that copy files to the nodes of a job: a reader where the files
-// are, and a writer on each node. They are this program again
-// (preload::kStageProgram), because every node has it and because it must read
-// and write as the job's user. server/control/staging.h starts them and
-// connects their streams.
+// The processes that copy files to the nodes of a job: a reader on the node
+// that has the files, and a writer on each node. They execute the shim's
+// program (preload::kStageProgram), because every node has it and because they
+// must read and write as the job's user. server/control/staging.h starts them
+// and connects their streams.
 #ifndef CANOPY_SERVER_SHIM_STAGE_H_
 #define CANOPY_SERVER_SHIM_STAGE_H_
 

@@ -11,8 +11,8 @@ namespace canopy::process {
 
 enum class Verdict : uint8_t {
   kAccept,
-  kIgnore,  // it has no effect any more
-  kRefuse,  // its source broke the protocol
+  kIgnore,  // the event has no effect any more
+  kRefuse,  // the event's source broke the protocol
 };
 
 // One cell of a table. Only an accepted event changes the state.
@@ -22,7 +22,7 @@ struct Cell {
   State next{};
 };
 
-// Rule for a row of a table, in which most cells keep the state.
+// The rule for a row of a table, in which most cells keep the state.
 template <typename State>
 struct CellRule {
   Verdict verdict = Verdict::kRefuse;

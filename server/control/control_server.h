@@ -17,9 +17,9 @@ class Service;
 
 namespace canopy::control {
 
-// Listens from Start until it is destroyed. The agent accepts the connections
-// itself: gRPC would stop listening for good the first time that no descriptor
-// is free for a connection. Loop thread only.
+// Listens from Start until its destruction. The agent accepts the connections
+// itself, because gRPC would stop listening for good when for once no
+// descriptor is free for a connection. Loop thread only.
 class ControlServer {
  public:
   explicit ControlServer(EventLoop* loop);
@@ -27,20 +27,20 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  // `service` must outlive the server.
+  // Starts to listen. `service` must outlive the server.
   Status Start(const std::string& socket_path, grpc::Service* service);
   // Called before this process executes another program. Accepts no more calls,
-  // and waits until the finished replies have been sent, at most half a second.
-  // Calls that this thread must answer do not end meanwhile.
+  // and waits for at most half a second until the finished replies have been
+  // sent. Calls that this thread must answer do not end meanwhile.
   void LetAnswersLeave();
   // Accepts no more calls. The future becomes ready when the running calls have
-  // ended; calls that wait for this thread do not end before it handles them.
-  // The object must not be used afterwards.
+  // ended; calls that wait for this thread do not end before this thread
+  // handles them. The object must not be used afterwards.
   std::future<void> Stop();
 
  private:
   TrustedListener listener_;
-  // Shared with the thread that shuts it down.
+  // The server is shared with the thread that shuts it down.
   std::shared_ptr<grpc::Server> server_;
 };
 

@@ -15,8 +15,8 @@ class Service;
 
 namespace canopy::control {
 
-// Functions of the agent that the service needs besides the jobs. All run on
-// the loop thread.
+// Functions of the agent that the service needs in addition to the jobs. All
+// run on the loop thread.
 struct AgentView {
   std::function<v1::StatusReply()> status;
   // Returns the name of a member, for texts.
@@ -24,13 +24,14 @@ struct AgentView {
   // Ends the whole overlay after the reply has been sent.
   std::function<void()> shut_down;
   // Hands over to another program; an empty path means this agent's own
-  // program. `done` reports before the handover whether it will take place.
+  // program. Calls `done` before the handover, with the status that the
+  // handover takes place or why it does not.
   std::function<void(const std::string& program,
                      std::function<void(const Status&)> done)>
       replace;
 };
 
-// Must be created before the server starts, and outlive it. `loop` and
+// Created before the server starts, and outlives the server. `loop` and
 // `job_manager` must outlive the service.
 class ControlService {
  public:

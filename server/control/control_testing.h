@@ -76,8 +76,8 @@ class Records : public LaunchPersistence {
   std::map<std::string, PersistedJob> jobs;
 };
 
-// A host that grants every placement at once, on every node, unless `keeps` is
-// set; then it only records the requests.
+// A host that grants every placement at once, on every node. If `keeps` is set,
+// it only records the requests.
 class FakePlacement : public PlacementPort {
  public:
   void set_listener(PlacementListener* to) override { listener = to; }
@@ -132,10 +132,10 @@ inline std::shared_ptr<JobSpec> Job(const std::string& nspace) {
   return job;
 }
 
-// Returns an encoded spawn request. `timeout` is the seconds within which the
-// job must start, or 0. With `cospawn` there is a second application, which is
-// designated to be cospawned. `required` is the key of an additional required
-// attribute of the job.
+// Returns an encoded spawn request. `timeout` is the time in seconds within
+// which the job must start, or 0. With `cospawn` there is a second application,
+// which is designated to be cospawned. `required` is the key of an additional
+// required attribute of the job.
 inline std::string CallBytes(uint32_t timeout = 0, bool cospawn = false,
                              const char* required = nullptr,
                              bool nohup = false) {

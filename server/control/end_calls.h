@@ -17,12 +17,12 @@ namespace canopy::control {
 // The time after which calls are cancelled.
 inline constexpr absl::Duration kAnswerTime = absl::Milliseconds(200);
 
-// Waits up to `time` for the running calls, and then cancels them. Blocks
-// meanwhile.
+// Waits up to `time` for the end of the running calls, and then cancels them.
+// Blocks meanwhile.
 void ShutDown(grpc::Server* server, absl::Duration time);
 
-// Shuts the server down on a thread of its own, which runs whether or not the
-// caller waits for the result. Has no effect if the server is null.
+// Shuts the server down on a thread of its own, which also runs if the caller
+// does not wait for the result. Has no effect if the server is null.
 std::future<void> EndCalls(std::shared_ptr<grpc::Server> server);
 
 }  // namespace canopy::control

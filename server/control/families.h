@@ -8,8 +8,8 @@
 // of jobs, and look the objects up by name or number when they need them.
 //
 // A family is in one of these states:
-// - attended: `launcher` is the number of a connected launcher. When that is
-//   gone, the family becomes unattended or abandoned;
+// - attended: `launcher` is the number of a connected launcher. When the
+//   launcher is gone, the family becomes unattended or abandoned;
 // - awaited: the family was recovered from a predecessor. `launcher` is 0, and
 //   the launcher may reattach with `token` until a timeout;
 // - of a tool: `launcher` is 0 and `token` is empty. A tool has spawned the
@@ -20,7 +20,7 @@
 //   ended.
 //
 // Invariants: a job in jobs() is also in the jobs() of its family, which
-// exists, until it is over. A family is removed only after its last job is
+// exists, until the job is over. A family is removed only after its last job is
 // over. If its token is set, the jobs that were launched are persisted for a
 // successor.
 #ifndef CANOPY_SERVER_CONTROL_FAMILIES_H_
@@ -42,19 +42,19 @@
 namespace canopy::control {
 
 // Stores the relations, and sends launchers the notices about a job that is
-// known by its name only. A family and a record keep their addresses until they
+// known only by its name. A family and a record keep their addresses until they
 // are removed. Loop thread only.
 class Families {
  public:
-  // Sets the store that keeps jobs for a successor; null keeps nothing.
-  // Launchers that can reattach try to do so for `grace_ms`.
+  // Sets the store that keeps jobs for a successor; null means that none are
+  // kept. Launchers that can reattach try to do so for `grace_ms`.
   void set_persistence(LaunchPersistence* persistence, uint32_t grace_ms);
   LaunchPersistence* persistence() const { return persistence_; }
 
   const JobRecords& jobs() const { return jobs_; }
-  // Returns null if the job is not controlled here.
+  // Returns the record of a job, or null if this agent does not control it.
   JobRecord* FindJob(const std::string& nspace);
-  // Returns whether some job uses the grant for this request.
+  // Returns true if some job uses the grant for this request.
   bool HasJobOn(const PlacementId& id) const;
   // Adds a job to a family, which must exist.
   JobRecord& AddJob(Family* family, std::shared_ptr<const JobSpec> job,
@@ -63,12 +63,13 @@ class Families {
   // still lists the job.
   JobRecord RemoveJob(const std::string& nspace);
 
-  // Adds a family with the name of its first job, whose record is added later.
+  // Adds a family that is named after its first job, whose record is added
+  // later.
   Family* AddFamily(const std::string& first);
   void RemoveFamily(uint64_t id) { families_.erase(id); }
   Family* FindFamily(uint64_t id);
   const Family* FindFamily(uint64_t id) const;
-  // Returns null if the job does not exist.
+  // Returns the family of a job, or null if the job does not exist.
   Family* FamilyOf(const std::string& nspace);
   // Returns the family whose launcher may reattach with this token, which must
   // not be empty.
@@ -83,7 +84,7 @@ class Families {
   size_t num_bound() const;
 
   std::map<uint64_t, Launcher>& launchers() { return launchers_; }
-  // Return null if the launcher is not connected.
+  // Return the launcher, or null if it is not connected.
   Launcher* FindLauncher(uint64_t id);
   const Launcher* FindLauncher(uint64_t id) const;
   // Returns the launcher that receives the output of a job, or null if none is
@@ -92,10 +93,11 @@ class Families {
   // Connects a launcher, which must exist, with its family.
   void Attach(uint64_t launcher, Family* family);
 
-  // Sends a JobMapped event, with how long the launcher may try to reattach.
+  // Sends a JobMapped event, which contains the time for which the launcher may
+  // try to reattach.
   void SendMapped(Launcher* launcher, v1::RunEvent event) const;
-  // How long launchers try to reach a successor, in milliseconds; 0: they do
-  // not try.
+  // Returns how long launchers try to reach a successor, in milliseconds; 0:
+  // they do not try.
   uint32_t grace_ms() const { return persistence_ == nullptr ? 0 : grace_ms_; }
   // Sends a line for the user to the launcher of the job's family.
   void Notice(const std::string& nspace, const std::string& text);

@@ -19,29 +19,31 @@
 
 namespace canopy::control {
 
-// PMIX_ERR_JOB_TERM_WO_SYNC: the job was ended because another job failed.
+// The value of PMIX_ERR_JOB_TERM_WO_SYNC: the job was ended because another job
+// failed.
 inline constexpr int kErrJobTermWoSync = -185;
 
-// How many jobs the processes of a family may have. A program that spawns
-// itself would otherwise take all nodes: each of its jobs is small, and without
-// a scheduler only slots, which it may oversubscribe, bound their number.
+// The limits of the number of jobs that the processes of a family may have.
+// Without them, a program that spawns itself would take all nodes: each of its
+// jobs is small, and without a scheduler only the slots, which it may
+// oversubscribe, limit their number.
 struct SpawnQuota {
   size_t under_way = 1024;  // jobs of the family that are not over
   size_t total = 65536;     // jobs that the family has ever had
 };
 
 // A family has one launcher, which receives the output and the end of all its
-// jobs. It is over when its last job is over. Only stores state; used by one
-// thread.
+// jobs. The family is over when its last job is over. The object only stores
+// state; it is used by one thread.
 class Family {
  public:
   explicit Family(std::string first) : first_(std::move(first)) {
     jobs_.insert(first_);
   }
 
-  // The namespace of the job that the launcher requested.
+  // Returns the namespace of the job that the launcher requested.
   const std::string& first() const { return first_; }
-  // The jobs that are not over.
+  // Returns the jobs that are not over.
   const std::set<std::string>& jobs() const { return jobs_; }
   bool over() const { return jobs_.empty(); }
 
@@ -49,24 +51,24 @@ class Family {
     jobs_.insert(nspace);
     ++total_;
   }
-  // Returns why no further job may be spawned; empty: one may. A successor
-  // agent counts the jobs that it has recovered.
+  // Returns the reason why no further job may be spawned, or an empty string if
+  // one may be. A successor agent counts the jobs that it has recovered.
   std::string RefusalOfSpawn(const SpawnQuota& quota) const;
-  // Records the end of a job as a failure of the family, if it is one. Called
-  // as soon as the failure is known, and only for jobs whose failures count for
-  // the family.
+  // Records the end of a job as a failure of the family, if the end is a
+  // failure. Called as soon as the failure is known, and only for jobs whose
+  // failures count for the family.
   void OnFailing(const std::string& nspace, const v1::JobEnd& end);
   // Records that a job is over. A job whose failure does not count is reported
-  // as if it had ended well.
+  // as if it had succeeded.
   void OnEnded(const std::string& nspace, const v1::JobEnd& end);
   // Returns the end that the launcher reports: the end of the first job if that
-  // is a failure, otherwise the first failure of another job. A job that was
-  // killed by request is not a failure, unless the whole family was killed.
+  // end is a failure, otherwise the first failure of another job. A job that
+  // was killed by request is not a failure, unless the whole family was killed.
   // Called only when the family is over.
   v1::JobEnd Conclusion() const;
 
   // Keeps the record of a job that is over, because its spawner may repeat the
-  // request. Returns the jobs whose records are not needed any more: those of
+  // request. Returns the jobs whose records are no longer needed: the jobs of
   // the spawner's oldest request.
   std::vector<std::string> KeepRecord(const std::string& nspace,
                                       const ProcId& spawner,
@@ -76,18 +78,19 @@ class Family {
 
   uint64_t id = 0;         // identifies the family
   uint64_t launcher = 0;   // 0: no launcher is connected
-  std::string token;       // of its launcher; empty: cannot reattach
-  bool abandoned = false;  // launcher gone, all jobs being ended
+  std::string token;       // the launcher's; empty: it cannot reattach
+  bool abandoned = false;  // the launcher is gone, and all jobs are being ended
   // The launcher is gone for good, but some jobs continue.
   bool unattended = false;
-  bool killed = false;  // all jobs were requested to end
-  // Requests to spawn that wait until the launcher has reattached, because it
-  // receives their jobs' output.
+  bool killed = false;  // the end of all jobs was requested
+  // Requests to spawn that wait until the launcher has reattached, because the
+  // launcher receives the output of their jobs.
   std::vector<core::HostSpawn> held_spawns;
   // Set if the launcher shall request the job again when the family is over,
   // unless it is killed first.
   std::optional<v1::JobRequeued> requeued;
-  // Bytes of input that were consumed. No value: only a predecessor knew.
+  // The number of bytes of input that were consumed. No value: only a
+  // predecessor knew the number.
   std::optional<uint64_t> input_done = 0;
 
  private:
@@ -105,7 +108,7 @@ class Family {
   std::deque<Kept> kept_;              // oldest first
 };
 
-// A job that must end because another job failed.
+// A job that must end because another job has failed.
 struct Consequence {
   std::string nspace;
   std::string reason;  // one line

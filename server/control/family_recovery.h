@@ -20,15 +20,15 @@
 
 namespace canopy::control {
 
-// Loop thread only; the arguments of the constructor outlive it.
+// Loop thread only. The arguments of the constructor outlive this object.
 class FamilyRecovery {
  public:
-  // Called when the launcher of the family has reattached, or will not: work
-  // that waited for it continues.
+  // Called when the launcher of the family has reattached, or will not
+  // reattach: work that waited for the launcher continues.
   using Resume = std::function<void(Family* family)>;
 
-  // Called for a job that was over at the predecessor, which may not have
-  // notified the processes concerned.
+  // Called for a job that was over at the predecessor, because the predecessor
+  // may not have notified the processes concerned.
   using TellEnd =
       std::function<void(const PersistedJob& job, const v1::JobEnd& end)>;
 
@@ -41,22 +41,24 @@ class FamilyRecovery {
         tell_end_(std::move(tell_end)) {}
 
   void set_sink(InputSink* sink) { sink_ = sink; }
-  // Sets how long launchers are awaited, in milliseconds.
+  // Sets how long a successor waits for launchers, in milliseconds.
   void set_timeout(uint32_t ms) { timeout_ms_ = ms; }
 
-  // Called before the core's JobRecovered.
+  // Recovers the families of the predecessor. Called before the core gets a
+  // JobRecovered for any of these jobs.
   void Recover(const std::vector<PersistedJob>& jobs);
   // Keeps the result of a family that is over and whose launcher is not
   // connected but may return.
   void Keep(const Family& family);
-  // Called for a launcher that has no family yet.
+  // Handles the first request of a launcher that has no family yet: its wish to
+  // reattach.
   void OnReattach(uint64_t id, Launcher* launcher,
                   const v1::Reattach& reattach);
 
  private:
-  // A family that has ended, whose launcher may not know it yet.
+  // A family that has ended, and whose launcher may not know that yet.
   struct Ended {
-    std::vector<std::string> jobs;  // whose records are kept
+    std::vector<std::string> jobs;  // jobs whose records are kept
     v1::JobEnd end;
     std::optional<v1::JobRequeued> requeued;  // sent instead of `end`
   };

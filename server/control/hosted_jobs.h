@@ -19,12 +19,13 @@
 
 namespace canopy::control {
 
-// The listener handles them as launchers, from Add until OnGone. Loop thread
-// only; the arguments of the constructor outlive it.
+// Add registers each object with the listener, which handles it as a launcher
+// until OnGone. Loop thread only. The arguments of the constructor outlive this
+// object.
 class HostedJobs {
  public:
   using Warn = std::function<void(const std::string& text)>;
-  // Bounds the threads that a slow file system may block.
+  // Limits the number of threads that a slow file system may block.
   static constexpr long kMaxOpening = 256;  // NOLINT: as std::shared_ptr counts
 
   HostedJobs(EventLoop* loop, Families* families, LauncherListener* listener,
@@ -37,14 +38,14 @@ class HostedJobs {
   HostedJobs(const HostedJobs&) = delete;
   HostedJobs& operator=(const HostedJobs&) = delete;
 
-  // `done` receives the number of the job's launcher when its files are open;
-  // the job is persisted during that call. Errors are kErrTimeout if the files
-  // are not open after half a minute, and kErrResourceBusy if kMaxOpening jobs
-  // are opening files already.
+  // Opens the files of a job. `done` receives the number of the job's launcher
+  // when the files are open; the job is persisted during that call. Errors are
+  // kErrTimeout if the files are not open after half a minute, and
+  // kErrResourceBusy if kMaxOpening jobs are opening files already.
   using Begun = std::function<void(const Result<uint64_t>& launcher)>;
   void Begin(const PlacementId& id, const std::string& nspace,
              const HostOutput& output, Begun done);
-  // Returns whether files are being opened for the job of that placement.
+  // Returns true if files are being opened for the job of that placement.
   bool Begins(const PlacementId& id) const { return opening_.contains(id); }
   // Removes a launcher whose job is not launched.
   void Remove(uint64_t id);
@@ -52,7 +53,7 @@ class HostedJobs {
   // runs.
   void Recover(const PersistedJob& job);
 
-  // Returns a unique token, by which a successor identifies the job's launcher.
+  // Returns a unique token by which a successor identifies the job's launcher.
   static std::string NewToken();
 
  private:
@@ -65,9 +66,11 @@ class HostedJobs {
   LauncherListener* const listener_;
   const Warn warn_;
   std::map<uint64_t, std::unique_ptr<HostedLauncher>> launchers_;
-  // Jobs whose files are being opened, each with the timer that limits it.
+  // The jobs whose files are being opened, each with the timer that limits the
+  // time.
   std::map<PlacementId, EventLoop::TimerId> opening_;
-  // Held by each thread that opens files, also for jobs that were given up.
+  // Each thread that opens files holds a reference, also for a job that was
+  // given up.
   const std::shared_ptr<int> threads_ = std::make_shared<int>();
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -24,10 +24,10 @@
 
 namespace canopy::control {
 
-// After each write it persists the file positions and the bytes received from
-// each node, and only then acknowledges the output. A successor continues from
-// these positions, so each byte of output is in the file once, however this
-// agent ends. Loop thread only.
+// After each write, persists the positions in the files and the number of bytes
+// received from each node, and only then acknowledges the output. A successor
+// continues from these positions, so each byte of output is in the file once,
+// however this agent ends. Loop thread only.
 class HostedLauncher : public LauncherStream {
  public:
   // The connections to the job manager. They are never called during Send.
@@ -45,14 +45,14 @@ class HostedLauncher : public LauncherStream {
   HostedLauncher(EventLoop* loop, Events events);
   ~HostedLauncher() override;
 
-  // Starts a new job. `opened` receives a status that names the file which
-  // cannot be opened; it may destroy the launcher, and the job is persisted
+  // Starts a new job. `opened` receives the result of opening the files; an
+  // error names the file. It may destroy the launcher, and the job is persisted
   // during the call. `held` is kept as long as a thread is opening files.
   void Begin(const HostOutput& output, std::shared_ptr<void> held,
              std::function<void(const Status& status)> opened);
-  // Continues in a successor with the persisted state, which is empty if there
-  // is none yet. If the files cannot be opened, the output is dropped with a
-  // warning.
+  // Continues the job in a successor with the persisted state, which is empty
+  // if none was persisted. If the files cannot be opened, the output is dropped
+  // with a warning.
   void Reattach(const HostOutput& output, const std::string& token,
                 std::string_view state);
 
@@ -63,7 +63,7 @@ class HostedLauncher : public LauncherStream {
   struct Piece {
     std::string nspace;
     uint32_t node = 0;
-    uint64_t bytes = 0;  // 0: a line of the agent's own
+    uint64_t bytes = 0;  // 0: a line that the agent has written
   };
 
   void OnOutput(const v1::Output& output);
@@ -79,10 +79,10 @@ class HostedLauncher : public LauncherStream {
   EventLoop* const loop_;
   const Events events_;
   std::unique_ptr<OutputWriter> writer_;
-  // For each job that has had output: the bytes in the files, by node.
+  // The number of bytes in the files for each job that has had output, by node.
   std::map<std::string, std::vector<uint64_t>> received_;
   std::deque<Piece> pieces_;  // being written
-  bool finishing_ = false;    // Send is not called any more
+  bool finishing_ = false;    // true: Send is no longer called
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -41,35 +41,36 @@ class JobManager : public JobObserver, public LauncherListener {
  public:
   JobManager(EventLoop* loop, JobPlanner planner);
 
-  // Sets the core's input; once, before the first call.
+  // Sets the core's input. Called once, before all other functions.
   void set_sink(InputSink* sink);
-  // Sets the host, which decides where and when jobs run; before the first
-  // request.
+  // Sets the host, which decides where and when jobs run. Called before the
+  // first request.
   void set_placement(PlacementPort* port) { placements_.set_port(port); }
   // Lets launchers reattach to a successor from now on. They try for `grace_ms`
   // (0: only after an announced handover), and a successor waits for them for
   // `reattach_timeout_ms`.
   void set_persistence(LaunchPersistence* persistence, uint32_t grace_ms,
                        uint32_t reattach_timeout_ms);
-  // Recovers the predecessor's jobs; before the core's JobRecovered.
+  // Recovers the predecessor's jobs. Called before the core gets a
+  // JobRecovered.
   void Recover(const std::vector<PersistedJob>& jobs);
   // Returns the number of jobs whose launchers cannot reattach. These jobs end
   // with this agent.
   size_t num_bound() const { return families_.num_bound(); }
-  // Announces a handover to the launchers.
+  // Announces a handover of about `ms` milliseconds to the launchers.
   void AnnounceHandover(uint32_t ms);
 
   const JobRecords& jobs() const { return families_.jobs(); }
-  // The jobs that wait for their placement.
+  // Returns the jobs that wait for their placement.
   const Placements& queued() const { return placements_; }
   // Cancels a queued job. Returns false if no job of this name is queued.
   bool CancelQueued(const std::string& name, const std::string& reason);
-  // Ends every job. `done` runs when the last one is gone, or at once if there
+  // Ends every job. Calls `done` when the last job is gone, or at once if there
   // is none.
   void KillAll(const std::string& reason, std::function<void()> done);
   void SignalJob(const std::string& nspace, int signal);
 
-  // The operations of a scheduler on its jobs and on nodes.
+  // Returns the operations of a scheduler on its jobs and on nodes.
   JobCommandsPort& commands() { return commands_; }
 
   // Requests the state of every agent; `done` receives the replies by node.
@@ -93,7 +94,7 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnGone(uint64_t id) override;
 
  private:
-  // A launch with the request that it carries.
+  // A launch, and the request that it contains.
   struct Asked {
     v1::Launch launch;
     JobRequest request;

@@ -118,7 +118,7 @@ class JobManagerTest : public testing::Test {
   FakePlacement placement_;
   Status launch_refusal_;
   Status refusal_;
-  int num_accepted_ = 0;  // before a refusal
+  int num_accepted_ = 0;  // number of accepted spawns before a refusal
   int num_spawned_ = 0;
   std::string new_name_ = "first";
   bool separate_ = false;

@@ -8,7 +8,8 @@
 
 namespace canopy::control {
 
-// Adds the job's nodes in its own order, each with its slots and processes.
+// Adds the job's nodes to `nodes`, in the job's order, each with its slots and
+// processes.
 void FillJobMap(const JobSpec& job,
                 google::protobuf::RepeatedPtrField<v1::MapNode>* nodes);
 

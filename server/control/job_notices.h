@@ -1,6 +1,6 @@
-// Notices about the life of jobs, in addition to the progress that a launcher
-// shows: events for spawners, for connected jobs and for processes registered
-// for their codes, and lines for the launcher.
+// Sends notices about the life of jobs, in addition to the progress that a
+// launcher shows: events for spawners, for connected jobs and for processes
+// that have registered for their codes, and lines for the launcher.
 #ifndef CANOPY_SERVER_CONTROL_JOB_NOTICES_H_
 #define CANOPY_SERVER_CONTROL_JOB_NOTICES_H_
 
@@ -17,12 +17,12 @@
 
 namespace canopy::control {
 
-// A spawner receives the events that its call requested (JobReports). The
-// job of a spawner receives the failures of processes of a connected job,
-// requested or not. All other processes of the session receive the events for
-// which they have registered by code (docs/design/events.md). A successor
-// repeats events that its predecessor may have sent, with the same identities.
-// Loop thread only.
+// A spawner receives the events that its call requested (JobReports). The job
+// of a spawner also receives the failures of processes of a connected job, even
+// if it has not requested them. All other processes of the session receive the
+// events for whose codes they have registered (docs/design/events.md). A
+// successor repeats events that its predecessor may have sent, with the same
+// identities. Loop thread only.
 class JobNotices {
  public:
   // Prints one line about the job at the launcher of its family.
@@ -33,9 +33,9 @@ class JobNotices {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // Sends the notices of a change. `record` is that of the changed job.
+  // Sends the notices of a change. `record` is the record of the changed job.
   void OnJobChanged(const core::JobChanged& change, JobRecord* record) const;
-  // Sends the notices of a job's end again for a job that had run and was over
+  // Sends the notices of a job's end again, for a job that had run and was over
   // when its record was recovered.
   void OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
                       const core::JobChanged& end) const;

@@ -25,57 +25,57 @@ namespace canopy::control {
 struct Placed {
   PlacementId id;
   PlacementGrant grant;
-  int64_t queued_ms = 0;  // time of the request, since 1970
-  int64_t give_up = 0;    // EventLoop::Now(): latest start; 0: none
-  std::string name = {};  // of the job; empty: that of the request
+  int64_t queued_ms = 0;  // request, in ms since 1970
+  int64_t give_up = 0;    // latest start, by EventLoop::Now(); 0: none
+  std::string name = {};  // the job's name; empty: the name of the request
 };
 
-// The part of a grant that the record of a job keeps. It is empty for a job
-// whose nodes were not granted by name.
+// The part of a grant that the record of a job keeps. Empty for a job whose
+// nodes were not granted by name.
 struct PlacementFacts {
-  PlacementId id;  // without a request: nothing was granted
+  PlacementId id;  // no request: nothing was granted
   std::string host_job;
-  int64_t queued_ms = 0;   // since 1970
-  int64_t started_ms = 0;  // since 1970
-  std::string caller_job;  // the host's name of the caller's job
+  int64_t queued_ms = 0;   // ms since 1970
+  int64_t started_ms = 0;  // ms since 1970
+  std::string caller_job;  // the host's name for the caller's job
 
   bool any() const { return !id.request.empty(); }
 };
 
 // How a job was launched, beyond its map.
 struct LaunchFacts {
-  bool oversubscribe = false;  // requested, also for jobs it spawns
-  // Number of the spawn request, for a job that was spawned by a process
+  bool oversubscribe = false;  // requested, also for jobs that it spawns
+  // The number of the spawn request, for a job that a process has spawned
   // (JobSpec::parent).
   std::optional<uint64_t> spawn_request;
   bool separate = false;  // lives and dies independently of its parent
-  // True if the job's spawner, or an earlier ancestor, is separate.
+  // True if the job's spawner or an earlier ancestor is separate.
   bool apart = false;
   uint32_t reports = 0;  // requested notices: bits of JobReports
-  // Time at which the job must have started (EventLoop::Now()); 0 if there is
-  // no limit, or the job has started.
+  // The time at which the job must have started (EventLoop::Now()); 0 if there
+  // is no limit, or if the job has started.
   int64_t start_deadline = 0;
   bool tool = false;  // takes no slots
   // True for the second job of a request; the first job is the result of the
   // spawn.
   bool cospawned = false;
-  // Name of the other job of the request until both have started; empty
+  // The name of the other job of the request until both have started; empty
   // otherwise.
   std::string partner;
   PlacementFacts placed;
-  // The job was ended so that its launcher requests it again.
+  // True if the job was ended so that its launcher requests it again.
   bool requeued = false;
-  // Set for a job that the host has started, which has no launcher.
+  // Set for a job that the host has started and that therefore has no launcher.
   std::optional<HostOutput> host_output;
   bool nohup = false;       // continues when its launcher is gone
-  bool unattended = false;  // continues without its launcher now
+  bool unattended = false;  // true: it has continued, its launcher is gone
   // The spawner's directives for the output and the map: an encoded
   // v1::JobMapped with only these fields. Empty: there are none.
   std::string wishes;
   bool suspended = false;  // the host has stopped its processes
 };
 
-// Returns whether a failure of the job counts as a failure of its family.
+// Returns true if a failure of the job counts as a failure of its family.
 inline bool CountsForFamily(const LaunchFacts& facts) {
   return !facts.separate && !facts.apart;
 }
@@ -88,19 +88,18 @@ struct JobRecord {
   uint32_t procs_ended = 0;
   int64_t since = 0;  // EventLoop::Now() of the launch
   uint64_t family = 0;
-  bool out_of_time = false;  // its pending operations were collected
-  // The spawner has been notified that the job runs, so the job's end concerns
-  // the family.
+  bool out_of_time = false;  // true: its pending operations were collected
+  // True if the spawner has been notified that the job runs, so that the job's
+  // end concerns the family.
   bool connected = false;
-  // Whether the start of the first process, and of all processes, was
-  // announced.
+  // True if the start of the first process, or of all processes, was announced.
   bool told_first = false;
   bool told_start = false;
   // The token of the job's launcher, which can reattach once the job is
   // persisted.
   std::string token;
-  // Failures of processes of which the spawner's job has not been notified,
-  // without those that the end of the job itself has caused. For a rank that
+  // The failures of processes of which the spawner's job has not been notified,
+  // except those that the end of the job itself has caused. For a rank that
   // failed more than once, the last failure.
   std::map<Rank, core::ProcExit> failures;
 
@@ -111,9 +110,11 @@ using JobRecords = std::map<std::string, JobRecord>;
 
 using PlannedJob = Result<std::shared_ptr<const JobSpec>>;
 
-// Turns requests into mapped jobs, or returns the reason in one line.
+// The functions that turn requests into mapped jobs, or return the reason why
+// not in one line, and further functions of the agent.
 struct JobPlanner {
-  // As in JobCommandsPort. Without a reason, the node takes jobs again.
+  // As JobCommandsPort::DrainNode; with an empty reason, the node accepts jobs
+  // again.
   std::function<Status(const std::string& name, const std::string& reason)>
       drain;
   // Writes a line to the agent's log.
@@ -122,10 +123,11 @@ struct JobPlanner {
   std::string stacks_program;
   // Returns a name that no job of the overlay has had.
   std::function<std::string()> new_name;
-  // The job gets the name of its request, unless `placed` has one.
+  // Maps the job of a request. The job gets the name of its request, unless
+  // `placed` has one.
   std::function<PlannedJob(const JobRequest& request, const Placed& placed)>
       launch;
-  // `spawner` is a process of a known job, or a tool.
+  // Maps a job to be spawned. `spawner` is a process of a known job, or a tool.
   std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner,
                            const Placed& placed)>
       spawn;
@@ -135,31 +137,31 @@ struct JobPlanner {
 class LaunchPersistence {
  public:
   virtual ~LaunchPersistence() = default;
-  // `token` is that of the launcher of the job or of its family. Returns false
-  // if the job was not persisted.
+  // Persists a launch. `token` identifies the launcher of the job or of its
+  // family. Returns false if the job was not persisted.
   virtual bool PersistLaunch(const JobSpec& job, const std::string& token,
                              const LaunchFacts& facts) = 0;
   // Replaces the facts that were given to PersistLaunch.
   virtual void PersistFacts(const std::string& nspace,
                             const LaunchFacts& facts) = 0;
-  // Persists how much output of a job with host_output is in its files, and
-  // replaces the earlier state.
+  // Persists how much output of a job with host_output is in its files, in
+  // place of the earlier state.
   virtual void PersistOutput(const std::string& nspace,
                              const std::string& state) = 0;
-  // `end` is an encoded JobEnd.
+  // Persists the end of a job. `end` is an encoded JobEnd.
   virtual void PersistEnd(const std::string& nspace,
                           const std::string& end) = 0;
   virtual void DropControl(const std::string& nspace) = 0;
 };
 
-// The job as LaunchPersistence has stored it.
+// A job as LaunchPersistence has stored it.
 struct PersistedJob {
   std::shared_ptr<const JobSpec> job;
   std::string token;
   LaunchFacts facts;
   int64_t since = 0;               // EventLoop::Now() of the launch
   std::optional<std::string> end;  // set if the job is over
-  std::string output;              // of PersistOutput, or empty
+  std::string output;              // the state of PersistOutput, or empty
 };
 
 }  // namespace canopy::control

@@ -16,12 +16,12 @@ namespace canopy::control {
 // Requests `kill` for every job of the family.
 void KillFamily(Family* family, core::KillRequested kill, InputSink* sink);
 
-// Ends the jobs of an abandoned family that end with its launcher
-// (Families::Abandon).
+// Requests the end of those jobs of an abandoned family that end with its
+// launcher (Families::Abandon).
 void KillAbandoned(const Families& families, Family* family,
                    const std::string& reason, InputSink* sink);
 
-// Ends those of `jobs` that end because another job has failed
+// Requests the end of those of `jobs` that end because another job has failed
 // (ConsequencesOf).
 void KillConsequences(const JobSpec& failed, const LaunchFacts& facts,
                       bool with_parent, const JobRecords& jobs,

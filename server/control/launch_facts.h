@@ -1,5 +1,5 @@
-// Reads from a job's request how the job is launched, as far as its map does
-// not state that.
+// Determines from a job's request how the job is launched, as far as its map
+// does not state it.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 
@@ -9,7 +9,8 @@
 
 namespace canopy::control {
 
-// The result includes the permissions for jobs that this job will spawn.
+// Returns the facts. They include the permissions for jobs that this job will
+// spawn.
 LaunchFacts FactsOf(const JobRequest& request, const Placed& placed);
 
 }  // namespace canopy::control

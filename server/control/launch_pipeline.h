@@ -1,5 +1,5 @@
-// The way of every job from its request to its start, whether a launcher, a
-// process or the scheduler requests it:
+// The stages of every job from its request to its start, for requests of a
+// launcher, a process or the scheduler:
 //
 //   asked      Ask: the host decides where and when the job runs (Placements).
 //   placed     The request may start. Its `begin` maps it.
@@ -10,8 +10,9 @@
 //   started    The core launches it.
 //
 // A failure before a job is recorded releases the grant. If the grant could not
-// be used, a launcher's job asks again; otherwise the failure is the answer to
-// the request. A later failure is the end of the job, and is reported as such.
+// be used, a launcher's job requests another placement; otherwise the failure
+// is the answer to the request. A later failure is the end of the job, and is
+// reported as such.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
 
@@ -39,7 +40,7 @@ struct MappedJob {
   Preload preload = {};
 };
 
-// Loop thread only; the arguments of the constructor outlive it.
+// Loop thread only. The arguments of the constructor outlive this object.
 class LaunchPipeline {
  public:
   // Called when a recorded job has ended without having been started.
@@ -55,20 +56,20 @@ class LaunchPipeline {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // The answers to a request; one of them is called, now or later.
+  // The two possible answers to a request. One of them is called, now or later.
   struct Answers {
     // Maps the jobs of the request, records and starts them. After an error no
     // job of the request is recorded.
     std::function<Status(const Placed& placed)> begin;
-    // Called instead if the request is not executed.
+    // Called if the request is not executed.
     std::function<void(const Status& why)> refuse;
   };
-  // Requests a placement. `is_placed`: the job takes no slots, or is not
-  // started at all, so no decision of the host is needed.
+  // Requests a placement. `is_placed` is true if the host has nothing to
+  // decide, because the job takes no slots or is not started at all.
   void Ask(QueuedJob request, bool is_placed, Answers answers);
 
-  // Records a job in a family; null means a new one. The caller adds what it
-  // knows of the launcher before it starts the job.
+  // Records a job in a family; null means a new one. The caller adds its data
+  // about the launcher before it starts the job.
   JobRecord& Record(MappedJob mapped, Family* family);
   // Removes a recorded job that is not started.
   void Forget(const std::string& nspace);
@@ -77,8 +78,8 @@ class LaunchPipeline {
   void Start(const std::string& nspace, bool check_only = false);
   // Ends a recorded job in place of its start.
   void Fail(const std::string& nspace, const Status& why);
-  // Called when the job's files are in place, or with the reason why it is not
-  // started.
+  // Called when the job's files are in place, or with the reason why the job is
+  // not started.
   void OnFilesCopied(const std::string& nspace, Status status);
 
  private:
@@ -92,7 +93,7 @@ class LaunchPipeline {
   Staging* const staging_;
   const Failed failed_;
   InputSink* sink_ = nullptr;
-  std::map<std::string, FileSource> files_;  // of recorded jobs, until Start
+  std::map<std::string, FileSource> files_;  // for recorded jobs, until Start
 };
 
 }  // namespace canopy::control

@@ -1,4 +1,4 @@
-// One launcher, as the job manager sees it.
+// A launcher as the job manager sees it.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCHER_H_
 #define CANOPY_SERVER_CONTROL_LAUNCHER_H_
 
@@ -25,21 +25,22 @@ class Launcher {
 
   void Send(v1::RunEvent event) { stream_->Send(std::move(event)); }
   void Finish() { stream_->FinishWhenWritten(); }
-  // Rejects its request.
+  // Rejects the launcher's request.
   void Refuse(const Status& status);
-  // Reports that its family is over. `jobs` are those whose records are kept.
+  // Reports that the launcher's family is over. `jobs` are those whose records
+  // are kept.
   void End(std::vector<std::string> jobs, const v1::JobEnd& end);
 
-  // Like End, and lets the launcher request its job again.
+  // Like End, but requests that the launcher request its job again.
   void Requeue(std::vector<std::string> jobs, const v1::JobRequeued& requeued);
 
-  // `nspace` is empty for the first job of the family.
+  // Sends output of a job. `nspace` is empty for the first job of the family.
   void SendOutput(const core::DeliverOutput& output, const std::string& nspace);
-  // Records that the launcher has written out `bytes` more bytes, and grants
-  // credit to the nodes whose ranks wrote them.
+  // Records that the launcher has written another `bytes` bytes, and grants
+  // credit to the nodes whose ranks have written them.
   void Consume(uint64_t bytes, InputSink* sink);
-  // Grants the credit for everything that the launcher has not written out,
-  // because the launcher is gone.
+  // Grants the credit for all output that the launcher has not written, because
+  // the launcher is gone.
   void ConsumeAll(InputSink* sink);
 
   uint64_t family = 0;             // 0: none yet, or its end was sent
@@ -56,7 +57,7 @@ class Launcher {
   };
 
   LauncherStream* stream_ = nullptr;
-  std::deque<Unconsumed> unconsumed_;  // in order
+  std::deque<Unconsumed> unconsumed_;  // in the order of sending
 };
 
 }  // namespace canopy::control

@@ -15,9 +15,11 @@
 namespace canopy::control {
 
 v1::RunEvent MappedEvent(const JobSpec& job);
-// Adds the output and map directives of the job's spawner.
+// Like MappedEvent(job), with the output and map directives of the job's
+// spawner.
 v1::RunEvent MappedEvent(const JobRecord& record);
-// `grace_ms` is as in JobMapped.
+// Returns the event for a job that waits. `grace_ms` has the meaning of
+// JobMapped's.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
 // Returns the data with which a launcher requests a job again. A scheduler must
 // have placed the job.
@@ -29,10 +31,10 @@ v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
 // one.
 v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);
 v1::JobEnd EndOf(const core::JobChanged& change);
-// Converts the result of EndOf back.
+// Returns the change from which EndOf made the end.
 core::JobChanged ChangeOf(const v1::JobEnd& end);
-// Returns the end of a launch that failed, for this reason, before there was a
-// job.
+// Returns the end of a launch that failed before there was a job. `refusal` is
+// the reason.
 v1::JobEnd EndOf(const Status& refusal);
 
 }  // namespace canopy::control

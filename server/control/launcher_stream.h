@@ -1,4 +1,5 @@
-// One launcher (client of Control.Run), over gRPC or a local socket.
+// The connection to a launcher (client of Control.Run), over gRPC or a local
+// socket.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCHER_STREAM_H_
 #define CANOPY_SERVER_CONTROL_LAUNCHER_STREAM_H_
 
@@ -8,17 +9,18 @@
 
 namespace canopy::control {
 
-// Loop thread only; valid until OnGone.
+// Loop thread only. Valid until OnGone.
 class LauncherStream {
  public:
   virtual ~LauncherStream() = default;
-  // Queues the event and never waits.
+  // Queues the event. Never waits.
   virtual void Send(v1::RunEvent event) = 0;
-  // Ends the call after everything sent before has been written.
+  // Ends the call after all events have been written.
   virtual void FinishWhenWritten() = 0;
 };
 
-// Callbacks of launcher streams, always on the loop thread.
+// The callbacks of launcher streams, which are always called on the loop
+// thread, except NewLauncher.
 class LauncherListener {
  public:
   virtual ~LauncherListener() = default;
@@ -26,7 +28,7 @@ class LauncherListener {
   virtual uint64_t NewLauncher() = 0;
   virtual void OnLauncher(uint64_t id, LauncherStream* launcher) = 0;
   virtual void OnRequest(uint64_t id, v1::RunRequest request) = 0;
-  // The launcher is gone or finished. Not called during Send.
+  // Called when the launcher is gone or finished; never during Send.
   virtual void OnGone(uint64_t id) = 0;
 };
 

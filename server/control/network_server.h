@@ -22,15 +22,16 @@ namespace canopy::control {
 struct NetworkOptions {
   std::string address;  // HOST:PORT; port 0 chooses a free one
   security::SecurityConfig security;
-  bool reflection = false;  // lists its services to clients
-  // The services besides health. They are not owned and outlive the server.
+  bool reflection = false;  // clients can list the services
+  // The services other than health. They are not owned and outlive the server.
   std::vector<grpc::Service*> services;
-  // Writes log lines about connecting clients, at a limited rate. May be null.
+  // Writes log lines about clients that connect, at a limited rate. May be
+  // empty.
   std::function<void(const std::string& line)> log;
 };
 
-// The server has a port of its own, because its services use gRPC's threads,
-// which on the links' server would poll the links too. The loop accepts the
+// The server has its own port, because its services use gRPC's threads, which
+// on the links' server would poll the links too. The loop accepts the
 // connections and outlives the server. Loop thread only.
 class NetworkServer {
  public:
@@ -40,13 +41,13 @@ class NetworkServer {
   NetworkServer(const NetworkServer&) = delete;
   NetworkServer& operator=(const NetworkServer&) = delete;
 
-  // Called once. Fails if the address is in use or not this host's, or if the
-  // security settings do not fit.
+  // Starts to listen. Called once. Fails if the address is in use or not this
+  // host's, or if the security settings are invalid.
   Status Start(const NetworkOptions& options);
-  // As in ControlServer.
+  // These functions are those of ControlServer.
   void LetAnswersLeave();
   std::future<void> Stop();
-  // The address of the options, with the port in use.
+  // Returns the address of the options, with the port in use.
   const std::string& address() const { return address_; }
 
  private:

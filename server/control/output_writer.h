@@ -1,5 +1,5 @@
-// Opens files and writes a job's output into them, on a thread of its own,
-// because a file system may block it.
+// Opens files and writes a job's output into them, on its own thread, because a
+// file system may block it.
 #ifndef CANOPY_SERVER_CONTROL_OUTPUT_WRITER_H_
 #define CANOPY_SERVER_CONTROL_OUTPUT_WRITER_H_
 
@@ -17,8 +17,8 @@
 
 namespace canopy::control {
 
-// Bytes of output in each file. If both streams go to one file, `error` stays
-// 0.
+// The number of bytes of output in each file. If both streams go to one file,
+// `error` stays 0.
 struct OutputPositions {
   uint64_t output = 0;
   uint64_t error = 0;
@@ -27,31 +27,33 @@ struct OutputPositions {
 // Loop thread only.
 class OutputWriter {
  public:
-  // Reports that `pieces` more pieces were written. An error status, reported
-  // once for each file, means that the file cannot be written and further
-  // output for it is dropped. Not called during Write, nor before Opened.
+  // Reports that another `pieces` pieces were written. An error status,
+  // reported once for each file, means that the file cannot be written and
+  // further output for it is dropped. Not called during Write, nor before
+  // Opened.
   using Done = std::function<void(size_t pieces, const OutputPositions& at,
                                   const Status& status)>;
 
-  // Reports once whether the files could be opened, and where the first piece
-  // goes. An error status names the file that cannot be opened and the reason;
-  // then all output is dropped.
+  // Reports once whether the files could be opened, and the position of the
+  // first piece. An error status names the file that cannot be opened and the
+  // reason; then all output is dropped.
   using Opened =
       std::function<void(const Status& status, const OutputPositions& begin)>;
 
-  // Begins to open the files. Without `from` the job is new and its files are
-  // created or emptied; otherwise the job continues and everything after `from`
-  // is removed. `held` is kept until the files are open or cannot be opened,
-  // even if the writer is destroyed before.
+  // Begins to open the files. If `from` has no value, the job is new and its
+  // files are created or emptied; otherwise the job continues and everything
+  // after `from` is removed. `held` is kept until the files are open or cannot
+  // be opened, even if the writer is destroyed before.
   OutputWriter(EventLoop* loop, HostOutput names,
                std::optional<OutputPositions> from, std::shared_ptr<void> held,
                Opened opened, Done done);
-  // Pieces that are queued may still be written. No callback runs any more.
+  // Queued pieces may still be written. No callback is called any more.
   ~OutputWriter();
   OutputWriter(const OutputWriter&) = delete;
   OutputWriter& operator=(const OutputWriter&) = delete;
 
-  // May be called before the files are open.
+  // Queues output for the file of standard error or output. May be called
+  // before the files are open.
   void Write(bool error, Bytes data);
 
  private:

@@ -14,12 +14,13 @@
 
 namespace canopy::control {
 
-// Returns milliseconds since 1970.
+// Returns the time in milliseconds since 1970.
 int64_t WallClockMs();
 
-// Leaves the request's identity and time unset.
+// Returns the request for a launcher's job, without its identity and time.
 PlacementRequest PlacementOf(const JobRequest& job);
-// `parent` is the job of the spawning process.
+// Returns the request for a job to be spawned. `parent` is the job of the
+// spawning process.
 PlacementRequest PlacementOf(const core::HostSpawn& spawn,
                              const spawn::SpawnCall& call,
                              const JobRecord& parent);
@@ -27,18 +28,18 @@ PlacementRequest PlacementOf(const core::HostSpawn& spawn,
 // also after an agent's restart.
 std::string RequestNameOf(const core::HostSpawn& spawn);
 
-// Returns whether an agent may have given a queued job this name.
+// Returns true if an agent may have given a queued job this name.
 bool IsRequestName(const std::string& name);
 
-// Describes a job that is mapped now. The result is empty if no nodes were
-// granted by name.
+// Returns the facts of a job that is mapped now. They are empty if no nodes
+// were granted by name.
 PlacementFacts PlacementFactsOf(const Placed& placed);
 
-// Describe a job that was mapped, or one whose request has failed.
+// Describe a job that was mapped, or a job whose request has failed.
 PlacedJob PlacedJobOf(const JobRecord& record);
 PlacedJob PlacedJobOf(const Placed& placed, const PlacementRequest& request);
 
-// Return the programs and arguments, for people.
+// Return the programs and their arguments as text for people.
 std::string CommandOf(const JobSpec& job);
 std::string CommandOf(const PlacementRequest& request);
 uint32_t NumProcs(const PlacementRequest& request);

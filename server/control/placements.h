@@ -26,7 +26,7 @@ struct QueuedJob {
   uint32_t unusable_grants = 0;
 };
 
-// Every wait ends in one call of its `Decided`. Loop thread only.
+// Every wait ends with one call of its `Decided`. Loop thread only.
 class Placements : public PlacementListener {
  public:
   using Decided = std::function<void(const Result<Placed>& placed)>;
@@ -39,15 +39,15 @@ class Placements : public PlacementListener {
   Placements(const Placements&) = delete;
   Placements& operator=(const Placements&) = delete;
 
-  // Sets the host; before the first request, or when nothing waits.
+  // Sets the host. Called before the first request, or when no job waits.
   void set_port(PlacementPort* port);
 
   bool HeedsDirectives() const { return port_->HeedsDirectives(); }
   // Requests a placement. The decision may arrive during the call. Returns
-  // false if a request of this name waits already; then this one is dropped.
+  // false, and drops the job, if a request of this name waits already.
   bool Ask(QueuedJob job, Decided decided);
   // Requests another placement of a job whose grant could not be used, after a
-  // pause that grows with their number. The job waits meanwhile.
+  // pause that grows with the number of such grants. The job waits meanwhile.
   void AskAgain(QueuedJob job, const Status& why, Decided decided);
   // Removes a job from the queue. Returns false if it does not wait.
   bool Cancel(const std::string& request, const Status& why);
@@ -56,15 +56,17 @@ class Placements : public PlacementListener {
   void CancelOfParent(const std::string& nspace, const Status& why);
   void CancelAll(const Status& why);
 
-  // Notify the host of changes of a job that it has placed. They have no effect
-  // for other jobs.
+  // These notify the host of changes of a job that it has placed. They have no
+  // effect for other jobs.
   void Launched(const JobRecord& record, bool recovered);
   void Changed(const JobRecord& record, const core::JobChanged& change);
   void Suspended(const JobRecord& record);
-  // `last` means that no other job uses the grant.
+  // Notifies the host of the end of a job. `last` means that no other job uses
+  // the grant.
   void Released(const JobRecord& record, const core::JobChanged& end,
                 bool last);
-  // Notifies the host that a job of any kind has ended.
+  // Notifies the host that a job has ended, whether or not the host has placed
+  // it.
   void SlotsFreed() { port_->SlotsFreed(); }
   // Notifies the host that its grant is not used.
   void ReleaseUnused(const Placed& placed, const PlacementRequest& request,
@@ -76,7 +78,7 @@ class Placements : public PlacementListener {
   // Returns true if a request of this launcher waits.
   bool WaitingFor(uint64_t launcher) const;
   size_t size() const { return waiting_.size(); }
-  // Visits the jobs in the order of their names.
+  // Calls `visit` for the jobs, in the order of their names.
   void ForEach(const std::function<void(const QueuedJob&)>& visit) const;
 
   void OnQueued(const PlacementId& id, const PlacementQueued& queued) override;
@@ -87,22 +89,22 @@ class Placements : public PlacementListener {
   struct Entry {
     QueuedJob job;
     Decided decided;
-    EventLoop::TimerId timer = 0;    // ends the wait
+    EventLoop::TimerId timer = 0;    // ends the wait at its limit
     EventLoop::TimerId pause = 0;    // precedes the request to the host
-    EventLoop::TimerId silence = 0;  // ends when the host should have answered
+    EventLoop::TimerId silence = 0;  // the host should have answered
   };
 
-  // Adds an entry, or returns null if there is one of this name.
+  // Adds an entry. Returns null if an entry of this name exists.
   Entry* Add(QueuedJob job, Decided decided);
 
   void CancelTimers(const Entry& entry);
   Entry* Find(const PlacementId& id);
   // Requests the placement. If the host does not answer for a while, the job's
-  // launcher learns at least that the job waits.
+  // launcher is notified at least that the job waits.
   void Request(const PlacementId& id);
   void CancelIf(const std::function<bool(const QueuedJob&)>& matches,
                 const Status& why);
-  // Ends the wait.
+  // Ends the wait with this decision.
   void Decide(const PlacementId& id, const Result<Placed>& placed);
 
   EventLoop* const loop_;

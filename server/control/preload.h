@@ -23,12 +23,13 @@ struct Preload {
 // Returns the files of a job whose launcher has them.
 Preload PreloadOf(const JobRequest& request);
 // Returns the files of a job that the process `spawner` of `parent` spawns;
-// they are on that process's node. Returns kErrBadParam if two files have the
-// same name, or one is outside the directory.
+// they are on that process's node. kErrBadParam: two files have the same name,
+// or a relative name contains ".."; kErrNotSupported: the spawner is a tool,
+// which has no node; kErrOutOfResource: more than preload::kMaxItems files.
 Result<Preload> PreloadOf(const spawn::SpawnCall& call, const JobSpec& job,
                           const JobSpec& parent, Rank spawner);
 
-// Returns the job with the paths of the copies as its programs.
+// Returns the job with the paths of the copies as the paths of its programs.
 JobSpec WithCopies(JobSpec job, const Preload& preload);
 
 }  // namespace canopy::control

@@ -22,14 +22,14 @@ struct RecoveredRequest {
   ProcId proc;
   core::RequestId request = 0;
   std::vector<Job> jobs;  // the first is the result of the spawn
-  int64_t deadline = 0;   // as LaunchFacts::start_deadline
+  int64_t deadline = 0;   // the value of LaunchFacts::start_deadline
   // False if the predecessor ended before the other job was recorded, or if
   // that job has failed. Then the request fails.
   bool complete = true;
 };
 
 // Returns the requests of the jobs of one family. The two jobs of a request
-// with a cospawned job share one entry.
+// with a cospawned job are in one entry.
 std::vector<RecoveredRequest> RecoveredRequests(
     const std::vector<const PersistedJob*>& family);
 

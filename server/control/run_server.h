@@ -15,7 +15,7 @@
 
 namespace canopy::control {
 
-// Listens from Start until it is destroyed. Loop thread only.
+// Listens from Start until its destruction. Loop thread only.
 class RunServer {
  public:
   // `owner` must outlive the server.
@@ -24,10 +24,10 @@ class RunServer {
   RunServer(const RunServer&) = delete;
   RunServer& operator=(const RunServer&) = delete;
 
-  // Returns an error if the socket cannot be created.
+  // Starts to listen. Returns an error if the socket cannot be created.
   Status Start(const std::string& socket_path);
-  // Called before this process executes another program: writes as much of the
-  // queues as the sockets take.
+  // Writes as much of the queues as the sockets accept. Called before this
+  // process executes another program.
   void Flush();
 
  private:

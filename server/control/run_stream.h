@@ -1,4 +1,4 @@
-// One launcher over gRPC: the server side of Control.Run.
+// The stream to a launcher over gRPC: the server side of Control.Run.
 #ifndef CANOPY_SERVER_CONTROL_RUN_STREAM_H_
 #define CANOPY_SERVER_CONTROL_RUN_STREAM_H_
 
@@ -16,9 +16,9 @@
 
 namespace canopy::control {
 
-// The service makes a stream for each call. The stream reads until the launcher
-// is gone or sends an invalid request, which ends the call. It writes the
-// events that Send queues, one at a time. gRPC's OnDone deletes it, after
+// The service creates a stream for each call. The stream reads until the
+// launcher is gone or sends an invalid request, which ends the call. It writes
+// the events that Send queues, one at a time. gRPC's OnDone deletes it, after
 // OnGone. Send and FinishWhenWritten may be called on the loop thread until
 // OnGone.
 class RunStream : public LauncherStream,
@@ -26,7 +26,7 @@ class RunStream : public LauncherStream,
  public:
   RunStream(uint64_t id, EventLoop* loop, LauncherListener* owner);
 
-  // Starts reading; called once, after OnLauncher.
+  // Starts to read. Called once, after OnLauncher.
   void Begin();
   void Send(v1::RunEvent event) override;
   void FinishWhenWritten() override;

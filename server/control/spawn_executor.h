@@ -9,16 +9,17 @@
 //    and skips this decision.
 // 3. Spawn. The grant may come much later, so the spawner is checked again.
 //    Each job of the request, one or two, is mapped and recorded (Add).
-// 4. SpawnRequests::Begin takes over the answer, and the jobs are started.
+// 4. SpawnRequests::Begin becomes responsible for the answer, and the jobs are
+//    started.
 // 5. OnStarted, for each job, after the spawner was notified that they run.
 //
 // A failure up to stage 3 removes the recorded jobs, releases the grant and
-// rejects the request. Later failures are those of the jobs, and SpawnRequests
-// handles them.
+// rejects the request. Later failures are failures of the jobs, and
+// SpawnRequests handles them.
 //
-// Invariants: each request is answered exactly once; the two jobs
-// of a request are in the same family; a job of a tool begins a family of its
-// own, which has no launcher.
+// Invariants: each request is answered exactly once; the two jobs of a request
+// are in the same family; a job of a tool begins a new family, which has no
+// launcher.
 #ifndef CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_
 #define CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_
 
@@ -43,9 +44,9 @@
 namespace canopy::control {
 
 // Makes one or two jobs from a request and launches them in the spawner's
-// family; the jobs of a tool get a family of their own, without a launcher.
-// SpawnRequests sends the answer. Loop thread only; the arguments of the
-// constructor outlive it.
+// family; the jobs of a tool get a new family, without a launcher.
+// SpawnRequests sends the answer. Loop thread only. The arguments of the
+// constructor outlive this object.
 class SpawnExecutor {
  public:
   using Planner =
@@ -64,16 +65,18 @@ class SpawnExecutor {
         planner_(std::move(planner)),
         warn_(std::move(warn)) {}
 
-  // Holds the request while the launcher of the family is still awaited, and
-  // then until the host has decided where and when it is executed.
+  // Handles a request. It waits while the launcher of the family is still
+  // awaited, and then until the host has decided where and when it is executed.
   void OnSpawn(const core::HostSpawn& spawn);
-  // The launcher has reattached, or will not: executes the held requests.
+  // Executes the held requests. Called when the launcher has reattached, or
+  // will not reattach.
   void Release(Family* family);
-  // The spawner has been notified that the job runs.
+  // Called when the spawner has been notified that the job runs.
   void OnStarted(const std::string& nspace);
 
  private:
-  // Programs choose the keys, so no more than these are logged.
+  // The number of keys that are logged is limited, because programs choose
+  // them.
   static constexpr size_t kMaxLogged = 64;
 
   // A request with its parsed call.
@@ -103,7 +106,7 @@ class SpawnExecutor {
   LaunchPipeline* const pipeline_;
   const Planner planner_;
   const Warn warn_;
-  std::set<std::string> logged_;  // keys of directives without an effect
+  std::set<std::string> logged_;  // logged keys of directives without effect
 };
 
 }  // namespace canopy::control

@@ -33,22 +33,22 @@ class SpawnRequests {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // Rejects a request for which no job was made.
+  // Rejects a request for which no job was created.
   void Refuse(const core::HostSpawn& spawn, const Status& status);
-  // The jobs of the request are being launched. They are ended if they have not
-  // started by `deadline` (EventLoop::Now(); 0: no limit). The first of `jobs`
-  // is the result of the spawn.
+  // Records that the jobs of the request are being launched. They are ended if
+  // they have not started by `deadline` (EventLoop::Now(); 0: no limit). The
+  // first of `jobs` is the result of the spawn.
   void Begin(const core::HostSpawn& spawn, std::vector<std::string> jobs,
              int64_t deadline);
-  // Recovers a request of a predecessor. The core has its jobs once the loop
-  // runs.
+  // Recovers a request of a predecessor. The core gets the jobs of the request
+  // once the loop runs.
   void Recover(const RecoveredRequest& request);
-  // Returns whether the job's spawner is still to be answered.
+  // Returns true if the job's spawner is still to be answered.
   bool Awaits(const std::string& nspace) const {
     return pending_.contains(nspace);
   }
   // Answers the request of this job, which has `num_procs` processes, when its
-  // launch has succeeded or failed. Returns the jobs of which the spawner is
+  // launch has succeeded or failed. Returns the jobs about which the spawner is
   // now notified that they run; one of them may be over.
   std::vector<std::string> OnJobChanged(const core::JobChanged& change,
                                         size_t num_procs);
@@ -58,8 +58,9 @@ class SpawnRequests {
     ProcId proc;
     core::RequestId request = 0;
     std::vector<std::string> jobs;
-    std::set<std::string> starting;  // not all processes have started
-    std::set<std::string> living;    // not over
+    // jobs of which some process has not started
+    std::set<std::string> starting;
+    std::set<std::string> living;    // jobs that are not over
     std::optional<int> failure;      // the status for the spawner
     EventLoop::TimerId timer = 0;
   };
@@ -72,7 +73,7 @@ class SpawnRequests {
 
   EventLoop* const loop_;
   InputSink* sink_ = nullptr;
-  // Keyed by the namespace of each job that is not over.
+  // The key is the namespace of a job that is not over.
   std::map<std::string, std::shared_ptr<Pending>> pending_;
 };
 

@@ -25,33 +25,34 @@ namespace canopy::control {
 
 // The location of a job's files.
 struct FileSource {
-  // The node of the overlay that has the files, as these items. No value: the
-  // launcher has the files, and sends the archive (Staging::Offer).
+  // The node of the overlay that has the files; `items` names them there. No
+  // value: the launcher has the files, and sends the archive (Staging::Offer).
   std::optional<JobNode> node = std::nullopt;
   std::vector<preload::Item> items = {};
 };
 
-// Returns the job that copies the files of another job. It has a process on
-// each of that job's nodes, which writes its standard input to files. If a node
-// has the files, the last process is there and reads them.
+// Returns the job that copies the files of another job. One process on each
+// node of that job writes its standard input to files. If `source` names a
+// node, one more process, the last, runs there and reads the files.
 JobSpec StagingJob(const JobSpec& job, const FileSource& source);
 
-// A job of the core's copies the files of another job. Its streams are
-// connected here: the reader's output is the writers' input, so that one flow
-// control spans both, and the bytes are forwarded down the job's tree. The
-// copying job is known only here: it has no launcher, uses no slots, and is not
+// A staging job copies the files of another job. This class connects its
+// streams: the reader's output is the writers' input, so that one flow control
+// covers both, and the bytes are forwarded down the job's tree. Only this class
+// knows the staging job, which has no launcher, uses no slots, and is not
 // persisted. It lives until the other job is prepared on all nodes, because its
-// directories hold the files.
+// directories contain the files.
 //
 // Staging is also the sink through which the control service sends its inputs
-// to the core. Inputs about a job that the core does not have yet, because its
-// files are being copied, are handled here. Loop thread only.
+// to the core. It handles inputs about a job that the core does not have yet
+// because its files are being copied. Loop thread only.
 class Staging : public InputSink {
  public:
   // Called when the job may be launched because its files are in place, or,
-  // with an error, when it has ended without having begun.
+  // with an error, when it has ended without having been launched.
   using Done = std::function<void(const std::string& nspace, Status status)>;
-  // Called when bytes of the archive that were offered have been consumed.
+  // Called when `bytes` bytes of the archive that were offered have been
+  // consumed.
   using Taken = std::function<void(const std::string& nspace, uint64_t bytes)>;
 
   Staging(Done done, Taken taken)
@@ -61,12 +62,12 @@ class Staging : public InputSink {
 
   // Starts to copy. Calls `done` once, later.
   void Begin(std::shared_ptr<const JobSpec> job, const FileSource& source);
-  // Passes more of the archive of a job whose launcher has the files. The
+  // Passes more bytes of the archive of a job whose launcher has the files. The
   // archive itself marks its end.
   void Offer(const std::string& nspace, Bytes data);
 
-  // Return true if the change concerns a copying job, and thus no other object.
-  // Must be called with all changes.
+  // Return true if the change concerns a staging job, and thus no other object.
+  // Called with all changes.
   bool OnJobChanged(const core::JobChanged& change);
   bool OnOutput(const core::DeliverOutput& output);
   bool OnInputConsumed(const core::InputConsumed& input);
@@ -76,13 +77,15 @@ class Staging : public InputSink {
 
  private:
   struct Copy {
-    std::string nspace;  // of the copying job
+    std::string nspace;  // the staging job's
     uint32_t writers = 0;
     bool has_reader = false;
-    uint32_t written = 0;                  // writers that are complete
-    bool launched = false;                 // the job that owns the files
+    // number of writers that are complete
+    uint32_t written = 0;
+    // whether the staging job was launched
+    bool launched = false;
     std::string error;                     // error output of the processes
-    Status ended_by;                       // the reason of a request to end it
+    Status ended_by;                       // reason of a request to end the job
     std::deque<core::InputOffered> input;  // kept until the job is launched
   };
 
@@ -95,7 +98,7 @@ class Staging : public InputSink {
   const Done done_;
   const Taken taken_;
   InputSink* sink_ = nullptr;
-  std::map<std::string, Copy> copies_;  // by the job that owns the files
+  std::map<std::string, Copy> copies_;  // by the job that needs the files
 };
 
 }  // namespace canopy::control

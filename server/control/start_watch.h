@@ -1,4 +1,4 @@
-// Notifies the launcher of a job that does not start because agents do not
+// Notifies the launcher of a job that has not started because agents do not
 // answer.
 #ifndef CANOPY_SERVER_CONTROL_START_WATCH_H_
 #define CANOPY_SERVER_CONTROL_START_WATCH_H_
@@ -16,7 +16,7 @@
 namespace canopy::control {
 
 // With --restart-grace, an agent that has ended may be replaced within that
-// time, during which jobs on its node wait. Loop thread only.
+// time; jobs on its node wait meanwhile. Loop thread only.
 class StartWatch {
  public:
   // Prints one line at the launcher of the job.
@@ -25,16 +25,17 @@ class StartWatch {
 
   static constexpr int64_t kPatienceNs = 2'000'000'000;
 
-  // `loop` and `states` must outlive it.
+  // `loop` and `states` must outlive this object.
   StartWatch(EventLoop* loop, StateCollector* states, Print print,
              int64_t patience_ns = kPatienceNs);
   ~StartWatch();
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
 
-  // The launch of the job begins.
+  // Starts to watch a job. Called when its launch begins.
   void Begin(const JobSpec& job);
-  // The job's nodes are prepared, or the job has ended.
+  // Stops watching the job. Called when its nodes are prepared, or it has
+  // ended.
   void End(const std::string& nspace);
 
  private:

@@ -19,7 +19,7 @@ class StateCollector {
   using Done = std::function<void(const std::vector<core::StateCollected>&)>;
 
   void set_sink(InputSink* sink) { sink_ = sink; }
-  // `done` receives the replies by node.
+  // Requests the state. `done` receives the replies, in the order of the nodes.
   void Collect(const std::string& what, const std::string& nspace, Done done);
   void OnCollected(const core::StateCollected& state);
 

@@ -1,4 +1,4 @@
-// Ends a job whose time limit has expired, with the reason.
+// Ends a job whose time limit has expired, with a reason.
 #ifndef CANOPY_SERVER_CONTROL_TIME_LIMIT_H_
 #define CANOPY_SERVER_CONTROL_TIME_LIMIT_H_
 
@@ -10,9 +10,9 @@
 
 namespace canopy::control {
 
-// Requests from every agent what the job waits for, and then requests its end
-// with the replies as the reason. `states` and `sink` outlive the replies. Loop
-// thread only.
+// Requests from every agent the operations for which the job waits, and then
+// requests the job's end with the replies as the reason. `states` and `sink`
+// must live until the replies have arrived. Loop thread only.
 void EndOutOfTime(const std::shared_ptr<const JobSpec>& job,
                   StateCollector* states, InputSink* sink);
 

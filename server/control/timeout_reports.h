@@ -21,13 +21,13 @@
 
 namespace canopy::control {
 
-// States and stacks come from canopy-stacks, which runs as a job of the same
-// family with a process on each node of the job; its output goes to the
+// canopy-stacks collects states and stacks. It runs as a job of the same family
+// with one process on each node of the job, and its output goes to the
 // launcher. It takes no slots, and a successor does not know it. Loop thread
-// only; the arguments of the constructor outlive it.
+// only. The arguments of the constructor outlive this object.
 class TimeoutReports {
  public:
-  // The time limit of the reporting job.
+  // The time limit of the job that collects the report.
   static constexpr int64_t kLimitNs = 20'000'000'000;
 
   TimeoutReports(EventLoop* loop, Families* families, LaunchPipeline* pipeline,
@@ -43,14 +43,14 @@ class TimeoutReports {
 
   void set_sink(InputSink* sink) { sink_ = sink; }
 
-  // Starts the report; the job is ended as soon as it is complete.
+  // Starts the report. The job is ended as soon as the report is complete.
   void OnOutOfTime(const std::string& nspace);
   // Called for every job that ends.
   void OnEnded(const std::string& nspace);
 
  private:
   struct Report {
-    std::string nspace;  // of the job that exceeded its limit
+    std::string nspace;  // the job that exceeded its limit
     EventLoop::TimerId timer = 0;
   };
 
@@ -63,7 +63,7 @@ class TimeoutReports {
   StateCollector* const states_;
   const JobPlanner& planner_;
   InputSink* sink_ = nullptr;
-  std::map<std::string, Report> reports_;  // by the reporting job
+  std::map<std::string, Report> reports_;  // by the collecting job
 };
 
 }  // namespace canopy::control

@@ -9,13 +9,14 @@
 
 namespace canopy::control {
 
-// Returns a record that is in no family. Its job belongs to this process's
-// user, has no processes, has this process's environment without the variables
-// that describe a job, and all nodes of the overlay as its allocation.
+// Returns a record that belongs to no family. Its job belongs to this process's
+// user and has no processes; it has this process's environment without the
+// variables that describe a job, and all nodes of the overlay as its
+// allocation.
 JobRecord ToolRecord(const ProcId& tool);
 
-// The tool is gone: ends the families of the jobs that it has spawned, except
-// the jobs that continue without a launcher (PMIX_NOHUP).
+// Called when the tool is gone. Ends the families of the jobs that the tool has
+// spawned, except the jobs that continue without a launcher (PMIX_NOHUP).
 void EndJobsOfTool(const ProcId& tool, Families* families, InputSink* sink);
 
 }  // namespace canopy::control

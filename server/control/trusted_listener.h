@@ -1,4 +1,4 @@
-// A listening Unix socket for this user and root.
+// A listening Unix socket to which only this user and root can connect.
 #ifndef CANOPY_SERVER_CONTROL_TRUSTED_LISTENER_H_
 #define CANOPY_SERVER_CONTROL_TRUSTED_LISTENER_H_
 
@@ -12,10 +12,10 @@
 
 namespace canopy::control {
 
-// Listens from Start until Stop or its destruction, and removes its socket
-// then. The kernel identifies the connecting user. Some descriptors are held in
-// reserve, so that clients are still served when all others are used up. Loop
-// thread only.
+// Listens from Start until Stop or its destruction, which remove the socket.
+// The kernel identifies the connecting user. Some descriptors are held in
+// reserve, so that clients are served even if all other descriptors are used
+// up. Loop thread only.
 class TrustedListener {
  public:
   // Receives a connected, non-blocking socket.

@@ -14,13 +14,14 @@ namespace canopy::control {
 
 using NodeName = std::function<std::string(NodeId)>;
 
-// Merges the agents' replies to "why" and skips malformed ones.
+// Merges the agents' replies to the state query "why" into `reply`. Malformed
+// replies are skipped.
 void FillWaiting(const std::vector<core::StateCollected>& collected,
                  const NodeName& node_name, v1::WhyReply* reply);
 
 // Returns the operations that wait, oldest first, as one line of at most about
 // 400 bytes: "fence #1 of job-1 has waited 2.1 s for job-1 rank 1 on node2".
-// Returns an empty string if nothing waits.
+// Returns an empty string if no operation waits.
 std::string WaitingLine(const v1::WhyReply& reply);
 
 }  // namespace canopy::control

@@ -5,9 +5,9 @@
 namespace canopy::scheduler {
 
 // All channels and servers of a process share these threads, which end with
-// their last user. If one of the threads drops this last user, gRPC 1.51 frees
-// memory that the thread still uses. This function keeps the threads until the
-// process ends. Thread-safe; may be called any number of times.
+// their last user. If one of the threads itself destroys this last user, gRPC
+// 1.51 frees memory that the thread still uses. This function keeps the threads
+// until the process ends. Thread-safe; may be called any number of times.
 void KeepCallbackThreads();
 
 }  // namespace canopy::scheduler

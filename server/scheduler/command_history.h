@@ -1,5 +1,5 @@
-// Records the commands of the scheduler that were executed, so that none is
-// executed twice.
+// Records the commands of the scheduler that were executed, so that no command
+// is executed twice.
 #ifndef CANOPY_SERVER_SCHEDULER_COMMAND_HISTORY_H_
 #define CANOPY_SERVER_SCHEDULER_COMMAND_HISTORY_H_
 
@@ -20,17 +20,17 @@ namespace canopy::scheduler {
 namespace v1 = hostmodule::v1;
 
 // Keeps the results of the newest kMaxCommands for kMaxAgeMs. Stored results
-// outlive this process. Times, also `now`, are milliseconds since 1970. Loop
-// thread only.
+// outlive this process. All times, including `now`, are milliseconds since
+// 1970. Loop thread only.
 class CommandHistory {
  public:
   static constexpr size_t kMaxCommands = 1024;
   static constexpr int64_t kMaxAgeMs = int64_t{24} * 3600 * 1000;
 
   struct Known {
-    bool done = false;         // false: it is being executed
-    std::string request;       // request of the job that it launches, or empty
-    v1::CommandResult result;  // valid when it is done
+    bool done = false;         // false: the command is being executed
+    std::string request;       // for the job that it launches, or empty
+    v1::CommandResult result;  // valid if `done`
     int64_t at_ms = 0;
   };
   using Warn = std::function<void(const std::string& text)>;
@@ -40,21 +40,22 @@ class CommandHistory {
   CommandHistory& operator=(const CommandHistory&) = delete;
 
   // Adds a predecessor's entries before the present ones, and stores changes
-  // from now on. Returns the names of the commands that the predecessor had
-  // begun and not ended.
+  // from now on. Returns the identifiers of the commands that the predecessor
+  // had begun and not ended.
   std::vector<std::string> SetStore(ReportStore* store,
                                     const std::vector<std::string>& stored,
                                     int64_t now);
 
-  // Returns null if the command is unknown or forgotten. Valid until the next
-  // call.
+  // Returns the command, or null if it is unknown or was forgotten. Valid until
+  // the next call.
   const Known* Find(const std::string& id, int64_t now) const;
-  // Records that the command begins; called before commands that must not be
-  // repeated. `request` belongs to the job that it launches.
+  // Records that the command begins. Called before commands that must not be
+  // repeated. `request` is the request of the job that the command launches.
   void Begin(const std::string& id, const std::string& request, int64_t now);
   // Removes a command that was not executed.
   void Forget(const std::string& id);
-  // Records the result. `keep`: store it for a successor too.
+  // Records the result. If `keep` is true, the result is also stored for a
+  // successor.
   void End(v1::CommandResult result, bool keep, int64_t now);
 
  private:

@@ -1,4 +1,4 @@
-// A store of reports that outlives the agents of a test.
+// A report store that outlives the agents of a test.
 #ifndef CANOPY_SERVER_SCHEDULER_FAKE_REPORT_STORE_H_
 #define CANOPY_SERVER_SCHEDULER_FAKE_REPORT_STORE_H_
 

@@ -26,7 +26,7 @@ class FakeCall : public AttachCall {
   std::vector<v1::AttachRequest> written;
 };
 
-// Stores the calls; the test calls back.
+// Stores the calls. The test calls their callbacks.
 class FakeServiceClient : public ServiceClient {
  public:
   template <typename Request, typename Reply>

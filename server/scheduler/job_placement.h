@@ -23,29 +23,30 @@
 
 namespace canopy::scheduler {
 
-// Receives events of jobs, for the reports.
+// Receives the events of jobs that are reported to the scheduler.
 class JobListener {
  public:
   virtual ~JobListener() = default;
   virtual void OnJob(const v1::JobReport& report) = 0;
   virtual void OnRecord(const v1::JobRecord& record) = 0;
-  // The resources that were granted to a job are free. The first call precedes
-  // the message to the scheduler and makes it durable; the second one follows
-  // when the scheduler has received it, or it is no longer needed.
+  // Called when the resources that were granted to a job are free. OnReleasing
+  // precedes the message to the scheduler and makes the release durable;
+  // OnReleased follows when the scheduler has received the message, or when it
+  // is no longer needed.
   virtual void OnReleasing(const v1::JobReleasedRequest& release) = 0;
   virtual void OnReleased(const v1::JobReleasedRequest& release) = 0;
 };
 
 // Jobs wait while the scheduler is unreachable, and are requested again when it
-// is back. Loop thread only.
+// is reachable. Loop thread only.
 class JobPlacement : public PlacementPort {
  public:
   struct Options {
-    EventLoop* loop = nullptr;  // these must outlive it
+    EventLoop* loop = nullptr;  // these objects outlive this one
     Link* link = nullptr;
     JobListener* listener = nullptr;
-    // If the scheduler does not place jobs, they run at once where there is
-    // room.
+    // If true and the scheduler does not place jobs, they run at once where
+    // there are free slots.
     bool fallback = false;
     std::function<int64_t()> wall_clock_ms;
     int64_t first_pause_ns = Backoff::kFirstNs;  // after a failed call
@@ -69,7 +70,7 @@ class JobPlacement : public PlacementPort {
   void Suspended(const std::string& nspace, bool suspended) override;
   void Released(const PlacedJob& job, const PlacedEnd& end) override;
 
-  // Repeats a release that a predecessor may not have sent. Nothing is sent
+  // Repeats a release that a predecessor may not have sent. No message is sent
   // while jobs use the granted resources.
   void ReleaseAgain(const v1::JobReleasedRequest& release);
 
@@ -79,11 +80,11 @@ class JobPlacement : public PlacementPort {
  private:
   struct Waiting {
     PlacementRequest request;
-    CallPtr call;                 // null: it must be requested (again)
+    CallPtr call;                 // null: the call must be made (again)
     uint64_t number = 0;          // number of the last call
-    bool asked = false;           // whether it was ever requested
+    bool asked = false;           // whether a call was ever made
     Backoff backoff = Backoff();  // after calls without a decision
-    std::string cookie;           // the scheduler's, to be handed back
+    std::string cookie;           // the scheduler's; returned to it
   };
   struct Running {
     PlacedJob job;
@@ -92,12 +93,12 @@ class JobPlacement : public PlacementPort {
 
     v1::JobReport Report() const;
   };
-  // A call that needs an answer; the scheduler gets these calls in order.
+  // A message that needs an answer. The scheduler gets these messages in order.
   struct Note {
     PlacementId id;
     std::function<void(std::function<void(const CallEnd&)>)> send;
     bool releases = false;
-    // The release that the listener is notified of afterwards.
+    // The release about which the listener is notified afterwards.
     std::optional<v1::JobReleasedRequest> release = std::nullopt;
   };
 
@@ -114,7 +115,7 @@ class JobPlacement : public PlacementPort {
   void Refuse(const PlacementId& id, const Status& why);
   void SayDown(const Waiting& waiting);
   void Unsupported(const PlacementId& id, const std::string& why);
-  // Runs `work` after `pause_ns`, unless this object is destroyed first.
+  // Calls `work` after `pause_ns`, unless this object is destroyed first.
   void After(int64_t pause_ns, std::function<void()> work);
   // Returns null if no such call is pending.
   Waiting* Find(const PlacementId& id, uint64_t number);
@@ -128,7 +129,7 @@ class JobPlacement : public PlacementPort {
   void Drop(std::deque<Note>::iterator note);
   bool IsToBeReleased(const PlacementId& id) const;
   void TellNext();
-  // Lets the other notes go before the first one.
+  // Moves the first note to the end of the queue.
   void PutLast();
   void OnTold(const CallEnd& end);
 
@@ -139,10 +140,10 @@ class JobPlacement : public PlacementPort {
   std::map<std::string, Running> running_;  // key: the namespace
   uint64_t next_call_ = 1;
   std::deque<Note> notes_;
-  bool telling_ = false;   // the first note is sent, or will be after a pause
-  uint32_t failures_ = 0;  // of the first note
+  bool telling_ = false;   // the first note is sent, now or after a pause
+  uint32_t failures_ = 0;  // failures of the first note
   Backoff note_backoff_;
-  // False when this object is destroyed; shared with timers.
+  // False after the destruction of this object; shared with timers.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

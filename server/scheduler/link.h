@@ -1,4 +1,4 @@
-// Tracks whether the scheduler is reachable, and its capabilities.
+// Tracks whether the scheduler is reachable, and its features.
 #ifndef CANOPY_SERVER_SCHEDULER_LINK_H_
 #define CANOPY_SERVER_SCHEDULER_LINK_H_
 
@@ -23,34 +23,34 @@ class Link {
 
   static constexpr int64_t kFirstPauseNs = 100'000'000;
 
-  // `loop` and `client` must outlive it. `address` is for messages.
+  // `loop` and `client` must outlive this object. `address` is for messages.
   Link(EventLoop* loop, ServiceClient* client, v1::Overlay overlay,
        std::string address, Log log, int64_t first_pause_ns = kFirstPauseNs);
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // Registers `up`, which runs whenever the service becomes reachable, in the
-  // order of registration.
+  // Registers a function that is called whenever the service becomes reachable.
+  // The functions are called in the order of their registration.
   void OnUp(std::function<void()> up) { ups_.push_back(std::move(up)); }
   void Start() { Ask(); }
   // Stops all requests.
   void Stop();
 
-  // True if the connection on which the service has told its features is still
-  // there.
+  // Returns true if the connection on which the service has reported its
+  // features still exists.
   bool up() const { return up_ && client_->connected(); }
-  // Requests the capabilities anew if the connection was lost. Users of the
-  // service call this before they consult the capabilities.
+  // Requests the capabilities again if the connection was lost. Users of the
+  // service call this function before they consult the capabilities.
   void Refresh();
   // Returns true if the service has the feature; false while it is not up.
   bool Has(v1::Feature feature) const;
-  // Returns the reason why it is not up, in one line.
+  // Returns the reason why the service is not reachable, in one line.
   std::string WhyDown() const;
-  // Reports that a call has found it unreachable.
+  // Records that a call has found the service unreachable, for this reason.
   void Lost(const std::string& why);
-  // Reports the error of a call. Returns true if it was the connection that
-  // failed: the call can be made again when the service is reachable.
+  // Handles the error of a call. Returns true if the connection has failed: the
+  // call can then be repeated when the service is reachable.
   bool LostBy(const CallEnd& end);
 
   ServiceClient* client() { return client_; }
@@ -72,8 +72,9 @@ class Link {
   v1::GetCapabilitiesResponse capabilities_;
   bool up_ = false;  // the features of the last connection are known
   bool stopped_ = false;
-  std::string why_;       // reason why it is not up; empty: unknown yet
-  bool said_ = false;     // it was logged that it is not up
+  // reason why the service is not up; empty: unknown yet
+  std::string why_;
+  bool said_ = false;     // it was logged that the service is not up
   int64_t pause_ns_ = 0;  // before the next request
   EventLoop::TimerId timer_ = 0;
 };

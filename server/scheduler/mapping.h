@@ -16,14 +16,15 @@ struct MappingNeeds {
   uint32_t slots_per_process = 1;
   uint32_t cpus_per_process = 0;  // 0: no requirement
   std::optional<uint32_t> max_procs_per_node;
-  bool not_here = false;  // not on the node of the root agent
+  bool not_here = false;  // excludes the node of the root agent
 };
 
-// Pure functions. A policy that the mapper does not know is passed on as none:
+// Pure functions. A policy that the mapper does not know is omitted, because
 // the mapper refuses the job.
 hostmodule::v1::Mapping MappingOf(const std::string& map_by);
 MappingNeeds NeedsOf(const std::string& map_by);
-// Returns the policy in the mapper's notation, or kErrBadParam.
+// Returns the policy in the mapper's notation, or kErrBadParam for an invalid
+// message.
 Result<std::string> MapByOf(const hostmodule::v1::Mapping& mapping);
 
 }  // namespace canopy::scheduler

@@ -13,8 +13,8 @@
 
 namespace canopy::scheduler {
 
-// Pure functions. Texts from users or programs are converted for `string`
-// fields, which allow only UTF-8.
+// Pure functions. Texts of users or programs are made valid UTF-8, which
+// `string` fields require.
 void PutPlacement(const PlacementId& id, hostmodule::v1::Placement* out);
 void PutCaller(const PlacementCaller& caller, hostmodule::v1::Caller* out);
 // `now` is EventLoop::Now() at the time `now_ms`, in milliseconds since 1970.
@@ -28,8 +28,8 @@ PlacementQueued FromMessage(const hostmodule::v1::Queued& queued);
 Result<PlacementGrant> FromMessage(const hostmodule::v1::Granted& granted);
 Result<HostLaunch> FromMessage(const hostmodule::v1::LaunchJob& launch);
 
-// A report has the present state of a running job, a record the whole history
-// of an ended one.
+// A report contains the present state of a running job, and a record the whole
+// history of a job that has ended.
 hostmodule::v1::JobReport ReportOf(const PlacedJob& job,
                                    hostmodule::v1::JobState state,
                                    uint32_t procs_ended);

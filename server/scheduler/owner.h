@@ -1,5 +1,6 @@
 // Checks the owner of a scheduler's address that only users of this machine can
-// reach: its server decides where jobs run and what their environment contains.
+// reach, because the server there decides where jobs run and what their
+// environment contains.
 #ifndef CANOPY_SERVER_SCHEDULER_OWNER_H_
 #define CANOPY_SERVER_SCHEDULER_OWNER_H_
 
@@ -15,13 +16,13 @@
 namespace canopy::scheduler {
 
 // `address` is unix:PATH, or HOST:PORT with a host of the loopback interface.
-// Returns kErrNoPermissions if a user other than `uid` and root serves it, and
-// kErrUnreach if it is not served. Called before each connection, because the
-// owner of an address can change.
+// Returns kErrNoPermissions if a user other than `uid` and root serves the
+// address, and kErrUnreach if no process serves it. Called before each
+// connection, because the owner of an address can change.
 Status CheckOwner(const std::string& address, uid_t uid);
 
-// Returns the users of the sockets that listen on that port, from a table in
-// the format of /proc/net/tcp.
+// Returns the users of the sockets that listen on the port. `table` has the
+// format of /proc/net/tcp.
 std::vector<uid_t> ListenersOf(std::string_view table, uint16_t port);
 
 }  // namespace canopy::scheduler

@@ -1,4 +1,4 @@
-// Releases that the scheduler has not received yet.
+// The releases that the scheduler has not received yet.
 #ifndef CANOPY_SERVER_SCHEDULER_PENDING_RELEASES_H_
 #define CANOPY_SERVER_SCHEDULER_PENDING_RELEASES_H_
 
@@ -17,8 +17,8 @@ namespace canopy::scheduler {
 
 namespace v1 = hostmodule::v1;
 
-// A placement is released once, so it identifies its release. The store keeps
-// the releases for a successor of this process. Loop thread only.
+// A placement is released once, so the placement identifies its release. The
+// store keeps the releases for a successor of this process. Loop thread only.
 class PendingReleases {
  public:
   using Warn = std::function<void(const std::string& text)>;
@@ -28,7 +28,7 @@ class PendingReleases {
   PendingReleases& operator=(const PendingReleases&) = delete;
 
   // Sets the store, which keeps all later releases. Returns the releases that a
-  // predecessor has left in it.
+  // predecessor has stored there.
   std::vector<v1::JobReleasedRequest> SetStore(
       ReportStore* store,
       const std::vector<std::pair<uint64_t, std::string>>& stored);

@@ -24,26 +24,26 @@ class HeldPlace;
 class PlayedScheduler
     : public hostmodule::v1::HostModuleService::CallbackService {
  public:
-  // A request of a process; these calls differ only in their requests.
+  // A request of a process. Such calls differ only in their requests.
   struct Call {
     hostmodule::v1::Feature feature = hostmodule::v1::FEATURE_UNSPECIFIED;
     hostmodule::v1::HostCall call;
-    bool cancelled = false;  // the agent cancelled it, or its connection ended
-    HeldCall* held = nullptr;  // set until it is answered or cancelled
+    bool cancelled = false;  // by the agent or the end of the connection
+    HeldCall* held = nullptr;  // set until the call is answered or cancelled
   };
   struct Place {
     hostmodule::v1::PlaceJobRequest request;
     bool cancelled = false;
-    HeldPlace* held = nullptr;  // see Call
+    HeldPlace* held = nullptr;  // set until the call is answered or cancelled
   };
 
-  // Serves in a directory of its own, which is removed with it.
+  // Serves in a new directory, which the destructor removes.
   PlayedScheduler();
   ~PlayedScheduler() override;
   std::string address() const { return "unix:" + folder_ + "/socket"; }
 
   void Start(const std::vector<hostmodule::v1::Feature>& features);
-  // All calls end with the connections. The recorded calls are kept.
+  // Ends all connections, and so all calls. The recorded calls are kept.
   void Stop();
 
   std::vector<Call> calls() const;
@@ -51,8 +51,9 @@ class PlayedScheduler
   std::vector<hostmodule::v1::Placement> launched() const;
   std::vector<hostmodule::v1::Placement> released() const;
 
-  // These answer calls()[number], and have no effect on a call that is over. A
-  // PMIx status other than success is an error whose details name it.
+  // These answer calls()[number]. They have no effect on a call that is over. A
+  // PMIx status other than success is sent as an error whose details contain
+  // the status.
   void Reply(size_t number, int pmix_status,
              const hostmodule::v1::Info& result);
   void Fail(size_t number);
@@ -105,7 +106,8 @@ class PlayedScheduler
                      const hostmodule::v1::ConnectToolRequest* request,
                      hostmodule::v1::ConnectToolResponse* response) override;
 
-  // `put` adds an info to the response; null: the response has none.
+  // Stores the call. `put` adds an info to the response; an empty function: the
+  // response has none.
   Unary* Hold(hostmodule::v1::Feature feature,
               const hostmodule::v1::HostCall& call,
               std::function<void(const hostmodule::v1::Info&)> put);

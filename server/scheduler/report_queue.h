@@ -1,4 +1,4 @@
-// Reports that the scheduler has not acknowledged.
+// The reports that the scheduler has not acknowledged.
 #ifndef CANOPY_SERVER_SCHEDULER_REPORT_QUEUE_H_
 #define CANOPY_SERVER_SCHEDULER_REPORT_QUEUE_H_
 
@@ -18,10 +18,10 @@ namespace canopy::scheduler {
 namespace v1 = hostmodule::v1;
 
 // Numbers reports, and keeps at most kMaxReports and kMaxBytes of them. Above
-// that, the oldest reports of states are dropped first, then the oldest
-// records, which are counted. Records outlive this process, with the series in
-// which they are numbered: a number is never used twice in it. Loop thread
-// only.
+// these limits, the oldest reports of states are dropped first, then the oldest
+// records; dropped records are counted. Records and the series in which they
+// are numbered outlive this process: a number is never used twice in a series.
+// Loop thread only.
 class ReportQueue {
  public:
   static constexpr size_t kMaxReports = 10'000;
@@ -31,18 +31,18 @@ class ReportQueue {
 
   using Warn = std::function<void(const std::string& text)>;
 
-  // `series` is used if no predecessor has begun one.
+  // `series` is used if no predecessor has begun a series.
   ReportQueue(uint64_t series, Warn warn)
       : series_(series), warn_(std::move(warn)) {}
   ReportQueue(const ReportQueue&) = delete;
   ReportQueue& operator=(const ReportQueue&) = delete;
 
-  // Puts a predecessor's reports before the present ones, and stores records
-  // from now on. Call it once, and before the series is sent to the scheduler.
+  // Adds a predecessor's reports before the present ones, and stores records
+  // from now on. Called once, before the series is sent to the scheduler.
   void SetStore(ReportStore* store, const StoredReports& stored);
 
   uint64_t series() const { return series_; }
-  // In the order of their numbers, which have gaps.
+  // Returns the reports in the order of their numbers, which have gaps.
   const std::deque<v1::Report>& reports() const { return reports_; }
   uint64_t first() const {
     return reports_.empty() ? last_ + 1 : reports_.front().sequence();
@@ -51,8 +51,8 @@ class ReportQueue {
   uint64_t lost() const { return lost_; }
   bool has_records() const { return states_ < reports_.size(); }
 
-  // Returns the report in the form to be sent, or null if a predecessor has
-  // already reported this record. Valid until the next call.
+  // Adds a report. Returns it in the form to be sent, or null if a predecessor
+  // has already reported this record. Valid until the next call.
   const v1::Report* Add(v1::Report report);
   // Removes the reports up to this number, which the scheduler has received.
   void Acknowledge(uint64_t sequence);
@@ -75,8 +75,8 @@ class ReportQueue {
   uint64_t last_ = 0;  // number of the newest report
   uint64_t reserved_ = 0;
   uint64_t lost_ = 0;
-  bool warned_ = false;            // about a failure to store
-  std::set<std::string> earlier_;  // jobs whose records a predecessor made
+  bool warned_ = false;            // whether a failure to store was logged
+  std::set<std::string> earlier_;  // jobs whose records a predecessor has added
 };
 
 }  // namespace canopy::scheduler

@@ -13,9 +13,9 @@
 
 namespace canopy::scheduler {
 
-// The data that a predecessor has left.
+// The data that a predecessor has stored.
 struct StoredReports {
-  // v1::AgentHello::incarnation; 0: nothing is stored
+  // The value of v1::AgentHello::incarnation; 0: nothing is stored.
   uint64_t series = 0;
   uint64_t reserved = 0;  // no report has a higher number
   uint64_t lost = 0;      // v1::Report::records_lost
@@ -23,30 +23,31 @@ struct StoredReports {
   std::vector<std::pair<uint64_t, std::string>> records;
   // Releases that were not sent, with their numbers, ascending.
   std::vector<std::pair<uint64_t, std::string>> releases;
-  // Entries about commands, in order; at least of the newest kCommands.
+  // Entries about commands, in order: at least those of the newest kCommands.
   std::vector<std::string> commands;
 };
 
-// Each change survives the death of this process when it returns; the status
-// describes a failure. Loop thread only.
+// Each change survives the death of this process once its function has
+// returned. The status describes a failure. Loop thread only.
 class ReportStore {
  public:
-  // There are at most two entries for a command.
+  // Twice CommandHistory::kMaxCommands, because there are at most two entries
+  // for a command.
   static constexpr size_t kCommands = 2048;
 
   virtual ~ReportStore() = default;
 
-  // Called before any other function.
+  // Returns the stored data. Called before any other function.
   virtual StoredReports Load() = 0;
   virtual Status Begin(uint64_t series) = 0;
   virtual Status Reserve(uint64_t number) = 0;
   virtual Status Add(uint64_t number, std::string_view record) = 0;
   // Removes the records up to this number.
   virtual Status Remove(uint64_t number) = 0;
-  // Removes this record, which was never sent; `lost` is the number of such
-  // records in total.
+  // Removes a record that was never sent; `lost` is the number of such records
+  // in total.
   virtual Status Lose(uint64_t number, uint64_t lost) = 0;
-  // These numbers are independent of those of records.
+  // The numbers of releases are independent of those of records.
   virtual Status AddRelease(uint64_t number, std::string_view release) = 0;
   virtual Status RemoveRelease(uint64_t number) = 0;
   virtual Status AddCommand(std::string_view command) = 0;

@@ -1,4 +1,5 @@
-// The reports of the root agent to the scheduler, and the scheduler's commands.
+// Sends the reports of the root agent to the scheduler, and executes the
+// scheduler's commands.
 #ifndef CANOPY_SERVER_SCHEDULER_REPORTS_H_
 #define CANOPY_SERVER_SCHEDULER_REPORTS_H_
 
@@ -27,14 +28,14 @@ namespace canopy::scheduler {
 class Reports : public JobListener {
  public:
   struct Options {
-    EventLoop* loop = nullptr;  // all of these must outlive it
+    EventLoop* loop = nullptr;  // these objects outlive this one
     Link* link = nullptr;
     JobCommandsPort* commands = nullptr;
-    // Start of this agent in ns since 1970: names its series of reports, unless
-    // a predecessor has left some.
+    // The start of this agent in ns since 1970. It identifies the agent's
+    // series of reports, unless a predecessor has stored one.
     uint64_t incarnation = 0;
     ReportStore* store = nullptr;  // null: this agent has no successor
-    uint32_t settle_ms = 0;        // as in v1::SnapshotPage
+    uint32_t settle_ms = 0;        // the value of v1::SnapshotPage
     std::function<std::vector<v1::NodeReport>()> nodes;
     std::function<std::vector<v1::JobReport>()> jobs;
     // Repeats a release that a predecessor may not have sent.
@@ -50,11 +51,13 @@ class Reports : public JobListener {
   // Sets whether this agent is the root; only the root attaches.
   void SetRoot(bool root);
 
-  // True if the scheduler is connected and has not acknowledged all records.
+  // Returns true if the scheduler is connected and has not acknowledged all
+  // records.
   bool AwaitsRecords() const { return greeted_ && queue_.has_records(); }
-  // Tells the scheduler that the overlay ends. The last message of the stream.
+  // Notifies the scheduler that the overlay ends. This is the last message of
+  // the stream.
   void SayGoodbye();
-  // True if messages of the stream are still to be sent.
+  // Returns true if messages of the stream are still to be sent.
   bool Writes() const { return greeted_ && call_->writes(); }
 
   void OnJob(const v1::JobReport& report) override;
@@ -65,7 +68,7 @@ class Reports : public JobListener {
   void OnReleased(const v1::JobReleasedRequest& release) override {
     releases_.Remove(release);
   }
-  // Queues a report about a node, like OnJob and OnRecord.
+  // Queues a report about a node.
   void OnNode(const v1::NodeReport& report);
 
  private:
@@ -76,7 +79,8 @@ class Reports : public JobListener {
   void OnHello(const v1::HostHello& hello);
   void SendSnapshot();
   void AttachLater(const CallEnd& end);
-  // False if the scheduler does not want reports of jobs in this state.
+  // Returns false if the scheduler has requested no reports of jobs in this
+  // state.
   bool Wants(v1::JobState state) const;
   void OnCommand(const v1::Command& command);
   v1::CommandResult Execute(const v1::Command& command);
@@ -98,7 +102,7 @@ class Reports : public JobListener {
   PendingReleases releases_;
   CommandHistory history_;
   bool stores_ = false;
-  // False when this object is destroyed; shared with callbacks.
+  // False after the destruction of this object; shared with callbacks.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -24,19 +24,21 @@
 namespace canopy::scheduler {
 
 // Requests that the scheduler does not implement get kErrNotSupported, or the
-// agent's own host decides them. Calls are repeated when the scheduler is
-// reachable again, until their time limit: PMIX_TIMEOUT, else kDefaultMs, or
-// kQueryMs for queries. Loop thread only.
+// agent's own host decides them (Options::fallback). If the scheduler is
+// unreachable, calls are repeated when it is reachable again, until their time
+// limit: PMIX_TIMEOUT, else kDefaultMs, or kQueryMs for queries. Loop thread
+// only.
 class SchedulerHost : public HostPort {
  public:
   struct Options {
     EventLoop* loop = nullptr;
-    Link* link = nullptr;  // all of these must outlive it
+    Link* link = nullptr;  // these objects outlive this one
     InputSink* sink = nullptr;
     HostPort* embedded = nullptr;
-    // The embedded host decides what the scheduler does not implement.
+    // If true, the embedded host decides requests that the scheduler does not
+    // implement.
     bool fallback = false;
-    // Ids of this agent, which tools get.
+    // The user and group of this agent, which tools get.
     uint32_t uid = 0;
     uint32_t gid = 0;
     uint64_t incarnation = 0;  // makes the names of calls unique
@@ -44,7 +46,8 @@ class SchedulerHost : public HostPort {
   };
   static constexpr int64_t kDefaultMs = 60'000;
   static constexpr int64_t kQueryMs = 10'000;
-  // Limit of undecided tools; further tools are rejected (kErrResourceBusy).
+  // The limit of undecided tools; further tools are rejected
+  // (kErrResourceBusy).
   static constexpr size_t kMaxTools = 256;
 
   explicit SchedulerHost(Options options);
@@ -53,8 +56,8 @@ class SchedulerHost : public HostPort {
   SchedulerHost& operator=(const SchedulerHost&) = delete;
 
   void Ask(const core::AskHost& request) override;
-  // Rejects the tool with kErrTimeout after Options::tool_ms, or with
-  // kErrUnreach if the scheduler is unreachable.
+  // Requests a decision about a tool. Rejects the tool with kErrTimeout after
+  // Options::tool_ms, or with kErrUnreach if the scheduler is unreachable.
   void AskAboutTool(const ArrivingTool& tool,
                     std::function<void(const Status&)> done) override;
   void DropJob(const std::string& nspace) override;
@@ -65,11 +68,11 @@ class SchedulerHost : public HostPort {
     std::function<void(const Status&)> done;
   };
   struct Pending {
-    core::AskHost request;  // for a tool: its identity, and its own number
+    core::AskHost request;  // for a tool: its identity, and a number of its own
     std::optional<Tool> tool = {};  // the tool to decide about
     int64_t deadline = 0;           // EventLoop::Now()
     EventLoop::TimerId timer = 0;
-    CallPtr call = {};            // null: it must be requested (again)
+    CallPtr call = {};            // null: the call must be made (again)
     uint64_t number = 0;          // number of the last call
     Backoff backoff = Backoff();  // after calls that may be repeated
   };
@@ -97,10 +100,10 @@ class SchedulerHost : public HostPort {
   uint64_t next_call_ = 1;
   uint64_t next_tool_ = 0;
   size_t num_tools_ = 0;  // among the pending requests
-  // True if the scheduler decides about tools; no value before it was ever
-  // reachable.
+  // True if the scheduler decides about tools; no value before the scheduler
+  // was ever reachable.
   std::optional<bool> decides_tools_;
-  // False when this object is destroyed; shared with timers.
+  // False after the destruction of this object; shared with timers.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

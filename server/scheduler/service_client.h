@@ -1,5 +1,5 @@
-// Calls of a scheduler's HostModuleService. Only this library uses gRPC for
-// it.
+// Calls the functions of a scheduler's HostModuleService. Only this library
+// uses gRPC for it.
 #ifndef CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
 #define CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
 
@@ -25,45 +25,45 @@ using Results = google::protobuf::RepeatedPtrField<v1::Info>;
 class Call {
  public:
   virtual ~Call() = default;
-  // The end is still reported, possibly with an answer that has already
-  // arrived.
+  // Cancels the call. Its end is still reported, possibly with an answer that
+  // has already arrived.
   virtual void Cancel() = 0;
 };
 using CallPtr = std::shared_ptr<Call>;
 
 class AttachCall : public Call {
  public:
-  // Queues a message, which is lost if the stream ends first.
+  // Queues a message. It is lost if the stream ends first.
   virtual void Write(v1::AttachRequest message) = 0;
-  // True if a message is queued or being written.
+  // Returns true if a message is queued or being written.
   virtual bool writes() const = 0;
 };
 
-// Loop thread only. All callbacks run there, each end is reported once, and
-// never from within a call of this class. Deadlines are in milliseconds from
-// now.
+// Used on the loop thread, on which all callbacks are called. Each end is
+// reported once, and never during a call of a function of this class. Deadlines
+// are in milliseconds from now.
 class ServiceClient {
  public:
   template <typename Reply>
   using Done = std::function<void(const CallEnd& end, const Reply& reply)>;
 
-  // `address` is unix:PATH or HOST:PORT. Connections are plain if only this
-  // machine can reach the address; otherwise they use `security`, and the error
-  // describes why it cannot be used. `token` is sent with every call, except
-  // over a connection that others can read; empty: none. Connects at the first
-  // call.
+  // `address` is unix:PATH or HOST:PORT. Connections are not encrypted if only
+  // this machine can reach the address; otherwise they use `security`, and the
+  // error describes why it cannot be used. `token` is sent with every call,
+  // except over a connection that others can read; empty: none. Connects at the
+  // first call.
   static Result<std::unique_ptr<ServiceClient>> Make(
       EventLoop* loop, const std::string& address,
       const security::SecurityConfig& security, const std::string& token = "");
-  // Cancels all calls, and waits up to two seconds for their ends while running
-  // the loop. No callback runs later.
+  // Cancels all calls, and waits for up to two seconds for their ends while
+  // running the loop. No callback is called later.
   virtual ~ServiceClient() = default;
 
-  // False if a connection that served calls is lost or was closed. The next
-  // call would open another one, perhaps to another scheduler.
+  // Returns false if a connection that served calls is lost or was closed. The
+  // next call would open another connection, perhaps to another scheduler.
   virtual bool connected() const = 0;
 
-  // The first call on each connection. It fails if a user other
+  // Sends the first call of each connection. The call fails if a user other
   // than this process's user or root serves the address on this machine.
   virtual CallPtr Send(const v1::GetCapabilitiesRequest& request,
                        int64_t deadline_ms,

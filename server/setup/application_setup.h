@@ -1,5 +1,5 @@
-// The data that PMIx_server_setup_application collects where a job is started
-// (PMIx Standard, chapter "Server-Specific Interfaces").
+// The data that PMIx_server_setup_application collects on the node where a job
+// is started (PMIx Standard, chapter "Server-Specific Interfaces").
 #ifndef CANOPY_SERVER_SETUP_APPLICATION_SETUP_H_
 #define CANOPY_SERVER_SETUP_APPLICATION_SETUP_H_
 
@@ -14,14 +14,15 @@ namespace canopy::setup {
 // With PMIX_SETUP_APP_ENVARS or PMIX_SETUP_APP_ALL, returns each variable of
 // `environment` (NAME=VALUE, terminated by a null pointer) that programming
 // models and their transports read, as a PMIX_SET_ENVAR. A known
-// PMIX_PROGRAMMING_MODEL restricts them to that model. Variables of a job that
-// this process may be part of are omitted; with PMIX_ENVARS_HARVESTED all are.
-// PMIX_SETUP_APP_NONENVARS adds nothing.
+// PMIX_PROGRAMMING_MODEL restricts them to the variables of that model.
+// Variables of a job to which this process may belong are omitted; with
+// PMIX_ENVARS_HARVESTED, all variables are. PMIX_SETUP_APP_NONENVARS adds
+// nothing.
 //
 // Returns kErrTypeMismatch for a directive of another type, and
 // kErrNotSupported for resources of fabrics (PMIX_ALLOC_FABRIC and related
 // keys), which are not managed here, and for unknown directives that are
-// required; others are reported.
+// required. Unknown directives that are optional are reported.
 Result<InfoList> SetUpApplication(std::span<const pmix_info_t> directives,
                                   const char* const* environment);
 

@@ -14,19 +14,19 @@
 
 namespace canopy::setup {
 
-// Limit of the environment changes of one job; more are rejected.
+// The limit of the environment changes of one job; more are rejected.
 inline constexpr size_t kMaxEdits = 65536;
 
 // Not thread-safe.
 class LocalSupport {
  public:
   // Adds PMIX_SET_ENVAR and similar infos, in order, after earlier ones.
-  // Returns kErrTypeMismatch for an info without a variable, kErrNotSupported
-  // for an unknown info that is required, and kErrOutOfResource; in each case
-  // nothing is added.
+  // Returns kErrTypeMismatch for an info that does not contain a variable,
+  // kErrNotSupported for an unknown info that is required, and
+  // kErrOutOfResource for more than kMaxEdits; in each case nothing is added.
   Status Add(const std::string& nspace, std::span<const pmix_info_t> infos);
-  // Changes the environment of a process of the job, before its own variables
-  // are applied.
+  // Changes the environment of a process of the job. Called before the
+  // process's own variables are applied.
   void Apply(const std::string& nspace, spawn::Environment* environment) const;
   void Remove(const std::string& nspace) { edits_.erase(nspace); }
 

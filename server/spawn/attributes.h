@@ -1,4 +1,4 @@
-// The attributes of PMIx_Spawn: the supported ones, and their effects.
+// The supported attributes of PMIx_Spawn, and their effects.
 #ifndef CANOPY_SERVER_SPAWN_ATTRIBUTES_H_
 #define CANOPY_SERVER_SPAWN_ATTRIBUTES_H_
 
@@ -14,13 +14,14 @@ namespace canopy::spawn {
 // with kErrBadParam if the value is not a bool.
 Result<bool> IsCospawned(std::span<const pmix_info_t> infos, bool otherwise);
 
-// Returns whether an application is marked as debugger daemons. Same errors.
+// Returns true if an application is marked as debugger daemons. Fails like
+// IsCospawned.
 Result<bool> AreDaemons(std::span<const pmix_info_t> infos);
 
 // Applies an info of the whole job. Fails with kErrBadParam or kErrNotSupported
 // like ParseSpawnCall.
 Status ApplyToJob(const pmix_info_t& info, SpawnCall* call);
-// Applies an info of one application; `call` has all applications.
+// Applies an info of one application; `call` contains all applications.
 Status ApplyToApp(const pmix_info_t& info, SpawnCall* call, SpawnApp* app);
 
 }  // namespace canopy::spawn

@@ -10,10 +10,10 @@
 
 namespace canopy::spawn {
 
-// Returns nothing if the key is not such an attribute.
+// Returns no value if the key is not such an attribute.
 std::optional<EnvarEdit::Kind> EditKindOf(std::string_view key);
 
-// Returns nothing if the value has another type or names no variable.
+// Returns no value if the value has another type or names no variable.
 std::optional<EnvarEdit> ReadEdit(EnvarEdit::Kind kind,
                                   const pmix_value_t& value);
 

@@ -8,7 +8,7 @@
 
 namespace canopy::spawn {
 
-// NAME=VALUE entries, each name once.
+// A list of NAME=VALUE entries with unique names.
 using Environment = std::vector<std::string>;
 
 // The effect of PMIX_SET_ENVAR or a similar attribute.
@@ -27,15 +27,15 @@ struct EnvarEdit {
   char separator = ':';
 };
 
-// Changes the environment; several edits are applied in their order.
+// Apply changes to the environment, several of them in their order.
 void Apply(const EnvarEdit& edit, Environment* env);
 void Apply(const std::vector<EnvarEdit>& edits, Environment* env);
-// Entries replace those with the same name.
+// Adds the entries. They replace those with the same name.
 void Merge(const Environment& entries, Environment* env);
 
-// Splits the whole environments of several applications: each result has the
-// entries to add to `base`, which keeps only entries that all applications
-// have. A variable that one application must not have thus leaves the base.
+// Splits the whole environments of several applications. Removes from `base` the
+// variables that one of the applications does not have. Each result has the
+// entries to add to `base` for one application.
 std::vector<Environment> TakeApart(const std::vector<Environment>& whole,
                                    Environment* base);
 

@@ -18,16 +18,17 @@ struct JobOutcome {
 };
 
 // Returns infos in codec form (SIZE n, then n INFO) with the time of the event
-// and the job it concerns. `asked` means that the receivers have requested the
-// event or must get it in any case; otherwise only handlers with codes of their
-// own get it.
+// and the job that it concerns. If `asked` is true, the receivers have
+// requested the event or must get it in any case; otherwise only handlers that
+// are registered for the event's code get it.
 Bytes JobEventInfo(const std::string& nspace, bool asked);
-// Returns the same with the job's outcome.
+// Like JobEventInfo, with the job's outcome.
 Bytes JobEndInfo(const std::string& nspace, const JobOutcome& outcome,
                  bool asked);
 
-// Returns the infos of the event that warns the job's processes, if they have a
-// handler for its code, that `seconds_left` seconds are left.
+// Returns the infos of the event that warns a job's processes that
+// `seconds_left` seconds remain. Only processes with a handler for the event's
+// code get it.
 Bytes TimeWarningInfo(const std::string& nspace, uint32_t seconds_left);
 
 // Returns the infos of the event that a process of a job has ended.

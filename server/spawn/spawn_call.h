@@ -30,7 +30,7 @@ struct OutputWishes {
   std::optional<bool> timestamp;
   std::optional<bool> xml;
   std::optional<bool> raw;      // incomplete lines are written at once
-  std::string directory;        // DIRECTORY/NAMESPACE/rank.RANK/stdout, stderr
+  std::string directory;        // in DIRECTORY/NAMESPACE/rank.RANK/
   std::string file;             // FILE.NAMESPACE.RANK.stdout and .stderr
   std::optional<bool> pattern;  // `file` has %n and %r in place of these
   std::string shared_file;      // FILE.RANK, for both streams
@@ -39,39 +39,39 @@ struct OutputWishes {
   bool operator==(const OutputWishes&) const = default;
 };
 
-// Returns the members given in `own`, and the others from `job`.
+// Returns the members of `own` that were given, and otherwise those of `job`.
 OutputWishes WithDefaults(const OutputWishes& own, const OutputWishes& job);
 
-// Directives for a job or one application. Empty: not given.
+// Directives for a job or one application. An empty member was not given.
 struct Placing {
   std::string cwd;
   bool session_cwd = false;  // the session's directory instead of `cwd`
-  std::string prefix;        // directory of programs that are named without one
+  std::string prefix;        // directory of programs without a path
   std::vector<Host> hosts;
   std::string hostfile;
-  // PMIX_ADD_HOST or PMIX_ADD_HOSTFILE named some of the hosts. They are
+  // PMIX_ADD_HOST or PMIX_ADD_HOSTFILE have named some of the hosts. These are
   // treated like the others, so they must be members of the overlay.
   bool adds_hosts = false;
   bool preload_program = false;  // the program is copied to the nodes
-  std::string preload_files;     // so are these; separated by commas
+  std::string preload_files;     // copied too; separated by commas
   std::string pset;              // process set of the processes
-  std::string exec_agent;        // gets the command line and executes it
-  std::string fork_agent;        // starts it as another process
+  std::string exec_agent;        // executes the command line that it gets
+  std::string fork_agent;        // starts the command as another process
   std::vector<EnvarEdit> edits;  // in array order
   OutputWishes output;
 };
 
 // An application of the call. `cwd` is pmix_app_t::cwd, used if no attribute
 // names a directory; most libraries set it to the caller's own directory. `env`
-// is in addition to the job's. MakeRequest fills in the other members, which
-// depend on `placing` and the job's.
+// is added to the job's. MakeRequest sets the other members, which depend on
+// `placing` of this application and of the job.
 struct SpawnApp : JobApp {
   SpawnApp() { num_procs = 1; }
 
   Placing placing;
 };
 
-// Attributes of which several together make one policy of the request.
+// Attributes that make one policy of the request together.
 struct PolicyParts {
   std::string per_resource;  // PMIX_PPR: "N:RESOURCE"
   uint32_t cpus_per_proc = 0;
@@ -80,12 +80,12 @@ struct PolicyParts {
   std::optional<uint32_t> max_restarts;
 };
 
-// Attributes that have an effect only if a condition holds, such as that the
-// job has a launcher.
+// Attributes that have an effect only under a condition, such as that the job
+// has a launcher.
 struct Conditional {
   std::vector<std::string> keys;  // each once
-  // If some of these attributes are required: why the job cannot be spawned
-  // when the condition does not hold. Empty otherwise.
+  // If some of these attributes are required, the reason why the job cannot be
+  // spawned if the condition does not hold. Empty otherwise.
   std::string refusal;
 };
 
@@ -97,8 +97,8 @@ inline JobRequest RequestWithoutInput() {
 }
 
 struct SpawnCall {
-  // The request as far as the call itself states it: everything but the
-  // applications, their hosts, environments and directories.
+  // The request as far as the call itself states it, without the applications,
+  // their hosts, environments and directories.
   JobRequest request = RequestWithoutInput();
   std::vector<SpawnApp> apps;
   Placing placing;
@@ -112,15 +112,15 @@ struct SpawnCall {
   // Ignored attributes of the job that a scheduler may honour (PMIX_ALLOC_*),
   // each once.
   std::vector<std::string> for_scheduler;
-  // If some of `for_scheduler` are required: why the job needs a scheduler.
-  // Empty otherwise.
+  // If some of `for_scheduler` are required, the reason why the job needs a
+  // scheduler. Empty otherwise.
   std::string needs_scheduler;
-  // Attributes that the launcher of the family honours, and those that readers
-  // of forwarded output honour, too.
+  // The attributes that the launcher of the family honours, and the attributes
+  // that readers of forwarded output honour as well.
   Conditional on_launcher;
   Conditional on_reader;
-  // The applications that PMIX_COSPAWN_APP designates. They are a job of their
-  // own, which starts together with this one or not at all. May be null.
+  // The applications that PMIX_COSPAWN_APP designates. They are a separate job,
+  // which starts together with this one or not at all. May be null.
   std::shared_ptr<const SpawnCall> cospawned;
   PolicyParts parts;
 };
@@ -132,7 +132,7 @@ struct SpawnCall {
 // limit is exceeded).
 Result<SpawnCall> ParseSpawnCall(std::string_view bytes);
 
-// The attributes that have no effect on a job without a launcher.
+// Returns the attributes that have no effect on a job without a launcher.
 Conditional WithoutLauncher(const SpawnCall& call);
 
 }  // namespace canopy::spawn

@@ -1,5 +1,5 @@
-// The end of a call of the scheduler's service, and what it means: protos/
-// canopy/hostmodule/v1/host_module.proto, "Errors" and "Repeats".
+// The end of a call of the scheduler's service, and its meaning:
+// protos/canopy/hostmodule/v1/host_module.proto, "Errors" and "Repeats".
 #ifndef CANOPY_SERVER_SCHEDULER_CONTRACT_CALL_END_H_
 #define CANOPY_SERVER_SCHEDULER_CONTRACT_CALL_END_H_
 
@@ -15,19 +15,20 @@ namespace canopy::scheduler {
 struct CallEnd {
   int code = 0;
   std::string message;
-  std::optional<int> pmix_status = {};   // from its details
-  std::optional<int64_t> retry_ns = {};  // likewise: the pause that it asks for
+  std::optional<int> pmix_status = {};   // from the details of the gRPC status
+  // likewise: the requested pause before a repetition
+  std::optional<int64_t> retry_ns = {};
 
   bool ok() const { return code == 0; }
-  // The service does not implement the call.
+  // Returns true if the service does not implement the call.
   bool unimplemented() const { return code == 12; }
   bool out_of_time() const { return code == 4; }
-  // The service is unreachable, or went away.
+  // Returns true if the service is unreachable or the connection was lost.
   bool gone() const { return code == 14 || code == 1; }
-  // The call of a process may be repeated.
+  // Returns true if a process's call may be repeated.
   bool passes() const;
-  // The call about a placement has to be repeated: the scheduler has not
-  // decided it.
+  // Returns true if a call about a placement has to be repeated, because the
+  // scheduler has not decided.
   bool leaves_undecided() const;
 };
 

@@ -1,4 +1,4 @@
-// Text of a scheduler for people.
+// Prepares the texts of a scheduler for people.
 #ifndef CANOPY_SERVER_SCHEDULER_CONTRACT_LINE_H_
 #define CANOPY_SERVER_SCHEDULER_CONTRACT_LINE_H_
 
@@ -7,7 +7,7 @@
 
 namespace canopy::scheduler {
 
-// Returns one printable line of the text, truncated to kMaxLine bytes. Such
+// Returns the text as one printable line, truncated to kMaxLine bytes. Such
 // lines are stored, persisted and sent to launchers.
 inline constexpr size_t kMaxLine = 1024;
 std::string LineOf(const std::string& text);

@@ -1,4 +1,4 @@
-// Converts moments and spans to messages of the scheduler's service.
+// Converts times and durations to messages of the scheduler's service.
 #ifndef CANOPY_SERVER_SCHEDULER_CONTRACT_TIMES_H_
 #define CANOPY_SERVER_SCHEDULER_CONTRACT_TIMES_H_
 
@@ -9,14 +9,14 @@
 
 namespace canopy::scheduler {
 
-// Pure functions. Moments are milliseconds since 1970.
+// Pure functions. Times are milliseconds since 1970.
 google::protobuf::Timestamp TimestampOf(int64_t ms);
 google::protobuf::Duration DurationOfMs(int64_t ms);
 google::protobuf::Duration DurationOfSeconds(int64_t seconds);
 
 int64_t MsOf(const google::protobuf::Timestamp& time);
-// Rounds up, so that a positive span does not become 0, and limits the result
-// to its type.
+// Rounds up, so that a positive duration does not become 0, and limits the
+// result to its type.
 uint32_t SecondsOf(const google::protobuf::Duration& span);
 
 }  // namespace canopy::scheduler

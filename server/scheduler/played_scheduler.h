@@ -28,7 +28,7 @@ class PlayedScheduler
   struct Call {
     hostmodule::v1::Feature feature = hostmodule::v1::FEATURE_UNSPECIFIED;
     hostmodule::v1::HostCall call;
-    bool cancelled = false;  // by the agent or the end of the connection
+    bool cancelled = false;    // by the agent or the end of the connection
     HeldCall* held = nullptr;  // set until the call is answered or cancelled
   };
   struct Place {

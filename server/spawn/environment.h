@@ -33,8 +33,8 @@ void Apply(const std::vector<EnvarEdit>& edits, Environment* env);
 // Adds the entries. They replace those with the same name.
 void Merge(const Environment& entries, Environment* env);
 
-// Splits the whole environments of several applications. Removes from `base` the
-// variables that one of the applications does not have. Each result has the
+// Splits the whole environments of several applications. Removes from `base`
+// the variables that one of the applications does not have. Each result has the
 // entries to add to `base` for one application.
 std::vector<Environment> TakeApart(const std::vector<Environment>& whole,
                                    Environment* base);

@@ -15,7 +15,7 @@ namespace canopy::scheduler {
 struct CallEnd {
   int code = 0;
   std::string message;
-  std::optional<int> pmix_status = {};   // from the details of the gRPC status
+  std::optional<int> pmix_status = {};  // from the details of the gRPC status
   // likewise: the requested pause before a repetition
   std::optional<int64_t> retry_ns = {};
 

@@ -13,28 +13,29 @@
 
 namespace canopy::agent {
 
-// Prepare first recovers the state that a predecessor has persisted, and makes
-// everything that listens. The launcher then collects the members'
-// descriptions. Join links them. Run serves until Stop, a signal or the end of
-// the agent's input, which a daemon observes until it is ready. All functions
-// are called on one thread, the one that calls Run.
+// Prepare first recovers the state that a predecessor has persisted, and then
+// creates all listening sockets. The launcher collects the descriptions of all
+// members. Join links the members. Run serves until Stop, a signal or the end
+// of the agent's input, which a daemon observes until it is ready. All
+// functions are called on one thread, the one that calls Run.
 class Agent {
  public:
-  // `restarted` recovers the jobs and the membership of a predecessor on this
-  // node.
+  // With `restarted`, the agent recovers the jobs and the membership of a
+  // predecessor on this node.
   explicit Agent(bootstrap::v1::Config config, bool restarted = false);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Fills in the description of this node.
+  // Fills `*info` with the description of this node.
   Status Prepare(bootstrap::v1::NodeInfo* info);
-  // `channel`, which may be null, receives the state until the agent is ready.
-  // Then the agent calls `on_ready` once; a daemon does not use the channel
-  // afterwards. A restarted agent calls `on_ready` at once.
+  // Links this agent with the other members. `channel`, which may be null,
+  // receives the state until the agent is ready. Then the agent calls
+  // `on_ready` once; a daemon does not use the channel afterwards. A restarted
+  // agent calls `on_ready` at once.
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> on_ready);
-  // Returns when the agent shall end.
+  // Serves. Returns when the agent is to end.
   void Run();
 
  private:

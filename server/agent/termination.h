@@ -1,4 +1,4 @@
-// The reasons for which an agent ends: signals, and the end of its launcher.
+// The events that end an agent: signals, and the end of its launcher.
 #ifndef CANOPY_SERVER_AGENT_TERMINATION_H_
 #define CANOPY_SERVER_AGENT_TERMINATION_H_
 
@@ -13,18 +13,18 @@ namespace canopy::agent {
 // Loop thread only.
 class Termination {
  public:
-  // `requested` receives the reason of each request, also of later ones. `loop`
-  // outlives this object.
+  // `requested` receives the reason of each request, including later ones.
+  // `loop` outlives this object.
   Termination(EventLoop* loop,
               std::function<void(const std::string& reason)> requested);
   ~Termination();
   Termination(const Termination&) = delete;
   Termination& operator=(const Termination&) = delete;
 
-  // Makes SIGINT and SIGTERM, which must be blocked, requests from now on.
+  // Treats SIGINT and SIGTERM, which must be blocked, as requests from now on.
   void WatchSignals();
-  // Makes the end of the input a request, until UnwatchLauncher. The caller
-  // keeps ownership of `fd`.
+  // Treats the end of the input `fd` as a request, until UnwatchLauncher. The
+  // caller keeps ownership of `fd`.
   void WatchLauncher(int fd);
   void UnwatchLauncher();
 

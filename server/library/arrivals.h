@@ -1,5 +1,5 @@
-// The requests of local processes that have arrived at collectives. The host
-// gets them in the one call that it receives for all these processes.
+// The requests of local processes that have arrived at collectives. One call of
+// the host represents all these processes, and it contains their requests.
 #ifndef CANOPY_SERVER_LIBRARY_ARRIVALS_H_
 #define CANOPY_SERVER_LIBRARY_ARRIVALS_H_
 
@@ -34,10 +34,11 @@ class Arrivals {
 
   struct Asked {
     bool collect = false;
-    // Infos of all arrived processes; the first one with a key counts.
+    // The infos of all arrived processes; the first one with a key is valid.
     InfoList infos;
   };
-  // Returns the requests for the next collective of this kind to be completed.
+  // Returns the requests for the next collective of this series to be
+  // completed.
   Asked For(const core::CollectiveId& id) const;
 
   size_t size() const { return by_request_.size(); }
@@ -54,7 +55,8 @@ class Arrivals {
     uint32_t timeout_ms = 0;
     Bytes info;
   };
-  // In order of arrival, which is the order of each process's collectives.
+  // The arrivals in their order, which is the order of each process's
+  // collectives.
   using Waiting = std::vector<std::pair<Request, Arrival>>;
   using All = std::map<Series, Waiting>;
 

@@ -1,6 +1,6 @@
 // The bytes that servers of different nodes exchange through their hosts: the
-// committed data of processes. A host does not read them, and joins those of
-// all nodes in any order.
+// committed data of processes. A host does not read the bytes, and concatenates
+// those of all nodes in any order.
 #ifndef CANOPY_SERVER_LIBRARY_BLOB_H_
 #define CANOPY_SERVER_LIBRARY_BLOB_H_
 
@@ -13,22 +13,22 @@
 
 namespace canopy::library {
 
-// Makes a blob of one node's records (ModexWriter). It is never empty, not even
-// without records: some hosts choose by its size how nodes exchange the blobs,
-// and all nodes must make the same choice.
+// Returns a blob of one node's records (ModexWriter). It is never empty, even
+// if there are no records: some hosts choose by its size how nodes exchange the
+// blobs, and all nodes must make the same choice.
 std::string MakeBlob(std::string_view records);
 
-// Makes the part that follows the blob of one process: the keys that it has put
-// for its own node only.
+// Returns the part that follows the blob of one process: the keys that the
+// process has put for its own node only.
 std::string MakeOutside(const std::vector<std::string>& keys);
 
-// Makes a blob that reports that a collective has failed on a node.
+// Returns a blob that reports that a collective has failed on a node.
 std::string MakeFailure(int status);
 
-// Splits joined blobs into the records of each node, which share the owner of
-// `joined`. `outside`, unless null, gets the keys of MakeOutside. Returns the
-// status of MakeFailure if a node has failed, and kErrUnpackFailure if the
-// bytes are not blobs that this version understands.
+// Splits concatenated blobs into the records of each node, which share the
+// owner of `joined`. `outside`, unless null, gets the keys of MakeOutside.
+// Returns the status of MakeFailure if a node has failed, and kErrUnpackFailure
+// if the bytes are not blobs that this version understands.
 Result<std::vector<Bytes>> SplitBlobs(
     const Bytes& joined, std::vector<std::string>* outside = nullptr);
 

@@ -1,5 +1,5 @@
 // Paths that processes have registered for removal at their end. The server
-// removes them without a call of the host.
+// removes them without calling the host.
 #ifndef CANOPY_SERVER_LIBRARY_CLEANUPS_H_
 #define CANOPY_SERVER_LIBRARY_CLEANUPS_H_
 
@@ -14,20 +14,21 @@
 
 namespace canopy::library {
 
-// Loop thread only. A host in C does not report the end of a process. Here a
-// process has ended when its connection is lost, or when the host deregisters
-// it.
+// A host in C does not report the end of a process. So a process counts as
+// ended when its connection is lost, or when the host deregisters it. Loop
+// thread only.
 class Cleanups {
  public:
-  // `jobs` outlives this.
+  // `jobs` outlives this object.
   explicit Cleanups(const HostedJobs* jobs);
   // Removes all paths that are still registered.
   ~Cleanups();
   Cleanups(const Cleanups&) = delete;
   Cleanups& operator=(const Cleanups&) = delete;
 
-  // Returns the status of a call that only registers paths, and nothing for any
-  // other call. Paths are removed later with the rights of the caller's user.
+  // Registers the paths of a call. Returns the status of a call that only
+  // registers paths, and no value for any other call. Paths are removed later
+  // with the rights of the caller's user.
   std::optional<int> Take(const HostCaller& caller,
                           const core::HostCallArrived& in);
   void OnEnd(const ProcId& proc);

@@ -1,5 +1,5 @@
-// Lies between the endpoints of local processes and the core: a request that
-// the host decides becomes a call of the host's function.
+// Lies between the endpoints of local processes and the core, and turns each
+// request that the host decides into a call of a function of the host.
 #ifndef CANOPY_SERVER_LIBRARY_CLIENT_GATE_H_
 #define CANOPY_SERVER_LIBRARY_CLIENT_GATE_H_
 
@@ -39,8 +39,8 @@ struct HostEvent {
   Bytes info;  // codec form: SIZE n, then n INFO
 };
 
-// The sink of the endpoints; inputs that do not concern the host go on to the
-// core. If the host does not have a function, the request fails with
+// The sink of the endpoints; inputs that do not concern the host are forwarded
+// to the core. If the host does not have a function, the request fails with
 // kErrNotSupported. Loop thread only.
 class ClientGate : public InputSink {
  public:
@@ -52,7 +52,7 @@ class ClientGate : public InputSink {
     const HostedJobs* jobs = nullptr;
     Arrivals* arrivals = nullptr;
     Cleanups* cleanups = nullptr;
-    // Answers a request that the core has not received.
+    // Answers a request that was not forwarded to the core.
     std::function<void(const core::ReplyClient& reply)> reply;
     // Called when local processes have committed data.
     std::function<void()> on_commit;
@@ -60,7 +60,7 @@ class ClientGate : public InputSink {
     HostedOutput* output = nullptr;
     OutsideKeys* outside = nullptr;
   };
-  // The objects that the parts refer to outlive the gate.
+  // The objects to which the parts refer outlive the gate.
   explicit ClientGate(Parts parts);
 
   void OnInput(core::Input input) override;
@@ -68,9 +68,10 @@ class ClientGate : public InputSink {
 
   // Requests the host's consent before a process gets its welcome
   // (endpoint::AskAboutNewcomer). A rank waits for the answer of
-  // client_connected2; the older function need not answer, so only its status
-  // counts. A tool waits for its name. It is refused if the host has no
-  // function for tools, or if too many tools wait (kErrResourceBusy).
+  // client_connected2; the older function client_connected need not answer, so
+  // only its status counts. A tool waits for its name. A tool is refused if the
+  // host has no function for tools, or if too many tools wait
+  // (kErrResourceBusy).
   void Ask(const endpoint::Newcomer& who,
            std::function<void(endpoint::Verdict)> done);
 
@@ -82,12 +83,12 @@ class ClientGate : public InputSink {
     ProcId proc;
     bool is_tool = false;
     bool finalized = false;
-    uint32_t uid = 0;  // of a tool
-    uint32_t gid = 0;  // of a tool
+    uint32_t uid = 0;  // for a tool
+    uint32_t gid = 0;  // for a tool
   };
 
-  // Each returns true if it has handled the input, false to leave it to the
-  // core.
+  // Each function returns true if it has handled the input, and false if the
+  // core is to handle it.
   bool Take(const core::ClientConnected& in);
   bool Take(const core::ClientGone& in);
   bool Take(const core::CollectiveArrived& in);
@@ -105,7 +106,7 @@ class ClientGate : public InputSink {
   bool Take(const core::SpawnArrived& in);
   bool Take(const core::QueryArrived& in);
   bool Take(const core::HostCallArrived& in);
-  // Inputs of all other types.
+  // Inputs of all other types are for the core.
   template <typename T>
   bool Take(const T&) {
     return false;
@@ -117,12 +118,13 @@ class ClientGate : public InputSink {
   void AskAboutTool(const endpoint::Newcomer& tool,
                     std::function<void(endpoint::Verdict)> done);
   void ReportLost(const ProcId& proc);
-  // Answers in a later round: endpoints are not called back from within their
-  // input.
+  // Answers in a later round, because endpoints are not called back while they
+  // pass an input.
   void Answer(core::ClientId client, core::RequestId request, int status,
               std::string payload = {});
 
-  // Returns the client as a caller of the host; nothing if it is not connected.
+  // Returns the client as a caller of the host; no value if it is not
+  // connected.
   std::optional<HostCaller> CallerOf(core::ClientId client) const;
   template <typename T>
   bool AskHost(const T& in,
@@ -132,7 +134,7 @@ class ClientGate : public InputSink {
   HostRequests requests_;
   WantedEvents events_;
   std::map<core::ClientId, Caller> callers_;
-  uint32_t tools_asked_about_ = 0;  // tools without an answer of the host
+  uint32_t tools_asked_about_ = 0;  // tools that wait for the host's answer
 };
 
 }  // namespace canopy::library

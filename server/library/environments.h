@@ -12,22 +12,23 @@
 namespace canopy::library {
 
 // One object for the process. Some hosts read it after a fork, in the process
-// that becomes the rank, before it executes its program. This works because the
-// lookup only reads. Any thread.
+// that becomes the rank, before it executes its program. Such a host only looks
+// values up, so this is possible. Any thread.
 class Environments {
  public:
   using Entries = std::vector<std::string>;  // NAME=VALUE
 
   static Environments& OfProcess();
 
-  // Set the variables of all local ranks of a job, and those that one rank has
-  // in addition.
+  // Set the variables of all local ranks of a job, and the additional variables
+  // of one rank.
   void SetJob(const std::string& nspace, Entries entries);
   void SetRank(const ProcId& proc, Entries entries);
   void Drop(const std::string& nspace);
   void Clear();
 
-  // Returns an empty list if the process is not on this node.
+  // Returns the variables of a process; an empty list if it is not on this
+  // node.
   Entries Of(const ProcId& proc);
 
  private:

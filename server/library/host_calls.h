@@ -24,13 +24,14 @@ class HostCalls {
   // Receives the host's status, and its results as EncodeResults encodes them.
   using Done = std::function<void(int status, std::string results)>;
 
-  // Both arguments outlive the object.
+  // `module` and `upcalls` outlive the object.
   HostCalls(const canopy_server_module_t* module, Upcalls* upcalls)
       : module_(*module), upcalls_(*upcalls) {}
 
-  // With kSuccess `done` is called later on the loop's thread, if the host ever
-  // answers. It is not called with kErrNotSupported, for a function that the
-  // host does not have, and with kErrUnpackFailure, for a malformed call.
+  // Calls the host's function. If the result is kSuccess, `done` is called
+  // later on the loop's thread, if the host ever answers; otherwise `done` is
+  // not called. Returns kErrNotSupported for a function that the host does not
+  // have, and kErrUnpackFailure for a malformed call.
   int Call(const core::AskHost& ask, Done done);
 
  private:

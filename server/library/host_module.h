@@ -11,8 +11,8 @@
 namespace canopy::library {
 
 // The number of entries of a module: in the headers of release 2; in those of
-// 4.2.2, which is the most that is assumed if neither the host nor its file
-// gives the number; and in the newest headers.
+// release 4.2.2, which is the largest number that is assumed if neither the
+// host nor its file states it; and in the newest headers.
 inline constexpr size_t kFewestEntries = 21;
 inline constexpr size_t kUsualEntries = 28;
 inline constexpr size_t kMostEntries =
@@ -26,8 +26,8 @@ inline constexpr size_t kMostEntries =
 Result<size_t> NumEntries(std::span<const pmix_info_t> directives,
                           const pmix_server_module_t* module);
 
-// Copies `entries` entries and reads nothing beyond them; all others are null.
-// If `module` is null, all entries are.
+// Copies `entries` entries and reads nothing beyond them; all other entries of
+// the result are null. If `module` is null, all entries are null.
 canopy_server_module_t CopyModule(const pmix_server_module_t* module,
                                   size_t entries);
 

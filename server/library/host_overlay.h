@@ -1,6 +1,6 @@
-// The overlay of a server that a host in C runs. The host stands for everything
-// beyond this node: a message that the core sends becomes a call of one of the
-// host's functions.
+// The overlay of a server that a host in C runs. The host represents all other
+// nodes: a message that the core sends becomes a call of one of the host's
+// functions.
 #ifndef CANOPY_SERVER_LIBRARY_HOST_OVERLAY_H_
 #define CANOPY_SERVER_LIBRARY_HOST_OVERLAY_H_
 
@@ -27,8 +27,8 @@
 namespace canopy::library {
 
 // Messages to the core come from the host (kHost), or from the node of the
-// process for which the host answers. Messages between agents that no function
-// of a host corresponds to are dropped. Loop thread only.
+// process for which the host answers. Messages between agents for which a host
+// has no function are dropped. Loop thread only.
 class HostOverlay : public OverlayPort {
  public:
   struct Parts {
@@ -38,19 +38,20 @@ class HostOverlay : public OverlayPort {
     const HostedJobs* jobs = nullptr;
     const Arrivals* arrivals = nullptr;
     const OutsideKeys* outside = nullptr;
-    // The host also handles fences among processes of this node only.
+    // True if the host also handles fences among processes of this node only.
     bool host_has_all_fences = false;
-    // Reports the committed data of a local process, or its next commit.
+    // Requests the committed data of a local process, or its next commit.
     std::function<void(const ProcId& proc)> await_commit;
     // Calls `what` after `ms` milliseconds.
     std::function<void(int64_t ms, std::function<void()> what)> after;
-    // Gives the core a registered job whose clients are not registered yet, and
-    // then calls `then`; both happen later. If empty, such a job is unknown.
+    // Adds a registered job whose clients are not registered yet to the core,
+    // and then calls `then`; both happen later. If the function is empty, such
+    // a job is unknown.
     std::function<void(const std::string& nspace, std::function<void()> then)>
         begin;
     std::function<void(const core::LogLine&)> log;
   };
-  // The objects that the parts refer to outlive the overlay.
+  // The objects to which the parts refer outlive the overlay.
   explicit HostOverlay(Parts parts) : p_(std::move(parts)), groups_(p_.jobs) {}
 
   void Send(const core::PeerMessage& message) override;
@@ -58,7 +59,7 @@ class HostOverlay : public OverlayPort {
   // The status and, if it is kSuccess, the committed data of a local process.
   using Answer = std::function<void(int status, std::string blob)>;
   // Serves a process of another node (PMIx_server_dmodex_request). Waits until
-  // `proc` has committed data; kErrNotFound if it never can.
+  // `proc` has committed data. The status is kErrNotFound if `proc` never can.
   void GetCommitted(const ProcId& proc, Answer answer);
   // Called when local processes have committed data, or a job was added.
   void OnCommit();
@@ -69,7 +70,7 @@ class HostOverlay : public OverlayPort {
   struct Request {
     ProcId proc;
     Answer answer;
-    bool waits = false;  // for a commit
+    bool waits = false;  // true: waits for a commit
   };
 
   void On(NodeId dst, const core::CollectiveUp& up);
@@ -78,15 +79,16 @@ class HostOverlay : public OverlayPort {
   void On(NodeId dst, const core::JobMapRequest& request);
   void On(NodeId dst, const core::EventMessage& event);
   void AnswerMap(const core::JobMapRequest& request);
-  // Messages of all other types.
+  // Messages of all other types are dropped.
   template <typename T>
   void On(NodeId, const T&) {}
 
-  // Returns whether the host takes part in the collective, and is able to.
+  // Returns true if the host takes part in the collective and has the function
+  // for it.
   bool IsHosts(const core::CollectiveUp& up) const;
   void AskHost(const core::CollectiveUp& up);
-  // Wraps the handler of the host's answer. It ignores the answer if the
-  // collective has failed here, because local processes have their answers
+  // Wraps the handler of the host's answer. The result ignores the answer if
+  // the collective has failed here, because local processes have their answers
   // then.
   Upcalls::Done Awaited(const core::CollectiveUp& up, Upcalls::Done done);
   void Fence(const core::CollectiveUp& up);
@@ -96,14 +98,14 @@ class HostOverlay : public OverlayPort {
   void Release(const core::CollectiveId& id, int status,
                std::vector<core::NodeContribution> contributions = {},
                Bytes result = {});
-  // Replaces the processes of each completely named job by a wildcard. The
-  // result is sorted.
+  // Replaces the processes of each job that is completely named by a wildcard.
+  // The result is sorted.
   std::vector<ProcId> WithWholeJobs(const std::vector<ProcId>& procs) const;
   // Splits the data of a fence's answer by node.
   int SortByNode(const std::string& joined,
                  std::vector<core::NodeContribution>* contributions) const;
   // The remaining time of a get that waits for its key, and the pause before
-  // the next request.
+  // the next request to the host.
   struct Patience {
     int64_t left_ms = 0;
     int64_t pause_ms = 0;
@@ -121,9 +123,9 @@ class HostOverlay : public OverlayPort {
 
   const Parts p_;
   HostedGroups groups_;
-  // Collectives with a call of the host that it has not answered.
+  // The collectives for which the host was called and has not answered.
   std::set<core::CollectiveId> with_host_;
-  std::map<uint64_t, Request> requests_;  // for the host
+  std::map<uint64_t, Request> requests_;  // the host's requests
   uint64_t next_request_ = 1;
 };
 

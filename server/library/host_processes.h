@@ -1,5 +1,5 @@
 // Processes that a host in C starts, monitors and ends. The core gets the
-// notifications that it waits for; every other command does nothing.
+// notifications for which it waits; all other commands have no effect.
 #ifndef CANOPY_SERVER_LIBRARY_HOST_PROCESSES_H_
 #define CANOPY_SERVER_LIBRARY_HOST_PROCESSES_H_
 
@@ -14,7 +14,7 @@
 
 namespace canopy::library {
 
-// Loop thread only. The sink outlives it.
+// Loop thread only. The sink outlives this object.
 class HostProcesses : public ProcessPort {
  public:
   explicit HostProcesses(InputSink* sink) : sink_(sink) {}

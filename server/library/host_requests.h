@@ -1,5 +1,5 @@
-// Requests of processes that the host answers itself: each becomes a call of
-// one of its functions, whose answer becomes the reply.
+// Requests of processes that the host answers itself: each request becomes a
+// call of a function of the host, whose answer becomes the reply.
 #ifndef CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
 #define CANOPY_SERVER_LIBRARY_HOST_REQUESTS_H_
 
@@ -30,7 +30,7 @@ class HostRequests {
       std::function<void(core::ClientId client, core::RequestId request,
                          int status, std::string payload)>;
 
-  // The module and the calls outlive the object.
+  // `module` and `upcalls` outlive the object.
   HostRequests(const canopy_server_module_t* module, Upcalls* upcalls,
                Answer answer)
       : module_(module),
@@ -42,12 +42,13 @@ class HostRequests {
   void Lookup(const HostCaller& caller, const core::LookupArrived& in);
   void Unpublish(const HostCaller& caller, const core::UnpublishArrived& in);
   void Spawn(const HostCaller& caller, const core::SpawnArrived& in);
-  // Spawns for the host's own process, with the directives of `call` only.
+  // Spawns a job for the host's own process, with the directives of `call`
+  // only.
   using Spawned = std::function<void(int status, const std::string& nspace)>;
   void SpawnForHost(const ProcId& self, const Bytes& call, Spawned done);
   void Query(const HostCaller& caller, const core::QueryArrived& in);
   void ControlJob(const HostCaller& caller, const core::HostCallArrived& in);
-  // A call of HostOp::kPushInput.
+  // Handles a call of HostOp::kPushInput.
   void PushInput(const HostCaller& caller, const core::HostCallArrived& in);
 
  private:
@@ -57,10 +58,11 @@ class HostRequests {
   static bool ReadSpawn(const Bytes& call, Arguments* a);
   void CallSpawn(const Shared& a, Spawned done);
 
-  // `in` is any input with a client and a request number.
+  // Rejects a request. `in` is any input with a client and a request number.
   template <typename Arrived>
   void Refuse(const Arrived& in, int status) const;
-  // Replies with the status, and with the infos if the host has returned any.
+  // Returns the handler that replies with the host's status, and with the infos
+  // if the host has returned any.
   Upcalls::Done Reply(core::ClientId client, core::RequestId request) const;
 
   const canopy_server_module_t* const module_;

@@ -1,6 +1,6 @@
-// Process groups between the core and the host: a node's contribution to a
-// construct or destruct in the form for the host, and the core's result from
-// the host's answer (PMIx Standard, chapter "Process Sets and Groups").
+// Process groups between the core and the host: converts a node's contribution
+// to a construct or destruct to the form for the host, and the host's answer to
+// the core's result (PMIx Standard, chapter "Process Sets and Groups").
 #ifndef CANOPY_SERVER_LIBRARY_HOSTED_GROUPS_H_
 #define CANOPY_SERVER_LIBRARY_HOSTED_GROUPS_H_
 
@@ -19,14 +19,14 @@ namespace canopy::library {
 // Loop thread only.
 class HostedGroups {
  public:
-  // `jobs` outlives this.
+  // `jobs` outlives this object.
   explicit HostedGroups(const HostedJobs* jobs) : jobs_(*jobs) {}
 
   // Returns true if all members run here and no member requests data that only
   // a host has. Then the host is not called.
   bool IsOurs(const core::CollectiveUp& up) const;
 
-  // Returns the directives for the host: those of this node's members
+  // Returns the directives for the host: the directives of this node's members
   // (`asked`), with one info for each member in place of the infos that the
   // members share.
   static InfoList DirectivesOf(const core::CollectiveUp& up, InfoList asked);
@@ -34,15 +34,15 @@ class HostedGroups {
   // Returns the result with which the core releases a successful operation.
   // `answer` is the host's: the context id, the members (by default all) and
   // the infos that the members share (by default those of this node). Fails
-  // with kErrNotSupported if a context id was requested and the host assigned
-  // none, and with kErrUnpackFailure if the members are malformed.
+  // with kErrNotSupported if a context id was requested and the host has
+  // assigned none, and with kErrUnpackFailure if the members are malformed.
   Result<Bytes> ResultOf(const core::CollectiveUp& up, const InfoList& answer);
 
  private:
   std::vector<ProcId> Expand(const std::vector<ProcId>& participants) const;
 
   const HostedJobs& jobs_;
-  uint64_t made_ = 0;  // groups; the numbers are unique in this server only
+  uint64_t made_ = 0;  // groups; numbers are unique in this server only
 };
 
 }  // namespace canopy::library

@@ -24,7 +24,7 @@ namespace canopy::library {
 inline constexpr NodeId kHost = 0;
 inline constexpr NodeId kSelf = 1;
 inline constexpr NodeId kFirstOther = 2;
-// Limit for the nodes of all jobs together.
+// The limit for the nodes of all jobs together.
 inline constexpr uint32_t kMaxMembers = 16384;
 
 struct HostedClient {
@@ -35,40 +35,40 @@ struct HostedClient {
 };
 
 struct HostedJob {
-  // The host's registration; null if only clients are registered yet.
+  // The host's registration; null if only clients have been registered yet.
   std::shared_ptr<const registration::Registration> told;
-  std::map<Rank, HostedClient> clients;  // of this node
-  // The job as the core has it; null before it is added to the core.
+  std::map<Rank, HostedClient> clients;  // clients on this node
+  // The job as the core has it; null before the job is added to the core.
   std::shared_ptr<const JobSpec> spec;
 };
 
-// Loop thread only. Pointers to jobs and clients stay valid until the job or
-// the client is removed.
+// Pointers to jobs and clients are valid until the job or the client is
+// removed. Loop thread only.
 class HostedJobs {
  public:
-  // Returns kErrExists if the job is registered already.
+  // Adds a registered job. Returns kErrExists if the job is registered already.
   Status AddJob(registration::Registration told);
   void AddClient(const ProcId& proc, uint32_t uid, uint32_t gid, void* object);
   void RemoveClient(const ProcId& proc);
   void RemoveJob(const std::string& nspace) { jobs_.erase(nspace); }
 
-  // Returns null if there is none.
+  // Return the job or the client, or null if there is none.
   HostedJob* Find(const std::string& nspace);
   const HostedJob* Find(const std::string& nspace) const;
   const HostedClient* FindClient(const ProcId& proc) const;
   const std::map<std::string, HostedJob>& all() const { return jobs_; }
 
-  // Makes the job for the core, with the member that hosts each node and with
-  // the user of its clients, which is this process's user if it has no clients
-  // yet. Returns kErrNotFound if the host has not registered the job or given
-  // no data for it, and kErrOutOfResource for too many nodes.
+  // Creates the job for the core, with the member that hosts each node and with
+  // the user of its clients; without clients, this is the user of this process.
+  // Returns kErrNotFound if the host has not registered the job or has given no
+  // data for it, and kErrOutOfResource for too many nodes.
   Status MakeSpec(const std::string& nspace);
 
-  // Returns the member that hosts a process; kNoNode if its job is not in the
-  // core.
+  // Returns the member that hosts a process; kNoNode if the process's job is
+  // not in the core.
   NodeId MemberOf(const ProcId& proc) const;
-  // Returns whether all of them run on this node. A wildcard means the whole
-  // job.
+  // Returns true if all these processes run on this node. A wildcard means the
+  // whole job.
   bool AreHere(std::span<const ProcId> procs) const;
 
  private:
@@ -76,7 +76,7 @@ class HostedJobs {
   Status PlaceNodes(const HostedJob& job, JobSpec* spec);
 
   std::map<std::string, HostedJob> jobs_;
-  std::map<std::string, NodeId> members_;  // by the name of the node
+  std::map<std::string, NodeId> members_;  // the key is the name of the node
 };
 
 }  // namespace canopy::library

@@ -1,4 +1,4 @@
-// Output that local pullers request: the host must forward it to this server
+// Output that local pullers request. The host must forward it to this server
 // (PMIx Standard, chapter "Tools and Debuggers").
 #ifndef CANOPY_SERVER_LIBRARY_HOSTED_OUTPUT_H_
 #define CANOPY_SERVER_LIBRARY_HOSTED_OUTPUT_H_
@@ -27,12 +27,12 @@
 
 namespace canopy::library {
 
-// Some output as the host delivers it.
+// A piece of output as the host delivers it.
 struct DeliveredOutput {
   ProcId source;
   uint16_t channels = 0;
   Bytes data;
-  bool complete = false;  // the channels are closed after it
+  bool complete = false;  // the channels are closed after this piece
 };
 
 // A puller sends reads, and each is answered when there is output. Each new
@@ -53,15 +53,17 @@ class HostedOutput {
         jobs_(*jobs),
         answer_(std::move(answer)) {}
 
-  // Handles a call of HostOp::kReadOutput. Its answer is the host's status, or
+  // Handles a call of HostOp::kReadOutput. Its answer has the host's status, or
   // kErrNotSupported if the host has no such function or the channel is input,
   // kErrNoPermissions if the job belongs to another user, or kErrBadParam.
   void Read(const HostCaller& caller, const core::HostCallArrived& in);
 
-  // Returns kErrOutOfResource if the held output exceeds its limit.
+  // Delivers output to the pullers. Returns kErrOutOfResource if the held
+  // output exceeds its limit.
   int Deliver(const DeliveredOutput& output);
-  // Holds the output of a process (or, with a wildcard, of a job) on these
-  // channels back from now on, or forwards it again, with all held output.
+  // With `stopped`, holds the output of a process (or, with a wildcard, of a
+  // job) on these channels back from now on; otherwise forwards it again, with
+  // all held output.
   void SetFlow(const ProcId& source, uint16_t channels, bool stopped);
 
   // Ends the pulls of a closed connection.
@@ -72,7 +74,8 @@ class HostedOutput {
   size_t size() const { return pulls_.size(); }
 
  private:
-  // The connection, its number for the puller, and the namespace.
+  // Identifies a pull: the connection, the puller's number for it, and the
+  // namespace.
   using Id = std::tuple<core::ClientId, uint64_t, std::string>;
   struct Pull {
     core::Puller puller;

@@ -15,7 +15,8 @@
 
 namespace canopy::library {
 
-// Limits: the length of a name, the number of sets, and the members of a set.
+// The limits of the length of a name, of the number of sets, and of the members
+// of a set.
 inline constexpr size_t kMaxSetName = 255;
 inline constexpr size_t kMaxSets = 4096;
 inline constexpr size_t kMaxSetMembers = 65536;
@@ -23,18 +24,20 @@ inline constexpr size_t kMaxSetMembers = 65536;
 // Loop thread only.
 class HostedSets {
  public:
-  // The source of the sets is `self`, the server. `jobs` outlives the object.
+  // `self`, the server, is the source of the events about sets. `jobs` outlives
+  // the object.
   HostedSets(ProcId self, const HostedJobs* jobs)
       : self_(std::move(self)), jobs_(*jobs) {}
 
-  // Returns the event that announces the set to the processes of this node.
-  // Members in namespaces that are not registered here are not checked. Errors:
-  // kErrBadParam for an empty name, no members, the name of a namespace, or a
-  // rank that its namespace does not have; kErrExists; kErrNotFound for a
-  // wildcard of a namespace that is not registered here; kErrOutOfResource.
+  // Defines a set. Returns the event that announces it to the processes of this
+  // node. Members in namespaces that are not registered here are not checked.
+  // Errors: kErrBadParam for an empty name, no members, the name of a
+  // namespace, or a rank that its namespace does not have; kErrExists;
+  // kErrNotFound for a wildcard of a namespace that is not registered here;
+  // kErrOutOfResource.
   Result<core::EventRaised> Define(const std::string& name,
                                    const std::vector<ProcId>& members);
-  // Returns the event that ends the set, or kErrNotFound.
+  // Deletes a set. Returns the event that announces its end, or kErrNotFound.
   Result<core::EventRaised> Delete(const std::string& name);
 
  private:
@@ -43,7 +46,7 @@ class HostedSets {
   const ProcId self_;
   const HostedJobs& jobs_;
   std::set<std::string> names_;
-  uint64_t number_ = 0;  // of the last event
+  uint64_t number_ = 0;  // number of the last event
 };
 
 }  // namespace canopy::library

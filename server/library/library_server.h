@@ -31,42 +31,44 @@
 namespace canopy::library {
 
 struct LibraryServerOptions {
-  ProcId self;  // how PMIx names this server
+  ProcId self;  // the PMIx name of this server
   canopy_server_module_t module = {};
   // The directory of the server's socket. It exists, and no other user can
   // change it. The server does not remove it.
   std::string directory;
-  // The parent of the jobs' directories, and a descriptor of it, which stays
+  // The parent of the jobs' directories, and a descriptor of it, which remains
   // open as long as the server exists. If empty and -1, `directory` is the
   // parent.
   std::string jobs_directory;
   int jobs_fd = -1;
-  // Set if a user can change the directory of the jobs.
+  // True if a user can change the directory of the jobs.
   bool jobs_directory_is_users = false;
   std::string system_tmpdir = "/tmp";   // PMIX_SYSTEM_TMPDIR of processes
   std::vector<std::string> node_names;  // this node's, at least one
   std::optional<uint32_t> node_id;      // PMIX_NODEID, if the host has given it
   bool tools = false;                   // tools may connect
-  // The host also handles fences among processes of this node only.
+  // True if the host also handles fences among processes of this node only.
   bool host_has_all_fences = false;
   openpmix::ToolFilePlaces tool_files;  // the files by which tools find it
-  // Raises an event that may have handlers in this process. Server's thread.
+  // Raises an event that may have handlers in this process. Called on the
+  // server's thread.
   std::function<void(HostEvent event)> raise;
-  // Gets all output that the host delivers, with or without pullers. Server's
-  // thread; may be null.
+  // Receives all output that the host delivers, with or without pullers. Called
+  // on the server's thread; may be empty.
   std::function<void(const DeliveredOutput& output)> write;
-  std::function<void(const core::LogLine&)> log;  // any thread
+  std::function<void(const core::LogLine&)> log;  // called on any thread
 };
 
-// Has a thread of its own, on which it calls the host's functions. The
-// functions here may be called from any thread, even from within the host's
-// functions. They return at once unless stated otherwise; `done` is called on
-// the server's thread.
+// Has its own thread, on which it calls the host's functions. The functions
+// here may be called from any thread, even from within the host's functions.
+// They return at once unless stated otherwise; `done` is called on the server's
+// thread.
 class LibraryServer {
  public:
   using Done = std::function<void(int status)>;
 
-  // Listens; clients may connect as soon as they are registered.
+  // Starts the server. It listens, and clients may connect as soon as they are
+  // registered.
   static Result<std::unique_ptr<LibraryServer>> Start(
       LibraryServerOptions options);
   // Ends the connections of clients. Pending requests are dropped. Must not be
@@ -76,38 +78,41 @@ class LibraryServer {
   LibraryServer& operator=(const LibraryServer&) = delete;
 
   const LibraryServerOptions& options() const;
-  // Logs why an operation on a namespace has failed.
+  // Logs the reason why an operation on a namespace has failed.
   void Log(const std::string& nspace, const Status& status) const;
 
-  // Returns whether the caller is the server's thread, which must not block.
+  // Returns true if the caller is on the server's thread, which must not block.
   bool InThread() const;
 
-  // A job's processes may be started when `done` is called. `done` gets
-  // kErrExists for a namespace that is registered already.
+  // Registers a job, whose processes may be started when `done` is called.
+  // `done` gets kErrExists for a namespace that is registered already.
   void RegisterJob(registration::Registration told, Done done);
   void DeregisterJob(const std::string& nspace, Done done);
-  // May be called before or after the registration of the client's job.
+  // Registers a client of this node, before or after the registration of its
+  // job.
   void RegisterClient(const ProcId& proc, uid_t uid, gid_t gid, void* object,
                       Done done);
   void DeregisterClient(const ProcId& proc, Done done);
 
   // Sets the environments of a registered job's processes (Environments), even
   // if none of its clients is registered. Blocks until the server's thread has
-  // done so.
+  // set them.
   void Prepare(const std::string& nspace);
 
   // Gets the committed data of a process of this node for a process of another
-  // one. Waits for a commit; kErrNotFound if there can be none.
+  // node. Waits for a commit; the status is kErrNotFound if there can be none.
   using Committed = std::function<void(int status, std::string blob)>;
   void GetCommitted(const ProcId& proc, Committed done);
 
-  // Spawns for the host's own process, with `call` as in core::SpawnArrived:
-  // calls the host's function. `done` gets the job's name when it has started.
+  // Spawns a job for the host's own process by calling the host's function.
+  // `call` has the form of core::SpawnArrived's. `done` gets the job's name
+  // when the job has started.
   using Spawned = HostRequests::Spawned;
   void Spawn(Bytes call, Spawned done);
 
-  // Calls the host for its own process; `ask` has no source and no user. Fails
-  // with kErrNotSupported if the host does not have the function.
+  // Calls a function of the host for the host's own process; `ask` has no
+  // source and no user. Fails with kErrNotSupported if the host does not have
+  // the function.
   using Called = HostCalls::Done;
   void CallHost(core::AskHost ask, Called done);
 
@@ -121,23 +126,25 @@ class LibraryServer {
                      Done done);
 
   // Define and delete process sets of the host; HostedSets defines the status.
-  // They block until the server's thread has done so.
+  // They block until the server's thread has finished.
   int DefineSet(const std::string& name, std::vector<ProcId> members);
   int DeleteSet(const std::string& name);
 
-  // Returns the host's registration of a namespace, or null. Blocks until the
-  // server's thread has answered.
+  // Returns the host's registration of a namespace, or null if there is none.
+  // Blocks until the server's thread has answered.
   std::shared_ptr<const registration::Registration> Told(
       const std::string& nspace);
 
-  // Returns the address for OpenPMIx clients and tools, as in PMIX_SERVER_URI.
+  // Returns the address for OpenPMIx clients and tools, in the form of
+  // PMIX_SERVER_URI.
   std::string uri() const;
 
  private:
   struct Parts;
   explicit LibraryServer(LibraryServerOptions options);
   Status Listen();
-  // Runs `work` on the server's thread; at once if this is that thread.
+  // Runs `work` on the server's thread; at once if the caller is on that
+  // thread.
   void Run(std::function<void()> work);
   void RunAndWait(const std::function<void()>& work);
 

@@ -1,5 +1,5 @@
-// Shared by the tests of this package: a loop that gets the process's calls,
-// and a job of two nodes.
+// Shared by the tests of this package: a loop that handles the process's
+// upcalls, and a job of two nodes.
 #ifndef CANOPY_SERVER_LIBRARY_LIBRARY_TESTING_H_
 #define CANOPY_SERVER_LIBRARY_LIBRARY_TESTING_H_
 
@@ -16,7 +16,8 @@
 
 namespace canopy::library {
 
-// Ranks 0 and 1 are on one node, 2 and 3 on another; `self` is this node.
+// Returns a job whose ranks 0 and 1 are on one node, and 2 and 3 on another;
+// `self` is this node.
 inline registration::Registration JobOfTwoNodes(const std::string& nspace,
                                                 uint32_t self = 0) {
   registration::Registration told;
@@ -35,8 +36,8 @@ inline registration::Registration JobOfTwoNodes(const std::string& nspace,
   return told;
 }
 
-// Brings the process's calls to a loop of the test. A module has no data of its
-// own, so its functions find the test by `current`.
+// Passes the process's upcalls to a loop of the test. A module has no data of
+// its own, so its functions find the test by `current`.
 template <typename Derived>
 class WithUpcalls : public testing::Test {
  protected:
@@ -52,11 +53,12 @@ class WithUpcalls : public testing::Test {
     current = nullptr;
   }
 
-  // Set here because `this` is not yet a Derived in the constructor.
+  // `current` is set here because `this` is not yet a Derived in the
+  // constructor.
   void SetUp() override { current = static_cast<Derived*>(this); }
 
   static Upcalls& upcalls() { return Upcalls::OfProcess(); }
-  // Runs the posted tasks and those that they post.
+  // Runs the posted tasks, and the tasks that these post.
   void Run() {
     for (int i = 0; i < 8; ++i) loop_.RunOnce(0);
   }

@@ -16,8 +16,8 @@
 
 namespace canopy::library {
 
-// Loop thread only. A call waits for its host as long as its source exists,
-// even if the host never answers.
+// A call waits for the host's answer as long as its source exists, even if the
+// host never answers. Loop thread only.
 class ModuleHost : public HostPort {
  public:
   // All arguments outlive the object; calls may outlive it.

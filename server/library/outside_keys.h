@@ -17,10 +17,10 @@ namespace canopy::library {
 // Loop thread only.
 class OutsideKeys {
  public:
-  // Records a commit of a process, which may be malformed. A later put of a key
-  // with another scope removes the key.
+  // Records a commit of a process, which may be malformed. A key is removed
+  // when the process later puts it with another scope.
   void Add(const ProcId& proc, const std::vector<core::ScopedData>& data);
-  // Returns the keys in ascending order.
+  // Returns the keys of a process in ascending order.
   std::vector<std::string> Of(const ProcId& proc) const;
   void DropJob(const std::string& nspace);
 

@@ -13,12 +13,12 @@
 
 namespace canopy::library {
 
-// Adds the registered data; it replaces data derived from the job's map.
+// Adds the registered data, which replaces data derived from the job's map.
 void AddRegistered(const registration::Registration& told,
                    shm::SegmentContents* contents);
 
-// Returns the keys of processes that have no place of their own in a segment.
-// Readers find them among the process's committed data.
+// Returns the keys of processes for which a segment has no place. Readers find
+// them among the process's committed data.
 std::vector<core::PublishRank> KeysOfProcesses(
     const registration::Registration& told);
 

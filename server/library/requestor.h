@@ -16,11 +16,11 @@ namespace canopy::library {
 struct HostCaller {
   ProcId proc;
   uint32_t uid = 0;
-  uint32_t gid = 0;  // or core::kUnknownGroup
+  uint32_t gid = 0;  // the group, or core::kUnknownGroup
   bool is_tool = false;
 };
 
-// Adds the caller's user, which every request to the host contains.
+// Adds the caller's user and group. Every request to the host contains them.
 inline void AddUser(const HostCaller& caller, InfoList* infos) {
   infos->Set(PMIX_USERID, Value::Uint32(caller.uid));
   if (caller.gid == core::kUnknownGroup) return;
@@ -29,7 +29,8 @@ inline void AddUser(const HostCaller& caller, InfoList* infos) {
 
 // Returns PMIX_TIMEOUT in milliseconds for Upcalls::Call; 0 means no timeout.
 inline uint32_t TimeoutOf(const InfoList& infos) {
-  constexpr uint64_t kMostSeconds = 4'000'000;  // in ms it fits into 32 bits
+  // its milliseconds fit into 32 bits
+  constexpr uint64_t kMostSeconds = 4'000'000;
   const uint64_t seconds = infos.FindUint(PMIX_TIMEOUT).value_or(0);
   return static_cast<uint32_t>(std::min(seconds, kMostSeconds) * 1000);
 }

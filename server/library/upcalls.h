@@ -20,7 +20,7 @@
 
 namespace canopy::library {
 
-// The answer of a host, in whichever callback it came.
+// The answer of a host, from whichever callback.
 struct HostAnswer {
   struct Found {
     ProcId publisher;
@@ -28,16 +28,16 @@ struct HostAnswer {
     Value value;
   };
   int status = 0;
-  std::string data;          // of a fence or a direct modex; a credential
-  std::string nspace;        // of a spawn
+  std::string data;          // data of a fence or direct modex; a credential
+  std::string nspace;        // the name of a spawned job
   ProcId proc;               // the identity of a tool
-  InfoList infos;            // of a query, ...
-  std::vector<Found> found;  // of a lookup
+  InfoList infos;            // the results of a query, ...
+  std::vector<Found> found;  // the results of a lookup
 };
 
-// A host calls back on any thread, from within its function or later, perhaps
-// after the server's end or twice. Only the first answer to a pending call
-// counts. The `cbdata` for the host is the call's number.
+// A host may call back on any thread, from within its function or later,
+// perhaps after the server's end or twice. Only the first answer to a pending
+// call is used. The `cbdata` for the host is the call's number.
 //
 // There is one object for the process, because the callbacks are plain C
 // functions.
@@ -53,24 +53,25 @@ class Upcalls {
   void Close();
 
   // Calls `function(cbdata)`, which calls a function of the host. `arguments`
-  // live until the host has answered. `done` runs once on the loop thread in a
-  // later round. If the server ends first, `done` is destroyed instead; after
-  // the end the host is not called. With a time limit (0: none) `done` gets
-  // kErrTimeout when it passes, and the arguments stay for the host. Loop
-  // thread.
+  // live until the host has answered. `done` is called once on the loop thread,
+  // in a later round. If the server ends first, `done` is destroyed instead;
+  // after the server's end the host is not called. `timeout_ms` is a time limit
+  // (0: none); when it has passed, `done` gets kErrTimeout, and the arguments
+  // still live until the host has answered. Loop thread.
   void Call(std::shared_ptr<const void> arguments,
             const std::function<pmix_status_t(void* cbdata)>& function,
             Done done, uint32_t timeout_ms = 0);
-  // Has the host's function accept the connections of a listening socket until
-  // the server ends. Each is passed to `on_connection` on the loop's thread.
-  // Returns false if the host has no such function or refuses. Call after Open.
+  // Makes the host's function accept the connections of a listening socket
+  // until the server ends. Each connection is passed to `on_connection` on the
+  // loop's thread. Returns false if the host has no such function or refuses.
+  // Called after Open.
   bool Listen(pmix_server_listener_fn_t function, int listener,
               std::function<void(UniqueFd)> on_connection);
 
-  // The cbdata of a call whose answer, if there is one, is ignored.
+  // The cbdata of a call whose answer is ignored.
   static constexpr void* kForgotten = nullptr;
 
-  // The callbacks for the host.
+  // The callback functions that are passed to the host.
   static void OnOp(pmix_status_t status, void* cbdata);
   static void OnModex(pmix_status_t status, const char* data, size_t ndata,
                       void* cbdata, pmix_release_cbfunc_t release,
@@ -91,10 +92,10 @@ class Upcalls {
  private:
   struct Pending {
     std::shared_ptr<const void> arguments;
-    Done done;  // null: expired
+    Done done;  // null: the time limit has passed
   };
 
-  // Does nothing for a call that has been answered.
+  // Passes the answer to the call. Has no effect if the call has been answered.
   void Finish(void* cbdata, HostAnswer answer);
   void Expire(uintptr_t number);
   void Take(uintptr_t listener, UniqueFd connection);

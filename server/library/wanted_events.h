@@ -1,5 +1,5 @@
-// Subscriptions of local processes to events of the environment, which the host
-// must forward (PMIx Standard, chapter "Server-Specific Interfaces").
+// The subscriptions of local processes to events of the environment, which the
+// host must forward (PMIx Standard, chapter "Server-Specific Interfaces").
 #ifndef CANOPY_SERVER_LIBRARY_WANTED_EVENTS_H_
 #define CANOPY_SERVER_LIBRARY_WANTED_EVENTS_H_
 
@@ -17,13 +17,13 @@
 namespace canopy::library {
 
 // A host forwards events about its jobs without a request. Other events, those
-// with codes of the environment (PMIX_SYSTEM_EVENT), need one: a code is
+// with codes of the environment (PMIX_SYSTEM_EVENT), need a request: a code is
 // registered with the host once for all its subscribers, and deregistered when
-// the last of them is gone. Handlers of all codes register none. Loop thread
-// only.
+// the last of them is gone. Handlers of all codes cause no registration. Loop
+// thread only.
 class WantedEvents {
  public:
-  // Both arguments outlive the object.
+  // `module` and `upcalls` outlive the object.
   WantedEvents(const canopy_server_module_t* module, Upcalls* upcalls)
       : module_(*module), upcalls_(*upcalls) {}
 
@@ -31,10 +31,10 @@ class WantedEvents {
     uint32_t uid = 0;
     uint32_t gid = 0;
   };
-  // Returns false if the host need not be called. Otherwise `done` gets the
-  // host's status at once or later, kErrNotSupported if it has no such
-  // function. The client is then registered for those of its codes that were
-  // granted before.
+  // Adds the subscriptions of a client. Returns false if the host need not be
+  // called. Otherwise `done` gets the host's status at once or later; it is
+  // kErrNotSupported if the host has no such function. After a failure the
+  // client keeps those of its codes that the host granted before.
   bool Add(const core::EventsWanted& in, User user,
            std::function<void(int status)> done);
   void Remove(const core::EventsUnwanted& in);
@@ -45,7 +45,7 @@ class WantedEvents {
   enum class Grant : uint8_t { kNone, kAsked, kGranted };
   struct Code {
     std::set<core::ClientId> clients;
-    Grant grant = Grant::kNone;  // by the host
+    Grant grant = Grant::kNone;  // the host's decision
   };
   // A subscription that waits for the host's answer about a code that another
   // client has requested.

@@ -1,4 +1,5 @@
-// Wraps an endpoint of local processes and records its answers to collectives.
+// Wraps an endpoint of local processes, and records its answers to collectives
+// in Arrivals.
 #ifndef CANOPY_SERVER_LIBRARY_WATCHED_CLIENTS_H_
 #define CANOPY_SERVER_LIBRARY_WATCHED_CLIENTS_H_
 
@@ -9,7 +10,7 @@
 
 namespace canopy::library {
 
-// Loop thread only. Both arguments outlive the object.
+// `endpoint` and `arrivals` outlive the object. Loop thread only.
 class WatchedClients : public ClientPort {
  public:
   WatchedClients(ClientPort* endpoint, Arrivals* arrivals)

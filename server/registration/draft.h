@@ -1,5 +1,5 @@
-// The entries of a registration, sorted by their subject, before contradictions
-// are resolved.
+// The entries of a registration, sorted by the objects that they describe,
+// before contradictions are resolved.
 #ifndef CANOPY_SERVER_REGISTRATION_DRAFT_H_
 #define CANOPY_SERVER_REGISTRATION_DRAFT_H_
 
@@ -19,7 +19,8 @@
 
 namespace canopy::registration {
 
-// The content of one PMIX_NODE_INFO_ARRAY; several may describe one node.
+// The content of one PMIX_NODE_INFO_ARRAY; several arrays may describe one
+// node.
 struct DraftNode {
   std::string name;  // empty: only its number is known
   std::vector<std::string> aliases;
@@ -29,8 +30,9 @@ struct DraftNode {
 };
 
 struct DraftProc {
-  std::optional<uint32_t> app;  // application whose array contains the process
-  std::optional<size_t> node;   // node whose array contains it, in Draft::nodes
+  std::optional<uint32_t> app;  // whose array contains the process
+  // index in Draft::nodes; its array contains the process
+  std::optional<size_t> node;
   Level level;
 };
 
@@ -40,12 +42,12 @@ struct Draft {
   std::map<uint32_t, Level> apps;
   std::vector<DraftNode> nodes;
   std::map<Rank, DraftProc> procs;
-  // Entries that were packed in others.
+  // Entries that were packed in other entries.
   std::deque<InfoList> unpacked;
 };
 
-// Levels point to `infos`, which must outlive the draft. Returns false with a
-// *problem.
+// Sorts the entries of the call. Levels point to `infos`, which must outlive
+// the draft. Returns false and sets *problem if an entry is invalid.
 bool MakeDraft(const std::string& nspace, std::span<const pmix_info_t> infos,
                Draft* draft, Problem* problem);
 

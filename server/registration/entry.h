@@ -1,4 +1,4 @@
-// Entries of a registration: keys with values that C code has created.
+// The entries of a registration: keys with values that C code has created.
 #ifndef CANOPY_SERVER_REGISTRATION_ENTRY_H_
 #define CANOPY_SERVER_REGISTRATION_ENTRY_H_
 
@@ -14,27 +14,27 @@
 namespace canopy::registration {
 
 // Returns the attribute's name in programs, such as "PMIX_JOB_SIZE", or else
-// the key. For messages.
+// the key. Used in messages.
 std::string NameOf(std::string_view key);
 
 // Returns true if the entry has no value: a null text or array, or an undefined
 // value that does not mean "true".
 bool IsAbsent(const pmix_info_t& info);
 
-// Entries of one realm, in the order of the call; the last one of a key is
-// valid. The caller owns the entries.
+// The entries of one realm, in the order of the call; the last entry of a key
+// is valid. The caller owns the entries.
 struct Level {
   std::vector<const pmix_info_t*> infos;
 
   void Add(const pmix_info_t& info) {
     if (!IsAbsent(info)) infos.push_back(&info);
   }
-  // Returns null if there is none.
+  // Returns the entry of the key, or null if there is none.
   const pmix_info_t* Find(std::string_view key) const;
 };
 
-// Return the value of an entry. They return no value if there is none (null),
-// and if it cannot be converted, which is reported in *problem. Any
+// Return the value of an entry. They return no value if `info` is null, and
+// also if the value cannot be converted, which is reported in *problem. Any
 // non-negative number is accepted, also as text.
 std::optional<uint32_t> ReadNumber(const pmix_info_t* info, uint32_t max,
                                    Problem* problem);
@@ -42,9 +42,10 @@ std::optional<std::string_view> ReadText(const pmix_info_t* info,
                                          Problem* problem);
 std::optional<bool> ReadFlag(const pmix_info_t* info, Problem* problem);
 
-// Returns the VALUE in codec form. A number or a flag of another type than the
-// Standard's is converted if it fits, so that programs find the expected type.
-// Returns an empty string if the value cannot be sent to another process.
+// Returns the value of the entry in codec form. A number or a flag of another
+// type than the Standard's is converted if it fits, so that programs find the
+// expected type. Returns an empty string if the value cannot be sent to another
+// process.
 std::string EncodeEntry(const pmix_info_t& info);
 
 }  // namespace canopy::registration

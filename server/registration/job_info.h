@@ -8,10 +8,11 @@
 
 namespace canopy::registration {
 
-// Returns one PMIX_JOB_INFO_ARRAY, PMIX_NSPACE first, with the arrays of
-// applications, nodes and processes in it, which a host may pass to
-// PMIx_server_register_nspace on another node. Data of this node only is in
-// that node's array. For a namespace without data it contains only the name.
+// Returns one PMIX_JOB_INFO_ARRAY, which a host may pass to
+// PMIx_server_register_nspace on another node. PMIX_NSPACE is its first entry;
+// the arrays of applications, nodes and processes are in it. Data that only
+// this node has is in this node's array. For a namespace without data the array
+// contains only the name.
 InfoList DescribeJob(const Registration& told);
 
 }  // namespace canopy::registration

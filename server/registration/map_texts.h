@@ -14,11 +14,11 @@
 
 namespace canopy::registration {
 
-// Each reads an existing entry. It returns no value, with a *problem, if the
-// entry is malformed or exceeds the limits of registration.h. Maps are plain
-// lists or the output of PMIx_generate_regex and PMIx_generate_ppn of this or
-// another library ("pmix[...]", "raw:...", "blob:" and a zlib stream), as a
-// text, as bytes, or as a PMIX_REGEX.
+// Each function reads an existing entry. It returns no value and sets *problem
+// if the entry is malformed or exceeds the limits of registration.h. Maps are
+// plain lists or the output of PMIx_generate_regex and PMIx_generate_ppn of
+// this or another library ("pmix[...]", "raw:...", "blob:" and a zlib stream),
+// as a text, as bytes, or as a PMIX_REGEX.
 
 // Reads PMIX_NODE_MAP and similar keys: names without duplicates.
 std::optional<std::vector<std::string>> ReadNodeMap(const pmix_info_t& info,
@@ -28,9 +28,9 @@ std::optional<std::vector<std::string>> ReadNodeMap(const pmix_info_t& info,
 std::optional<std::vector<std::vector<Rank>>> ReadRankMap(
     const pmix_info_t& info, Problem* problem);
 
-// Reads PMIX_ANL_MAP of a job of `num_ranks` on `num_nodes`: "(vector,(0,2,4))"
-// stands for 4 ranks on each of 2 nodes from node 0; the groups repeat while
-// ranks are left. Returns the ranks of each node.
+// Reads PMIX_ANL_MAP of a job of `num_ranks` ranks on `num_nodes` nodes:
+// "(vector,(0,2,4))" stands for 4 ranks on each of 2 nodes from node 0; the
+// groups repeat until all ranks are assigned. Returns the ranks of each node.
 std::optional<std::vector<std::vector<Rank>>> ReadVectorMap(
     const pmix_info_t& info, uint32_t num_nodes, uint32_t num_ranks,
     Problem* problem);
@@ -39,7 +39,7 @@ std::optional<std::vector<std::vector<Rank>>> ReadVectorMap(
 std::optional<std::vector<Rank>> ReadRankList(const pmix_info_t& info,
                                               Problem* problem);
 
-// Reads names of one node, separated by commas, or as an array.
+// Reads the names of one node, separated by commas, or as an array.
 std::optional<std::vector<std::string>> ReadNames(const pmix_info_t& info,
                                                   Problem* problem);
 

@@ -11,14 +11,14 @@
 
 namespace canopy::registration {
 
-// Hosts write a node's name with or without its domain. A name that is not
-// known exactly therefore stands for the node whose name has the same first
-// part, if that node is unique. Addresses must match completely.
+// Hosts write a node's name with or without its domain. Therefore, a name that
+// is not known exactly stands for the node whose name has the same first part,
+// if there is only one such node. Addresses must match completely.
 class NodeNames {
  public:
   // If a name is added twice, the first node keeps it.
   void Add(std::string_view name, uint32_t node);
-  // Returns kNoNode if there is none.
+  // Returns the node of that name, or kNoNode if there is none.
   uint32_t Find(std::string_view name) const;
 
  private:

@@ -17,7 +17,7 @@ namespace canopy::registration {
 struct PlacedNode {
   std::string name;
   uint32_t id = 0;             // PMIX_NODEID, unique
-  std::vector<size_t> drafts;  // its descriptions: indices of Draft::nodes
+  std::vector<size_t> drafts;  // indices in Draft::nodes of its descriptions
 };
 
 struct Placement {
@@ -30,11 +30,11 @@ struct Placement {
   std::vector<size_t> unused;  // drafts of nodes without processes
 };
 
-// Gives each node its number after all else has been placed, and assigns the
+// Assigns each node its number after all other placement, and assigns the
 // drafts that contain only a number. The sources, in order of precedence: the
 // node's array, the server's own number, and the numbers of the node's
 // processes if no other node has them; remaining nodes are numbered by index.
-// Returns false with a *problem if two arrays contradict each other.
+// Returns false and sets *problem if two arrays contradict each other.
 bool NumberNodes(const Draft& draft, Placement* placement, Problem* problem);
 
 }  // namespace canopy::registration

@@ -9,8 +9,9 @@
 
 namespace canopy::registration {
 
-// Returns false with a *problem. ReadRegistration describes the precedence of
-// the entries.
+// Sets the node of each process. ReadRegistration describes the precedence of
+// the entries. Returns false and sets *problem if they are invalid or
+// contradictory.
 bool Place(const Call& call, const Draft& draft, Placement* placement,
            Problem* problem);
 

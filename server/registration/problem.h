@@ -11,8 +11,8 @@ namespace canopy::registration {
 
 class Problem {
  public:
-  // Records the error if it is the first one. Returns false, for the caller to
-  // return.
+  // Records the error if it is the first one. Always returns false, so that the
+  // caller can return the result.
   bool Say(int code, std::string text) {
     if (status_.ok()) status_ = Status(code, std::move(text));
     return false;

@@ -1,5 +1,5 @@
 // A host's descriptions of its resources that belong to no single job: from
-// PMIx_server_register_resources, and about other nodes from
+// PMIx_server_register_resources, and, for other nodes, from
 // PMIx_server_deliver_inventory (PMIx Standard, chapter "Server-Specific
 // Interfaces").
 #ifndef CANOPY_SERVER_REGISTRATION_RESOURCES_H_
@@ -24,22 +24,25 @@ namespace canopy::registration {
 class Resources {
  public:
   // Registers PMIX_SESSION_INFO_ARRAY, PMIX_NODE_INFO_ARRAY, nested in either
-  // way, and entries outside them, which apply to each job. Earlier values of a
-  // key are replaced. Returns kErrBadParam for an array of jobs, applications
-  // or processes, or one that does not identify its session or node;
-  // kErrTypeMismatch; kErrOutOfResource; kErrNotSupported for a required value
-  // that no process can get. After an error nothing is registered.
+  // way, and entries outside them, which apply to each job. A later value of a
+  // key replaces an earlier one. Returns kErrBadParam for an array of jobs,
+  // applications or processes, or for an array that does not identify its
+  // session or node; kErrTypeMismatch; kErrOutOfResource; kErrNotSupported for
+  // a required value that cannot be passed to processes. After an error nothing
+  // is registered.
   Status Register(std::span<const pmix_info_t> infos);
-  // Like Register, for the data of PMIx_server_collect_inventory, without the
-  // complete description of the hardware, which jobs do not contain.
+  // Like Register, for the data of PMIx_server_collect_inventory, but without
+  // the complete description of the hardware, which is not part of a job's
+  // data.
   Status Deliver(std::span<const pmix_info_t> infos);
-  // Removes keys. Only the keys of entries matter, and in arrays the
+  // Removes keys. Of the entries, only the keys are used, and in arrays the
   // identification of the session or node. An array with no other keys stands
-  // for all of them. Unknown keys are no error; other errors are those of
-  // Register.
+  // for all keys of its session or node. Unknown keys are no error; other
+  // errors are those of Register.
   Status Deregister(std::span<const pmix_info_t> infos);
 
-  // Adds the data. The host's data about the job itself has precedence.
+  // Adds the data to a registration. The host's data about the job itself has
+  // precedence.
   void AddTo(Registration* registration) const;
 
  private:
@@ -49,12 +52,12 @@ class Resources {
     std::vector<std::string> aliases;
     Keys keys;
   };
-  // The subject of one array of a call: a session, a node, or neither for data
-  // of all jobs.
+  // The data of one array of a call. It belongs to a session, to a node, or,
+  // with neither, to all jobs.
   struct Part {
     std::optional<uint32_t> session;
     std::optional<Node> node;
-    // Without the entries that identify it.
+    // The entries without those that identify the session or node.
     std::vector<const pmix_info_t*> infos;
   };
   class Reader;

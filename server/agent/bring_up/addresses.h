@@ -1,4 +1,4 @@
-// Default addresses of an agent.
+// The default addresses of an agent.
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_ADDRESSES_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_ADDRESSES_H_
 

@@ -1,4 +1,4 @@
-// The agent's end of the bootstrap exchange (protos/bootstrap.proto).
+// The agent's side of the bootstrap exchange (protos/bootstrap.proto).
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_BOOTSTRAP_CHANNEL_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_BOOTSTRAP_CHANNEL_H_
 
@@ -11,7 +11,7 @@
 namespace canopy::agent {
 
 // Exchanges messages over two descriptors, which it does not own. Blocking;
-// used before the event loop runs and beside it. Messages above 64 MiB are
+// used before the event loop runs, and also later. Messages above 64 MiB are
 // rejected.
 class BootstrapChannel {
  public:

@@ -1,5 +1,5 @@
-// The limit of files that the agent may have open. It needs a connection for
-// each rank, and more.
+// The limit of files that the agent may have open. The agent needs a connection
+// for each rank, and more descriptors.
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_FILE_LIMIT_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_FILE_LIMIT_H_
 
@@ -16,8 +16,8 @@ class FileLimit {
   FileLimit(const FileLimit&) = delete;
   FileLimit& operator=(const FileLimit&) = delete;
 
-  // The soft limit with which this process was started, which its child
-  // processes get. 0 if it is not known.
+  // Returns the soft limit with which this process was started, and which its
+  // child processes get; 0 if it is not known.
   rlim_t original() const { return known_ ? before_.rlim_cur : 0; }
   // Restores the limit for a program that is executed in place of this one.
   void Restore();

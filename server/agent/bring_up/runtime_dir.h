@@ -9,18 +9,18 @@
 
 namespace canopy::agent {
 
-// Makes a directory of mode 0700, or takes over an existing private one, and
-// removes it on destruction if it is empty. Parents of a path that the agent
-// chose itself are shared by agents, and are made and removed with it. A
-// directory of another user, or one that others may enter, is rejected.
+// Creates a directory of mode 0700, or uses an existing private one, and
+// removes it on destruction if it is empty. If the agent itself chose the path,
+// agents share its parents, which are created and removed with it. A directory
+// that belongs to another user, or that others may enter, is rejected.
 class RuntimeDir {
  public:
   // If `path` is empty, uses ${XDG_RUNTIME_DIR or
   // /tmp}/canopy-UID/OVERLAY/NODE. With `remove_parent`, the parent of a given
   // path is removed with the last directory in it. If that parent is a run
   // directory (common/posix/run_dir.h), the last agent also removes the files
-  // that a launcher has left there, and the user's directory above if it is
-  // empty.
+  // that a launcher has left there, and the user's directory above it if that
+  // is empty.
   static Result<RuntimeDir> Make(const std::string& path,
                                  const std::string& overlay_name,
                                  const std::string& node_name,

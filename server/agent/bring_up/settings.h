@@ -1,4 +1,4 @@
-// Settings derived from an agent's configuration.
+// The settings that follow from an agent's configuration.
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_SETTINGS_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_SETTINGS_H_
 
@@ -22,8 +22,8 @@ uint32_t LossMs(const bootstrap::v1::Config& config);
 // milliseconds.
 uint32_t GraceMs(const bootstrap::v1::Config& config);
 
-// Returns kErrBadParam for an unknown mode or a malformed cluster key. Does not
-// open the files of certificates.
+// Returns the security of the links. Returns kErrBadParam for an unknown mode
+// or a malformed cluster key. Does not open the files of certificates.
 Result<security::SecurityConfig> MakeSecurity(
     const bootstrap::v1::Config& config);
 

@@ -28,19 +28,21 @@ class Membership : public InputObserver {
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 
   bool up(NodeId node) const { return tree_.alive(node); }
-  // Returns whether the node is the root, which controls new jobs.
+  // Returns true if the node is the root, which controls new jobs.
   bool IsRoot(NodeId node) const {
     return tree_.alive(node) && tree_.parent(node) == kNoNode;
   }
   std::string Name(NodeId node) const;
-  // Stops the node from taking new jobs, for this reason. An empty reason lets
-  // it take jobs again. Returns kErrNotFound if there is no such node.
+  // Excludes the node from new jobs, for this reason; an empty reason includes
+  // it again. Returns kErrNotFound if there is no such node.
   Status Drain(const std::string& name, const std::string& reason);
-  // Returns the reason why the node takes no jobs, or an empty string.
+  // Returns the reason why the node takes no new jobs, or an empty string if it
+  // takes them.
   const std::string& WhyDrained(NodeId node) const {
     return entries_[node].drained;
   }
-  // Returns why the node of that name or alias is lost, or an empty string.
+  // Returns the reason why the node of that name or alias is lost, or an empty
+  // string.
   std::string LostNode(const std::string& name) const;
   control::v1::StatusReply Describe(const control::JobRecords& jobs) const;
 

@@ -28,13 +28,13 @@ class Planner {
   Planner(const bootstrap::v1::Members& members, NodeId self,
           uint32_t session_id);
 
-  // Returns a new name for a job, which is its namespace.
+  // Returns a new name for a job. The name is its namespace.
   std::string NewNspace();
 
-  // Maps a job that has the name of its request. Returns the reason in one line
-  // if that fails. Lost members take no processes. If nodes were granted by
-  // name, the job gets these nodes and slots only. Otherwise those `jobs` that
-  // are no tools occupy slots of their nodes.
+  // Maps a job, which gets the name of its request. Returns the reason in one
+  // line if that fails. Lost members take no processes. If nodes were granted
+  // by name, the job gets only these nodes and slots. Otherwise those of `jobs`
+  // that are not tools occupy slots of their nodes.
   Result<std::shared_ptr<const JobSpec>> Plan(JobRequest request,
                                               const control::Placed& placed,
                                               const control::JobRecords& jobs,
@@ -47,7 +47,7 @@ class Planner {
       const Membership& membership);
 
   // Returns the error with which the mapping of the request would fail if these
-  // jobs ran. Only for requests without a grant.
+  // jobs ran. Called only for requests without a grant.
   Status Fits(const JobRequest& request, const control::JobRecords& jobs,
               const Membership& membership) const;
 
@@ -55,21 +55,22 @@ class Planner {
   // The processes on one machine.
   struct Booking {
     std::vector<host::BoundProc> bound;
-    uint32_t unbound_procs = 0;  // without those of tools
+    uint32_t unbound_procs = 0;  // without processes of tools
     std::vector<std::string> gpus;
     uint64_t memory = 0;  // bytes
   };
   using Bookings = std::map<std::string, Booking>;  // by host::MachineKey
 
-  // Returns the nodes that take processes, and what is occupied there: the
+  // Returns the nodes that take processes, with what is occupied there: the
   // slots of `partners`, and the CPUs and GPUs that `jobs` use. Tools occupy no
   // slots.
   std::vector<host::MapNode> Nodes(const control::JobRecords& partners,
                                    const control::JobRecords& jobs,
                                    const Membership& membership) const;
-  // Adds the processes of a job to the machines that they run on.
+  // Adds the processes of a job to the machines on which they run.
   void Book(const control::JobRecord& record, Bookings* bookings) const;
-  // Returns kErrJobAllocFailed if one of them cannot be used.
+  // Returns the granted nodes. Returns kErrJobAllocFailed if a granted node
+  // cannot be used.
   Result<std::vector<host::MapNode>> GrantedNodes(
       const control::Placed& placed, const control::JobRecords& jobs,
       const Membership& membership) const;

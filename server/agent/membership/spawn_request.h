@@ -1,5 +1,5 @@
-// Completes the request of a call of PMIx_Spawn by what the new job inherits
-// from the job of its spawner.
+// Completes the request of a call of PMIx_Spawn with the properties that the
+// new job inherits from its spawner's job.
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_SPAWN_REQUEST_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_SPAWN_REQUEST_H_
 
@@ -15,21 +15,20 @@
 
 namespace canopy::agent {
 
-// Returns the content of a hostfile, or the reason in one line why it cannot be
-// read.
+// Returns the content of a hostfile, or an error with the reason in one line.
 using HostfileReader =
     std::function<Result<std::string>(const std::string& path)>;
 
-// Returns the request of the call, completed by what follows from its spawner's
-// job: environment, directory, privileges and the nodes that it may use. In
-// addition to the reader's errors, returns kErrBadParam (malformed hostfile)
-// and kErrOutOfResource (environments that are too large).
+// Returns the request of the call. Its environment, directory, privileges and
+// usable nodes follow from the spawner's job. In addition to the reader's
+// errors, returns kErrBadParam (malformed hostfile) and kErrOutOfResource
+// (environments that are too large).
 Result<JobRequest> SpawnRequestOf(const spawn::SpawnCall& call,
                                   const control::JobRecord& parent,
                                   const HostfileReader& read);
 
 // Reads a regular file of at most 1 MiB with the permissions of this user,
-// without supplementary groups. Opens no other kinds of files, and thus never
+// without supplementary groups. Does not open other kinds of files, so it never
 // blocks.
 Result<std::string> ReadHostfile(const std::string& path, uid_t uid, gid_t gid);
 

@@ -9,18 +9,19 @@
 
 namespace canopy::agent {
 
-// Saves to, or loads from, a runtime directory, which is private because the
-// file holds the cluster key. Saving replaces the whole file.
+// Saves the state in a runtime directory, which is private because the file
+// contains the cluster key. Replaces the whole file.
 Status SaveState(const std::string& directory,
                  const bootstrap::v1::AgentState& state);
-// Returns kErrNotFound if no agent has left a file, kErrUnpackFailure if it is
-// damaged, and kErrNoPermissions if other users have access.
+// Loads the state. Returns kErrNotFound if no agent has stored a file,
+// kErrUnpackFailure if the file is damaged, and kErrNoPermissions if other
+// users have access.
 Result<bootstrap::v1::AgentState> LoadState(const std::string& directory);
 void RemoveState(const std::string& directory);
 
 // Returns true while an agent serves the directory. An agent that is being
 // killed may accept connections for a moment, so the call waits up to
-// `timeout_ms` for its end.
+// `timeout_ms` for the agent's end.
 bool IsServed(const std::string& directory, int timeout_ms);
 
 }  // namespace canopy::agent

@@ -15,7 +15,7 @@ namespace canopy::agent {
 // There is one file for each job; the last value of a key is valid. A record
 // survives the death of this process once Persist has returned. Nothing is
 // synchronised with the disk, because the jobs do not survive the machine
-// either. One thread.
+// either. Used by one thread.
 class ControlRecords {
  public:
   using Values = std::map<std::string, std::string>;
@@ -28,21 +28,22 @@ class ControlRecords {
   // written.
   Status Persist(const std::string& nspace, std::string_view key,
                  std::string_view value);
-  // Writes a separate record of which only the last value is kept.
+  // Writes a separate record, of which only the last value is kept.
   Status Replace(const std::string& nspace, std::string_view value);
-  // Returns the value of Replace, of this process or another one, or an empty
-  // string.
+  // Returns the value that this or another process has stored with Replace, or
+  // an empty string.
   std::string Replaced(const std::string& nspace) const;
   bool Has(const std::string& nspace) const { return known_.contains(nspace); }
   // Removes the job's files.
   void Drop(const std::string& nspace);
   void DropAll();
-  // Returns the files of another process, by namespace. Files to which other
-  // users have access are left where they are.
+  // Returns the records of another process, by namespace. Files to which other
+  // users have access are ignored.
   std::map<std::string, Values> Load();
 
-  // Parses the records of a file's content. Returns the length of the complete
-  // records; the rest was cut short when its writer died.
+  // Parses the records in the content of a file. Returns the length of the
+  // complete records; the rest was cut short when the process that wrote it
+  // died.
   static size_t Parse(std::string_view content, Values* values);
 
  private:

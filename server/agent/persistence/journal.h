@@ -18,16 +18,17 @@
 namespace canopy::agent {
 
 // A log in which a later record of a key replaces the earlier one. A record
-// survives the death of this process once Persist has returned. One thread.
+// survives the death of this process once Persist has returned. Used by one
+// thread.
 //
 // A record that replaces another has room for two values, which are used
-// alternately. A job that keeps replacing the same records thus touches no new
+// alternately. So a job that keeps replacing the same records touches no new
 // memory.
 class Journal {
  public:
-  // Makes an empty journal; kErrOutOfResource without memory.
+  // Creates an empty journal. Returns kErrOutOfResource if memory is exhausted.
   static Result<std::unique_ptr<Journal>> Create();
-  // Opens another process's journal, which is not trusted to be well-formed
+  // Opens another process's journal, which may be malformed
   // (kErrUnpackFailure). A journal of the first format is copied; then fd() is
   // another file.
   static Result<std::unique_ptr<Journal>> Open(UniqueFd fd);
@@ -40,8 +41,8 @@ class Journal {
   std::vector<core::PersistedRecord> Records() const;
 
   // Writes a value unless it is unchanged. Returns kErrOutOfResource if there
-  // is no room for it. Sets *moved if the journal is in another file from now
-  // on.
+  // is no room for it. Sets *moved to true if the journal is in another file
+  // from now on.
   Status Persist(std::string_view key, std::string_view value, bool* moved);
 
  private:
@@ -59,7 +60,8 @@ class Journal {
   Status Map(uint64_t capacity);
   Status Reserve(uint64_t size);
   Status Compact();
-  // Finds all records of the mapped file. Returns false if it is malformed.
+  // Finds all records of the mapped file. Returns false if the file is
+  // malformed.
   bool Load();
   static Result<std::unique_ptr<Journal>> Import(const Journal& first);
   void Append(std::string_view key, std::string_view value, uint32_t copies);
@@ -71,7 +73,7 @@ class Journal {
   char* base_ = nullptr;
   uint64_t capacity_ = 0;
   uint64_t live_ = 0;   // bytes of current records
-  uint64_t order_ = 0;  // of the last record
+  uint64_t order_ = 0;  // order of the last record
   std::unordered_map<std::string, uint64_t, Hash, std::equal_to<>> places_;
 };
 

@@ -11,8 +11,8 @@ namespace canopy::agent {
 
 std::string EncodeFacts(const control::LaunchFacts& facts);
 
-// Decodes a record. Fields that the record lacks have the value 0, and all fields
-// have their defaults if the bytes are malformed or truncated.
+// Decodes a record. Fields that the record lacks have the value 0. If the bytes
+// are malformed or truncated, all fields have their defaults.
 control::LaunchFacts DecodeFacts(std::string_view bytes);
 
 }  // namespace canopy::agent

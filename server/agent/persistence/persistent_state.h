@@ -1,5 +1,5 @@
-// State that an agent persists with its jobs' shims and in files, and that its
-// successor recovers.
+// The state that an agent persists with its jobs' shims and in files, and that
+// its successor recovers.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_PERSISTENT_STATE_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_PERSISTENT_STATE_H_
 
@@ -24,18 +24,18 @@ namespace canopy::agent {
 // A job that the predecessor controlled.
 struct ControlledJob {
   control::PersistedJob persisted;
-  Bytes state;  // of PersistControlState, or empty
+  Bytes state;  // the state of PersistControlState, or empty
 };
 
-// The state of a job's processes is in memory files that its shim holds. The
-// state of a job controlled here, which may have no process on this node, is in
-// a file in `directory`. Loop thread only; the store and the datastore outlive
-// this object.
+// The state of a job's processes is in memory files that the job's shim holds.
+// The state of a job that this agent controls, which may have no process on
+// this node, is in a file in `directory`. Loop thread only; the store and the
+// datastore outlive this object.
 class PersistentState : public PersistencePort,
                         public control::LaunchPersistence {
  public:
   // `listener` returns the socket on which OpenPMIx clients connect. The shims
-  // hold it, so that clients can connect at any time.
+  // hold this socket, so that clients can connect at any time.
   PersistentState(FdStorePort* fd_store, datastore::Datastore* datastore,
                   const std::string& directory, std::function<int()> listener,
                   std::function<void(const core::LogLine&)> log);
@@ -53,15 +53,16 @@ class PersistentState : public PersistencePort,
                      const std::string& state) override;
   void PersistEnd(const std::string& nspace, const std::string& end) override;
   void DropControl(const std::string& nspace) override;
-  // Called if there will be no successor.
+  // Removes the records of controlled jobs. Called if there will be no
+  // successor.
   void DropAllControl() { control_.DropAll(); }
   // Returns the jobs that the predecessor controlled.
   std::vector<ControlledJob> FindControlled();
 
   // Returns the core's input for a recovered job. Takes the job's descriptors.
   core::JobRecovered Read(process::RecoveredJob* job);
-  // Called when the core has registered the job: persists its new segment in
-  // place of the predecessor's.
+  // Persists the new segment of a job in place of the predecessor's. Called
+  // when the core has registered the job.
   void OnRecovered(const std::string& nspace);
 
  private:

@@ -1,4 +1,4 @@
-// Files that an agent leaves for its successor, to which other users must have
+// Files that an agent stores for its successor, to which other users must have
 // no access.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_PRIVATE_FILE_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_PRIVATE_FILE_H_
@@ -12,18 +12,19 @@
 
 namespace canopy::agent {
 
-// A bound on the size of such a file.
+// The limit of the size of such a file.
 inline constexpr uint64_t kMaxPrivateFile = uint64_t{1} << 30;
 
-// Returns a status that `path` cannot be written, with the reason from errno.
+// Returns the status for a failure to write `path`, with the reason from errno.
 Status CannotWrite(const std::string& path);
 
-// Writes at the descriptor's position. Returns false with errno as of write(2).
+// Writes at the descriptor's position. Returns false and sets errno like
+// write(2) on failure.
 bool WriteAll(int fd, std::string_view text);
 
 // Returns the whole content, independently of the descriptor's position.
-// Returns nothing if the file is not a regular file of this user, is accessible
-// to others, is too large, or cannot be read.
+// Returns no value if the file is not a regular file of this user, is
+// accessible to others, is too large, or cannot be read.
 std::optional<std::string> ReadPrivate(int fd);
 
 }  // namespace canopy::agent

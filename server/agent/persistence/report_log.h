@@ -1,5 +1,5 @@
-// The reports to a scheduler and its commands that a successor must know, in a
-// file of the agent's directory.
+// The reports to a scheduler, and the scheduler's commands, that a successor
+// must know, in a file of the agent's directory.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_REPORT_LOG_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_REPORT_LOG_H_
 
@@ -15,16 +15,16 @@
 namespace canopy::agent {
 
 // A log of entries, rewritten when it has doubled. Nothing is synchronised with
-// the disk, because agents do not survive their machine. One thread.
+// the disk, because agents do not survive their machine. Used by one thread.
 class ReportLog : public scheduler::ReportStore {
  public:
-  // A log that has grown by less than this is not rewritten.
+  // A log that has grown by less than this number of bytes is not rewritten.
   static constexpr uint64_t kSlack = 1u << 20;
 
   explicit ReportLog(const std::string& directory);
 
-  // Reads another process's file if only this user has access. Removes an entry
-  // that was cut short when its writer died.
+  // Reads another process's file, if only this user has access to it. Removes
+  // an entry that was cut short when the process that wrote it died.
   scheduler::StoredReports Load() override;
   Status Begin(uint64_t series) override;
   Status Reserve(uint64_t number) override;
@@ -35,11 +35,11 @@ class ReportLog : public scheduler::ReportStore {
   Status RemoveRelease(uint64_t number) override;
   Status AddCommand(std::string_view command) override;
 
-  // Called if there will be no successor.
+  // Removes the file. Called if there will be no successor.
   void Delete();
 
-  // Parses the entries of a file's content. Returns the length of the complete
-  // entries.
+  // Parses the entries in the content of a file. Returns the length of the
+  // complete entries.
   static size_t Parse(std::string_view content,
                       scheduler::StoredReports* stored);
 
@@ -49,7 +49,7 @@ class ReportLog : public scheduler::ReportStore {
 
   const std::string path_;
   UniqueFd fd_;        // open after Begin
-  uint64_t size_ = 0;  // of the file
+  uint64_t size_ = 0;  // size of the file
   uint64_t base_ = 0;  // size after the last rewrite
 };
 

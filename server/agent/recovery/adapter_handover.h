@@ -16,7 +16,8 @@
 
 namespace canopy::agent {
 
-// The objects that take part in a handover. All outlive AdapterHandover.
+// The objects that take part in a handover. All of them outlive
+// AdapterHandover.
 struct HandoverParts {
   AgentRuntime* runtime = nullptr;
   LocalAdapters* adapters = nullptr;

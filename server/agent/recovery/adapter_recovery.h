@@ -14,7 +14,7 @@
 
 namespace canopy::agent {
 
-// All objects that it refers to outlive it. Loop thread only.
+// The objects to which it refers outlive it. Loop thread only.
 class AdapterRecovery : public RecoveryActions {
  public:
   AdapterRecovery(EventLoop* loop, AgentRuntime* runtime,

@@ -17,24 +17,26 @@ class HandoverActions {
  public:
   virtual ~HandoverActions() = default;
 
-  // Lets launchers, shims and clients of this node wait for the successor for
-  // `downtime_ms`. Connections made from now on are left to the successor.
+  // Makes launchers, shims and clients of this node wait for the successor for
+  // `downtime_ms`. The successor accepts connections that are made from now on.
   virtual void Announce(uint32_t downtime_ms) = 0;
-  // Lets the neighbours wait too. `announced` runs when each of them knows or
-  // cannot be reached; it runs during the call only if there are no neighbours.
+  // Makes the neighbours wait too. Calls `announced` when each of them has
+  // received the announcement or cannot be reached; calls it before returning
+  // only if there are no neighbours.
   virtual void AnnounceToNeighbours(uint32_t downtime_ms,
                                     std::function<void()> announced) = 0;
-  // Returns whether the peers of all connections have identified themselves.
+  // Returns true if the peers of all connections have identified themselves.
   virtual bool AllIdentified() const = 0;
-  // Turns the data that clients have sent into inputs of the core. Nothing is
+  // Turns the data that clients have sent into inputs of the core. No data is
   // read afterwards.
   virtual void ReadClients() = 0;
-  // Handles every queued input, with all its actions.
+  // Handles all queued inputs with all their actions.
   virtual void Drain() = 0;
-  // Sends queued replies, as far as the sockets take them, and replies of the
-  // control service: the requester of the handover must receive its own.
+  // Sends queued replies as far as the sockets accept them, and replies of the
+  // control service, because the requester of the handover must receive its
+  // reply.
   virtual void FlushReplies() = 0;
-  // Executes the program in this process. Returns only if that fails.
+  // Executes the program in this process. Returns only if the execution fails.
   virtual void Execute(const std::string& program) = 0;
   // Ends the agent, because it cannot be replaced although its peers wait for a
   // successor.
@@ -56,23 +58,23 @@ enum class HandoverStage : uint8_t {
 const char* NameOf(HandoverStage stage);
 
 // Requests are read to their end and replies are flushed. The successor
-// recovers the rest from shims, clients and the other agents, as after a
+// recovers everything else from shims, clients and the other agents, as after a
 // restart. So an agent that is killed in any stage is recovered like any other.
 // Loop thread only.
 class Handover {
  public:
-  // How long peers wait for the successor.
+  // The time, in milliseconds, for which peers wait for the successor.
   static constexpr uint32_t kDowntimeMs = 30000;
 
-  // Both arguments outlive this object.
+  // `loop` and `actions` outlive this object.
   Handover(EventLoop* loop, HandoverActions* actions);
 
-  // Begins a handover once; later calls are ignored. `program` is an executable
-  // file. `current` is the program to which the agent returns if that cannot be
-  // executed, because peers that wait for a successor must get one.
+  // Begins a handover; later calls are ignored. `program` is an executable
+  // file. `current` is the program to execute if `program` cannot be executed,
+  // because peers that wait for a successor must get one.
   void Begin(std::string program, std::string current);
 
-  // The stage that has begun.
+  // Returns the stage that has begun.
   HandoverStage stage() const { return stage_; }
 
  private:

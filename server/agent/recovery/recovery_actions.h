@@ -19,15 +19,16 @@ class RecoveryActions {
  public:
   virtual ~RecoveryActions() = default;
 
-  // Greets the shims of the node, and waits until each has answered or is
-  // considered dead: at most two seconds.
+  // Sends greetings to the shims of the node, and waits for at most two seconds
+  // until each shim has answered or is considered dead.
   virtual std::vector<process::RecoveredJob> FindJobs() = 0;
   // Returns the jobs that the predecessor controlled.
   virtual std::vector<ControlledJob> ReadControlRecords() = 0;
-  // Lets the launchers of these jobs reattach from now on.
+  // Makes it possible for the launchers of these jobs to reattach from now on.
   virtual void ExpectLaunchers(const std::vector<ControlledJob>& jobs) = 0;
 
-  // From now on, the directories of added jobs may be the predecessor's.
+  // Accepts, from now on, existing directories of the predecessor for added
+  // jobs.
   virtual void TakeOverDirectories() = 0;
   // Reads the job's journal and old segment. Takes their descriptors.
   virtual core::JobRecovered ReadJob(process::RecoveredJob* job) = 0;
@@ -35,12 +36,12 @@ class RecoveryActions {
   // the core registers the job. An invalid descriptor ends the offer.
   virtual void OfferMailboxes(const std::string& nspace,
                               UniqueFd mailboxes) = 0;
-  // Queues an input of the core.
+  // Queues the job's input for the core.
   virtual void RestoreJob(core::JobRecovered job) = 0;
-  // Handles every queued input, with all its actions.
+  // Handles all queued inputs with all their actions.
   virtual void Drain() = 0;
 
-  // Removes what the predecessor has left of a job that the core has dropped
+  // Removes what the predecessor has stored of a job that the core has dropped
   // because no agent controls it any more. Has no effect on any other job.
   virtual void RemoveForgotten(const std::string& nspace) = 0;
 
@@ -48,15 +49,16 @@ class RecoveryActions {
   // predecessor's, for the next successor. Has no effect on a job that was
   // dropped.
   virtual void PersistAgain(const std::string& nspace) = 0;
-  // Lets the shim report processes, output and exits from now on.
+  // Makes the shim report processes, output and exits from now on.
   virtual void ResumeReports(const std::string& nspace) = 0;
-  // Restores connections that had been accepted, by the names under which the
-  // endpoint has stored them.
+  // Restores connections that the predecessor had accepted. `stored` has the
+  // names under which the endpoint has stored them.
   virtual void RestoreOpenPmix(const std::string& nspace,
                                std::vector<NamedFd> stored) = 0;
   virtual void RestorePmi(const std::string& nspace,
                           std::vector<NamedFd> stored) = 0;
-  // Lets connections that had not been accepted start again.
+  // Starts the admission of connections that the predecessor had not accepted
+  // yet.
   virtual void AdmitConnections() = 0;
 };
 

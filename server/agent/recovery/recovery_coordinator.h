@@ -15,9 +15,9 @@
 
 namespace canopy::agent {
 
-// The stages in their order. docs/life_of_a_recovery.md describes what each
-// needs, what it leaves behind, and what becomes of the jobs if the agent dies
-// after it.
+// The stages in their order. docs/life_of_a_recovery.md describes for each
+// stage its requirements, its results, and the fate of the jobs if the agent
+// dies after it.
 enum class RecoveryStage : uint8_t {
   kNone,
   kFindJobs,
@@ -35,12 +35,12 @@ const char* NameOf(RecoveryStage stage);
 
 // One recovery. Each stage is called once, in the order of RecoveryStage; a
 // call out of order is a defect and ends the agent. When a stage returns, all
-// its effects in the core have been executed: no input is left for the next
+// its effects in the core have been executed: no input remains for the next
 // stage.
 //
 // A recovery only reads persisted state until a stage replaces it by state of
-// the same meaning. So an agent that dies during a recovery leaves to the next
-// agent what its own predecessor left to it. Loop thread only.
+// the same meaning. So if an agent dies during a recovery, the next agent finds
+// the state that its own predecessor has left. Loop thread only.
 class RecoveryCoordinator {
  public:
   // `actions` outlives the coordinator.
@@ -57,11 +57,11 @@ class RecoveryCoordinator {
   void RestoreConnections();
   void AdmitConnections();
 
-  // Runs the stages from ReadControlRecords to the last. The core runs, and its
-  // endpoints listen.
+  // Runs the stages from ReadControlRecords to the last. Called when the core
+  // runs and its endpoints listen.
   void RecoverJobs();
 
-  // The last stage that has been completed.
+  // Returns the last stage that has been completed.
   RecoveryStage stage() const { return stage_; }
 
  private:
@@ -73,7 +73,7 @@ class RecoveryCoordinator {
   RecoveryActions* const actions_;
   RecoveryStage stage_ = RecoveryStage::kNone;
   std::vector<process::RecoveredJob> found_;
-  // By namespace, until the jobs are restored.
+  // The jobs by namespace, until they are restored.
   std::map<std::string, ControlledJob> controlled_;
 };
 

@@ -32,24 +32,24 @@ class ControlEndpoints {
 
   // Listens on the sockets in the runtime directory.
   Status StartLocal(const std::string& directory);
-  // Listens on the address of the configuration, or on a port beside
+  // Listens on the address of the configuration, or else at the host of
   // `link_address`. Peers are authenticated by TLS; without TLS neither of the
   // services exists. Called once.
   Status StartNetwork(const bootstrap::v1::Config& config,
                       const std::string& link_address,
                       const security::SecurityConfig& security,
                       relay::RelayOptions relay);
-  // Returns HOST:PORT after StartNetwork; empty before.
+  // Returns the HOST:PORT of the network services; empty before StartNetwork.
   const std::string& network_address() const {
     return network_server_.address();
   }
 
-  // Called before this process executes another program. Accepts no more calls,
-  // and sends replies and events as far as the sockets take them within a
-  // second.
+  // Accepts no more calls, and sends replies and events as far as the sockets
+  // accept them within a second. Called before this process executes another
+  // program.
   void FlushReplies();
-  // Accepts no more calls, and runs the loop until the running calls have
-  // ended, at most two seconds.
+  // Accepts no more calls, and runs the loop for at most two seconds until the
+  // running calls have ended.
   void Stop();
 
  private:

@@ -1,4 +1,4 @@
-// The environment of processes when several nodes of a job are on one machine.
+// The environment of processes if several nodes of a job are on one machine.
 #ifndef CANOPY_SERVER_AGENT_WIRING_EMULATION_H_
 #define CANOPY_SERVER_AGENT_WIRING_EMULATION_H_
 
@@ -13,14 +13,14 @@
 namespace canopy::agent {
 
 // Open MPI names its shared-memory files after host, user, job and local rank,
-// which are equal on two such nodes, so each node gets a directory of its own
-// for them. Its TCP transport excludes the loopback interface, which may be the
-// only one that the nodes share. Settings of the user have precedence.
+// which are equal on two such nodes, so each node gets its own directory for
+// them. Its TCP transport excludes the loopback interface, which may be the
+// only interface that the nodes share. Settings of the user have precedence.
 class EmulationEnvironment : public ProcessEnvironment {
  public:
-  // Nothing is added before this call. `loopback_only` means that the nodes
-  // have no other interface in common. `job_directory` returns this node's
-  // directory of a job, by namespace.
+  // Enables the variables; none are added before. `loopback_only` means that
+  // the nodes have no other interface in common. `job_directory` returns this
+  // node's directory of a job, by namespace.
   void Enable(
       bool loopback_only,
       std::function<std::string(const std::string& nspace)> job_directory) {

@@ -1,4 +1,4 @@
-// The operations that processes request from the host, except job control, and
+// The operations, except job control, that processes request from the host, and
 // the services that decide them.
 #ifndef CANOPY_SERVER_AGENT_WIRING_HOST_SERVICES_H_
 #define CANOPY_SERVER_AGENT_WIRING_HOST_SERVICES_H_
@@ -22,7 +22,7 @@ namespace canopy::agent {
 class HostServices {
  public:
   struct Parts {
-    EventLoop* loop = nullptr;  // outlives this object, as the sink does
+    EventLoop* loop = nullptr;  // outlives this object, like `sink`
     InputSink* sink = nullptr;
     const bootstrap::v1::Config* config = nullptr;
     std::optional<security::ClusterKey> key;  // the overlay's, if it has one
@@ -32,7 +32,8 @@ class HostServices {
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
 
-  // Adds the services to a host. This object outlives the host's last call.
+  // Adds the services to a host. This object must exist as long as the host
+  // calls them.
   void AddTo(host::EmbeddedHost* host);
   log::Syslog& syslog() { return syslog_; }
   monitor::MonitorService& monitors() { return monitors_; }

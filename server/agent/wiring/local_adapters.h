@@ -46,25 +46,27 @@ class LocalAdapters {
   LocalAdapters(const LocalAdapters&) = delete;
   LocalAdapters& operator=(const LocalAdapters&) = delete;
 
-  // Makes the endpoints' sockets. `openpmix_listener` is the predecessor's, or
-  // invalid.
+  // Creates the endpoints' sockets. `openpmix_listener` is the predecessor's
+  // socket, or invalid.
   Status Listen(UniqueFd openpmix_listener);
-  // Called if several nodes of the overlay are on this machine. `loopback_only`
-  // means that they have no other network interface in common.
+  // Sets up the environment of processes. Called if several nodes of the
+  // overlay are on this machine. `loopback_only` means that they have no other
+  // network interface in common.
   void ShareMachine(bool loopback_only);
   void AddTo(RuntimePorts* ports);
-  // Returns the connection of tools on other machines to the endpoints.
+  // Returns the functions that connect tools on other machines with the
+  // endpoints.
   relay::RelayOptions ForRelayedTools();
-  // Runs the loop until the shims that shall end have ended, at most three
-  // seconds. With `forget`, these include shims whose jobs are not over.
+  // Runs the loop for at most three seconds until the shims that are to end
+  // have ended. With `forget`, these include shims whose jobs are not over.
   void EndShims(bool forget);
 
-  // Null if this agent has no successor.
+  // Returns the descriptor store, or null if this agent has no successor.
   FdStorePort* fd_store();
   datastore::Datastore& datastore() { return *datastore_; }
-  // The host that decides requests of processes, unless a scheduler does.
+  // Returns the host that decides requests of processes if no scheduler does.
   HostPort* host() { return &host_; }
-  // Sets the host that decides about tools that connect, and that outlives this
+  // Sets the host that decides about tools that connect; it outlives this
   // object. Null removes the host; no tool is served from then on.
   void SetToolHost(HostPort* host) { tool_host_ = host; }
   process::ProcessAdapter& process() { return *process_; }
@@ -72,7 +74,7 @@ class LocalAdapters {
   pmi::PmiEndpoint& pmi() { return *pmi_; }
   openpmix::OpenPmixEndpoint& openpmix() { return *openpmix_; }
 
-  // The PMIx name of this agent.
+  // Returns the PMIx name of this agent.
   const ProcId& server() const { return server_; }
 
  private:
@@ -93,7 +95,7 @@ class LocalAdapters {
   const std::string directory_;
   const ProcId server_;
   std::optional<security::ClusterKey> key_;
-  // Shared by the two endpoints to which tools connect.
+  // The two endpoints to which tools connect share this registry.
   const std::shared_ptr<endpoint::ToolRegistry> tools_;
   datastore::NodeFacts facts_;
   std::unique_ptr<datastore::Datastore> datastore_;
@@ -106,7 +108,7 @@ class LocalAdapters {
   cleanup::CleanupRegistry cleanup_;
   host::EmbeddedHost host_;
   HostPort* tool_host_ = &host_;
-  // The endpoints also use its syslog.
+  // The endpoints also use the syslog of these services.
   std::unique_ptr<HostServices> services_;
 };
 

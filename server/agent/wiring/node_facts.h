@@ -1,4 +1,4 @@
-// Makes job data about nodes from hwloc's topologies.
+// Creates job data about nodes from hwloc's topologies.
 #ifndef CANOPY_SERVER_AGENT_WIRING_NODE_FACTS_H_
 #define CANOPY_SERVER_AGENT_WIRING_NODE_FACTS_H_
 
@@ -12,8 +12,8 @@
 
 namespace canopy::agent {
 
-// `server` is the name of this agent for clients. `tmpdir` is the directory for
-// files of sessions.
+// Returns the data about this node. `server` is the name of this agent for
+// clients. `tmpdir` is the directory for files of sessions.
 datastore::NodeFacts MakeNodeFacts(const ProcId& server,
                                    const std::string& tmpdir,
                                    const Topology& topology);

@@ -7,7 +7,7 @@
 
 namespace canopy::agent {
 
-// There is no peer to send to: the core never sends a message.
+// The core never sends a message, because there is no peer.
 class NullOverlay : public OverlayPort {
  public:
   void Send(const core::PeerMessage&) override {}

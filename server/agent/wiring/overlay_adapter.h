@@ -1,5 +1,5 @@
-// The agent's connection to the overlay. It is empty if the agent is the only
-// member.
+// The agent's connection to the overlay. It has no effect if the agent is the
+// only member.
 #ifndef CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
 #define CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
 
@@ -34,33 +34,36 @@ class OverlayAdapter {
   OverlayAdapter(const OverlayAdapter&) = delete;
   OverlayAdapter& operator=(const OverlayAdapter&) = delete;
 
-  // True for an embedded agent without peers: it has no links and does not
-  // listen.
+  // Returns true for an embedded agent without peers, which has no links and
+  // does not listen.
   bool alone() const;
   // Listens for links. `recovered` means that this agent has the jobs of a
   // predecessor, so that the other members do not count this node as lost.
   Status Listen(bool recovered);
-  // `ready` runs in a later round, when this agent is linked to its neighbours.
+  // Links this agent with its neighbours. Calls `ready`, in a later round of
+  // the loop, when it is linked.
   void Join(const bootstrap::v1::Members& members, std::function<void()> ready);
-  // `left` runs when the members have been notified; during the call if the
-  // agent is alone.
+  // Leaves the overlay. Calls `left` when the members have been notified; if
+  // the agent is alone, during the call.
   void Leave(std::function<void()> left);
-  // As HandoverActions::AnnounceToNeighbours.
+  // The operation HandoverActions::AnnounceToNeighbours.
   void AnnounceHandover(uint32_t downtime_ms, std::function<void()> announced);
 
-  // Logs which driver handles gRPC's completions for the links, and why.
+  // Logs which driver handles gRPC's completions for the links, and the reason.
   void LogDriver() const;
 
   OverlayPort* port();
-  // Returns the incarnation of this agent; 0 if alone.
+  // Returns the incarnation of this agent; 0 if it is alone.
   uint64_t incarnation() const;
-  // Returns the HOST:PORT of its links after Listen; empty if alone.
+  // Returns the HOST:PORT of the agent's links after Listen; empty if it is
+  // alone.
   std::string address() const;
-  // Returns whether it is linked to another member, or needs no link.
+  // Returns true if the agent is linked to another member, or needs no link.
   bool linked() const;
   // See TreeOverlay::TimeToLoss.
   std::optional<int64_t> TimeToLoss(NodeId node) const;
-  // Valid after Listen, unless it is alone.
+  // Returns the security of the links. Valid after Listen, unless the agent is
+  // alone.
   const security::SecurityConfig& security() const { return security_; }
 
  private:

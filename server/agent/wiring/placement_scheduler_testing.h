@@ -29,7 +29,7 @@ inline constexpr char kLost[] = "lost";
 inline constexpr char kDrained[] = "drained";
 inline constexpr const char* kNodes[] = {"n0", "n1",  "n2",
                                          "n3", kLost, kDrained};
-inline constexpr size_t kUsable = 4;  // the first ones of these
+inline constexpr size_t kUsable = 4;  // kNodes[0] to kNodes[3]
 
 // How the scheduler handles a request.
 enum class Manner : uint8_t {
@@ -37,16 +37,17 @@ enum class Manner : uint8_t {
   kTwice,           // grants again, on other nodes
   kRefusesToo,      // refuses after it has granted
   kDiesBefore,      // dies before it answers
-  kDiesAfter,       // dies after its grant, before it knows of the launch
+  kDiesAfter,       // dies after its grant, before it is notified of the launch
   kEndsSilently,    // ends the call, and places the job when requested again
   kFails,           // fails the call, and places the job when requested again
   kOversubscribes,  // grants slots that are in use
-  // With the manners above, the job is placed in the end.
+  // With the manners above, the job is placed in the end; with those below, it
+  // is not.
   kMalformed,
   kUnknownNode,
   kLostNode,
   kDrainedNode,
-  kTooFew,  // fewer slots than processes
+  kTooFew,  // grants fewer slots than processes
   kRefuses,
   kNever,  // never answers
 };
@@ -84,10 +85,10 @@ struct Decision {
   uint32_t wanted = 0;
   bool asked_again = false;
   std::map<std::string, uint32_t> granted;  // slots by node; empty: none yet
-  int status = 0;                           // of a refusal
+  int status = 0;                           // status of a refusal
   uint32_t launched = 0;                    // notifications of the launch
   uint32_t released = 0;
-  std::string nspace;  // of its job, while it runs
+  std::string nspace;  // namespace of the job, while it runs
   uint64_t root = 0;   // the last root that requested it
   bool cancelled = false;
 };
@@ -100,7 +101,7 @@ class PlayedService : public scheduler::FakeServiceClient {
   PlayedService(Events* events, Error error)
       : events_(*events), error_(std::move(error)) {}
 
-  // The root has died, so the calls of the old root are over. The next root
+  // Called when the root has died, so that its calls are over. The next root
   // attaches, and its snapshot reports which placements are in use. A placement
   // that is neither in use nor requested again is free.
   void ReplaceRoot(std::function<bool(const std::string&)> is_used) {
@@ -142,7 +143,7 @@ class PlayedService : public scheduler::FakeServiceClient {
     return Take<hostmodule::v1::JobReleasedResponse>(
         std::move(done), [this, request] {
           const auto it = decisions.find(request.placement().request_id());
-          // the request was cancelled before
+          // The request was cancelled before.
           if (it == decisions.end()) return;
           ++it->second.released;
           if (it->second.nspace.empty()) return;
@@ -168,7 +169,8 @@ class PlayedService : public scheduler::FakeServiceClient {
     return call;
   }
 
-  // Returns the slots of a node that are not granted, or have been released.
+  // Returns the number of slots of a node that were not granted or have been
+  // released.
   uint32_t Free(const std::string& node) const {
     uint32_t used = 0;
     for (const auto& [request, it] : decisions) {
@@ -180,8 +182,8 @@ class PlayedService : public scheduler::FakeServiceClient {
     return used < kSlots ? kSlots - used : 0;
   }
 
-  std::map<std::string, Decision> decisions;  // by request
-  // Chooses the manner for new requests.
+  std::map<std::string, Decision> decisions;  // the key is the request's name
+  // Returns the manner for a new request.
   std::function<Manner()> manner;
   uint64_t deaths = 0;
 
@@ -201,7 +203,7 @@ class PlayedService : public scheduler::FakeServiceClient {
       if (!alive_) return done({kGone, "away"}, Reply());
       effect();
       if (root != root_) return;
-      // The scheduler may have handled the call although the reply is lost.
+      // The reply may be lost although the scheduler has handled the call.
       done(events_.OneIn(8) ? scheduler::CallEnd{kGone, "lost"}
                             : scheduler::CallEnd(),
            Reply());
@@ -246,7 +248,8 @@ class PlayedService : public scheduler::FakeServiceClient {
     }
   }
 
-  // Chooses slots that are free, once for each request.
+  // Chooses free slots, once for each request. Returns false if there are too
+  // few.
   bool Choose(Decision* it) const {
     uint32_t left = it->wanted;
     for (size_t i = 0; i < kUsable && left > 0; ++i) {
@@ -330,8 +333,8 @@ class PlayedService : public scheduler::FakeServiceClient {
     End(number, {kFailedPrecondition, "refused", it->status});
   }
 
-  // Sends an update, even for a call that was answered, as long as the
-  // connection exists.
+  // Sends an update, even for a call that was answered, if the connection still
+  // exists.
   void Update(size_t number, const hostmodule::v1::PlaceJobResponse& update,
               uint64_t delay) {
     events_.Post(delay, [this, number, update] {

@@ -1,4 +1,4 @@
-// The agent's connection to its scheduler, and its reports to it.
+// The agent's connection to its scheduler, and its reports to the scheduler.
 #ifndef CANOPY_SERVER_AGENT_WIRING_SCHEDULER_ADAPTER_H_
 #define CANOPY_SERVER_AGENT_WIRING_SCHEDULER_ADAPTER_H_
 
@@ -32,7 +32,7 @@ namespace canopy::agent {
 class SchedulerAdapter : public InputObserver {
  public:
   struct Parts {
-    EventLoop* loop = nullptr;  // all of these outlive this object
+    EventLoop* loop = nullptr;  // these objects outlive this one
     InputSink* sink = nullptr;
     const bootstrap::v1::Config* config = nullptr;
     const Membership* membership = nullptr;
@@ -42,22 +42,23 @@ class SchedulerAdapter : public InputObserver {
     // Stores unacknowledged reports. Null if there is no successor.
     scheduler::ReportStore* reports = nullptr;
   };
-  // An error status explains why the address cannot be used.
+  // Creates the adapter. An error explains why the address cannot be used.
   static Result<std::unique_ptr<SchedulerAdapter>> Make(
       const Parts& parts, const security::SecurityConfig& security);
   ~SchedulerAdapter() override;
 
-  // Starts to connect. `members` include their slots and topologies.
+  // Starts to connect. `members` contain their slots and topologies.
   void Start(const bootstrap::v1::Members& members);
-  // Called when all jobs have ended. Runs the loop for up to a second, until
-  // the scheduler has received their records and a goodbye.
+  // Runs the loop for up to a second, until the scheduler has received the
+  // records of all jobs and a goodbye. Called when all jobs have ended.
   void FinishReports();
-  // Returns the reason why the scheduler is not reachable; empty: it is.
+  // Returns the reason why the scheduler is not reachable; empty if it is.
   std::string trouble() const { return link_.up() ? "" : link_.WhyDown(); }
   PlacementPort* placement() { return &placement_; }
   HostPort* host() { return &host_; }
 
-  // Called when a node stops or starts to take jobs.
+  // Reports the state of a node. Called when the node stops or starts to take
+  // jobs.
   void OnDrained(const std::string& name);
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 
@@ -77,7 +78,7 @@ class SchedulerAdapter : public InputObserver {
   scheduler::Reports reports_;
   scheduler::JobPlacement placement_;
   scheduler::SchedulerHost host_;
-  // Destroyed first, because its callbacks use the other members.
+  // The client is destroyed first, because its callbacks use the other members.
   std::unique_ptr<scheduler::ServiceClient> client_;
 };
 

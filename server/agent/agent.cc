@@ -62,7 +62,8 @@ bool SharesMachine(const bootstrap::v1::Members& members,
                        }) > 1;
 }
 
-// The session is the whole overlay, whichever of its agents controls a job.
+// Returns the number of the session, which is the whole overlay, whichever of
+// its agents controls a job.
 uint32_t SessionId(const std::string& overlay_id) {
   uint32_t id = 0;
   for (const char byte : overlay_id.substr(0, sizeof id)) {
@@ -71,7 +72,7 @@ uint32_t SessionId(const std::string& overlay_id) {
   return id;
 }
 
-// Returns the members with the entry of this agent, which may differ from its
+// Returns the members with this agent's own entry, which may differ from the
 // predecessor's.
 bootstrap::v1::Members WithOwn(bootstrap::v1::Members members, uint32_t self,
                                const bootstrap::v1::NodeInfo& info) {
@@ -83,7 +84,7 @@ bootstrap::v1::Members WithOwn(bootstrap::v1::Members members, uint32_t self,
 
 }  // namespace
 
-// The parts of an agent in the order of their construction; each part uses only
+// The parts of an agent in the order of their construction. Each part uses only
 // earlier ones.
 class Agent::Impl {
  public:
@@ -313,8 +314,8 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
     OnReady(channel, on_ready);
   };
   overlay_.Join(members, ready);
-  // Other members may be lost for good, so a restarted agent does not wait for
-  // them.
+  // Other members may be lost permanently, so a restarted agent does not wait
+  // for them.
   if (restarted_) ready();
 }
 
@@ -359,7 +360,7 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
   if (config_.embedded()) return on_ready();
   termination_.UnwatchLauncher();
   on_ready();
-  // The driver is logged only now, because the log file did not exist before.
+  // The driver is logged now, because the log file did not exist before.
   overlay_.LogDriver();
 }
 
@@ -445,8 +446,8 @@ void Agent::Impl::End(const std::string& reason) {
   job_manager_.KillAll(reason, [this] { LeaveAndStop(); });
 }
 
-// Embedded agents all end with their launcher, so no member needs a
-// notification.
+// Leaves the overlay and stops. Embedded agents all end with their launcher, so
+// no member needs a notification.
 void Agent::Impl::LeaveAndStop() {
   if (config_.embedded()) return loop_.Stop();
   overlay_.Leave([this] { loop_.Stop(); });

@@ -20,12 +20,12 @@
 namespace canopy::agent {
 namespace {
 
-// An agent may run for a long time, so its log is bounded to the current file
+// An agent may run for a long time, so its log is limited to the current file
 // and one older file.
 constexpr size_t kMaxLogBytes = 16 << 20;
 constexpr size_t kOldLogs = 1;
-// Less than the time after which an agent closes a connection that sends
-// nothing.
+// The limit is less than the time after which an agent closes a connection that
+// sends nothing.
 constexpr int kGoneMs = 3000;
 
 constexpr char kUsage[] =
@@ -37,8 +37,8 @@ constexpr char kUsage[] =
     "of this node that has ended, and continues its jobs; DIR is the\n"
     "directory of that agent.\n";
 
-// The loop reads termination signals from a descriptor. Threads made later
-// inherit the mask.
+// Sets up the signals. The loop reads termination signals from a descriptor.
+// Threads that are created later inherit the mask.
 void SetSignals() {
   sigset_t set;
   sigemptyset(&set);
@@ -47,13 +47,13 @@ void SetSignals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
-  // A file that may not grow gives an error, like a full disk.
+  // A file that reaches the limit of its size gives an error, like a full disk.
   signal(SIGXFSZ, SIG_IGN);
 }
 
 // Leaves the launcher's session. The parent process waits until the agent is
-// ready or has failed, and returns that as its own exit code, so that the
-// connection which carried the bootstrap ends with it.
+// ready or has failed, and exits with the corresponding code, so that the
+// connection that was used for the bootstrap ends with it.
 int Detach(int* report_fd) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return -1;
@@ -94,15 +94,15 @@ void LogToFile(const std::string& path) {
   spdlog::set_default_logger(logger);
 }
 
-// Removes the log of an agent that ends regularly. Only the log of a killed
-// agent is of use.
+// Removes the log of an agent that ends regularly, because only the log of a
+// killed agent is needed.
 void RemoveLogs(const std::string& directory) {
   for (const char* name : {"/agent.log", "/agent.1.log"}) {
     unlink((directory + name).c_str());
   }
 }
 
-// Makes an agent, reports it to the launcher and reads the members. Returns
+// Creates an agent, reports it to the launcher and reads the members. Returns
 // null if the agent cannot be prepared or the launcher has left.
 std::unique_ptr<Agent> MakeMember(BootstrapChannel* channel,
                                   const bootstrap::v1::Config& config,
@@ -120,8 +120,8 @@ std::unique_ptr<Agent> MakeMember(BootstrapChannel* channel,
 }
 
 // Repeats MakeMember whenever the launcher replaces the configuration because
-// other members are missing. An agent gives up its ports and its directory
-// before the next agent is made.
+// other members are missing. An agent releases its ports and its directory
+// before the next agent is created.
 std::unique_ptr<Agent> Assemble(BootstrapChannel* channel,
                                 bootstrap::v1::Config* config,
                                 bootstrap::v1::Members* members,
@@ -146,7 +146,8 @@ int Serve() {
   }
   int report_fd = -1;
   if (config.embedded()) {
-    // Fails if the process leads a session already, as a command of sshd does.
+    // The call fails if the process leads a session already, as a command of
+    // sshd does.
     setsid();
   } else if (Detach(&report_fd) != 0) {
     return 1;
@@ -171,7 +172,8 @@ int Serve() {
   return 0;
 }
 
-// `in_place` means that this process was the predecessor, a daemon.
+// Restarts an agent. `in_place` means that this process was the predecessor, a
+// daemon.
 int Restart(const std::string& directory, bool in_place) {
   Result<bootstrap::v1::AgentState> state = LoadState(directory);
   if (!state.ok()) {

@@ -41,8 +41,8 @@ const char* PhaseName(const JobRecord& record) {
 
 using Answers = std::vector<core::StateCollected>;
 
-// Marks members without an answer as away. If an agent does not answer, its
-// descendants in the tree cannot be reached.
+// Marks members that have not answered as away, but not their descendants: an
+// agent that does not answer makes its descendants in the tree unreachable.
 void MarkAway(const Answers& answers, v1::StatusReply* reply) {
   const auto answered = [&](int64_t node) {
     return std::ranges::any_of(answers,
@@ -193,8 +193,8 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
  private:
-  // Returns the names of the first jobs that run or are queued and the number
-  // of the others; empty if there is none.
+  // Returns the names of the first jobs that run or are queued, and the number
+  // of the others; empty if there are no jobs.
   std::string Unfinished() const {
     constexpr size_t kMaxNames = 8;
     std::vector<std::string> names;
@@ -210,7 +210,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
            (more == 0 ? "" : " and " + std::to_string(more) + " more");
   }
 
-  // An empty `nspace` means every job.
+  // Adds the queued jobs. An empty `nspace` means every job.
   void AddQueued(const std::string& nspace, v1::WhyReply* reply) {
     job_manager_->queued().ForEach([&](const QueuedJob& job) {
       if (!nspace.empty() && job.request.id.request != nspace) return;
@@ -223,8 +223,8 @@ class ControlService::Impl : public v1::Control::CallbackService {
     });
   }
 
-  // A queued job has no processes yet. A signal that would end them removes it
-  // from the queue.
+  // Handles a signal to a queued job, which has no processes yet. A signal that
+  // would end them removes the job from the queue.
   absl::Status SignalQueued(const v1::SignalJobRequest& request) {
     const int signal = request.signal();
     if (signal != SIGTERM && signal != SIGKILL && signal != SIGINT) {

@@ -20,7 +20,8 @@ std::future<void> EndCalls(std::shared_ptr<grpc::Server> server) {
     done.set_value();
     return result;
   }
-  // The shutdown waits for all calls, whatever its deadline.
+  // The shutdown waits for all calls, whatever its deadline, so it has its own
+  // thread.
   std::thread([server = std::move(server), done = std::move(done)]() mutable {
     ShutDown(server.get(), kAnswerTime);
     server.reset();

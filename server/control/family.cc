@@ -7,7 +7,7 @@
 namespace canopy::control {
 namespace {
 
-// Returns whether the job failed by itself, and not because another job failed.
+// Returns true if the job failed by itself, and not because another job failed.
 bool IsFailure(const v1::JobEnd& end) {
   return (end.exit_code() != 0 || end.status() != kSuccess) &&
          end.status() != kErrJobTermWoSync;
@@ -36,7 +36,7 @@ void Family::OnFailing(const std::string& nspace, const v1::JobEnd& end) {
   if (failure_ && !IsOnRequest(*failure_)) return;
   failure_ = end;
   failure_->set_text("job " + nspace + ": " + end.text());
-  // The rank belongs to another job than the one that the launcher shows.
+  // The launcher shows the ranks of another job, so the rank is omitted.
   failure_->clear_first_failed();
 }
 

@@ -37,7 +37,7 @@ void FamilyRecovery::RecoverFamily(
   }
   if (!family->over()) {
     if (!family->unattended) return AwaitLauncher(token);
-    // Posted, because the core has no jobs before the loop runs.
+    // The call is posted, because the core has no jobs before the loop runs.
     loop_->Post([this, token] { GoOnWithout(token); });
     return;
   }
@@ -115,7 +115,7 @@ void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,
   launcher->Send(std::move(event));
   if (ended.empty()) return;
   const Ended& was = ended.mapped();
-  // A launcher that wants to end its job must not request it again.
+  // A launcher that ends its job must not request the job again.
   if (was.requeued && !reattach.has_kill()) {
     return launcher->Requeue(was.jobs, *was.requeued);
   }
@@ -158,7 +158,8 @@ void FamilyRecovery::Welcome(Launcher* launcher, Family* family,
   launcher->Send(std::move(event));
 }
 
-// If the launcher does not list a spawned job, it does not know the job yet.
+// Reattaches the output of a job. If the launcher does not list a spawned job,
+// it does not know the job yet.
 void FamilyRecovery::ReattachOutput(Launcher* launcher, const Family& family,
                                     const std::string& nspace,
                                     const v1::Reattach& reattach) {

@@ -20,7 +20,7 @@ HostCommands::HostCommands(const Parts& parts)
 std::vector<std::string> HostCommands::HostJobs(
     const std::string& host_job) const {
   std::vector<std::string> names;
-  // A job that the host has not named belongs to no host job.
+  // A job to which the host has given no name belongs to no host job.
   if (host_job.empty()) return names;
   for (const auto& [nspace, record] : p_.families->jobs()) {
     const PlacementFacts& placed = record.facts.placed;
@@ -49,7 +49,8 @@ Status HostCommands::SignalHostJob(const std::string& host_job, int signal) {
   return {};
 }
 
-// The fact is persisted so that a successor reports it too.
+// Suspends or resumes a job. The fact is persisted, so that a successor reports
+// it too.
 Status HostCommands::SuspendHostJob(const std::string& host_job,
                                     bool suspended) {
   const Status status = SignalHostJob(host_job, suspended ? SIGSTOP : SIGCONT);
@@ -105,7 +106,7 @@ Status HostCommands::RequeueHostJob(const std::string& host_job,
   Family* const family = p_.families->FindFamily(record->family);
   family->requeued = RequeuedOf(record->facts.placed, reason);
   record->facts.requeued = true;
-  // The fact is persisted so that a successor continues with it.
+  // The fact is persisted, so that a successor requeues the job.
   if (!family->token.empty()) {
     p_.families->persistence()->PersistFacts(names[0], record->facts);
   }
@@ -117,7 +118,8 @@ Status HostCommands::RequeueHostJob(const std::string& host_job,
   return {};
 }
 
-// The job is mapped first, so that its files are untouched if that fails.
+// Launches a job for the host. The job is mapped before its files are opened,
+// so that these are unchanged if the mapping fails.
 void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
   if (p_.families->HasJobOn(in.id) || hosted_.Begins(in.id) ||
       p_.placements->Waiting(in.id.request)) {
@@ -135,8 +137,8 @@ void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
       });
 }
 
-// The job is mapped again: nodes may have been lost while the files were
-// opened.
+// Launches the job when its files are open. The job is mapped again, because
+// nodes may have been lost meanwhile.
 Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
                                                const HostLaunch& in,
                                                const Placed& placed) {

@@ -72,7 +72,8 @@ void HostedJobs::Begin(const PlacementId& placement, const std::string& nspace,
 void HostedJobs::OnOpened(const PlacementId& placement, uint64_t id,
                           const Status& status, const Begun& done) {
   opening_.erase(placement);
-  // `done` may belong to the launcher, which may be destroyed here.
+  // `done` is copied, because it may belong to the launcher, which may be
+  // destroyed here.
   const Begun decided = done;
   const auto launcher = launchers_.find(id);
   if (!status.ok()) {
@@ -88,8 +89,8 @@ void HostedJobs::Remove(uint64_t id) {
   launchers_.erase(id);
 }
 
-// Reattached by deferred work, because the core has no jobs before the loop
-// runs.
+// Reattaches the job's launcher, by deferred work, because the core has no jobs
+// before the loop runs.
 void HostedJobs::Recover(const PersistedJob& job) {
   loop_->Post([this, alive = alive_, job] {
     if (!*alive) return;

@@ -123,7 +123,8 @@ void HostedLauncher::FinishWhenWritten() {
   FinishIfDone();
 }
 
-// Posted, because this call may come from the writer, which `gone` destroys.
+// Ends the launcher when all output is written. The call is posted, because
+// this function may be called by the writer, which `gone` destroys.
 void HostedLauncher::FinishIfDone() {
   if (!finishing_ || !pieces_.empty()) return;
   finishing_ = false;

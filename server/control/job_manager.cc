@@ -146,7 +146,8 @@ void JobManager::Offer(const std::string& nspace, v1::Input* input) {
   sink_->OnInput(std::move(offered));
 }
 
-// A queued job has no processes: requests either cancel it or wait.
+// Handles a request of a launcher whose job is queued. The job has no
+// processes, so the request either cancels the job or waits.
 void JobManager::OnRequestOfQueued(uint64_t id, Launcher* launcher,
                                    v1::RunRequest request) {
   if (!placements_.WaitingFor(id)) return;
@@ -168,8 +169,8 @@ bool JobManager::CancelQueued(const std::string& name,
   return placements_.Cancel(name, Status(kErrJobKilledByCmd, reason));
 }
 
-// A job that was queued at a predecessor keeps its name, and so its place in
-// the queue.
+// Returns the name for the job of a launch. A job that was queued at a
+// predecessor keeps its name, and so its place in the queue.
 std::string JobManager::NameFor(const v1::Launch& launch) const {
   const std::string& before = launch.queued_as();
   const bool is_free = IsRequestName(before) && !placements_.Waiting(before) &&
@@ -228,8 +229,8 @@ Status JobManager::Begin(uint64_t id, const Asked& asked, Placed placed) {
   if (families_.FindLauncher(id) == nullptr) {
     return Status(kErrJobKilledByCmd, "the launcher ended");
   }
-  // Agents may still know the job of the earlier attempt, so this one gets a
-  // new name.
+  // The job gets a new name, because agents may still know the job of the
+  // earlier attempt.
   if (placed.id.attempt > 1) placed.name = planner_.new_name();
   const PlannedJob plan = planner_.launch(asked.request, placed);
   if (plan.ok()) Start(id, asked, placed, *plan);
@@ -296,7 +297,7 @@ void JobManager::OnGone(uint64_t id) {
   launcher.ConsumeAll(sink_);
 }
 
-// Drops the records of ended jobs, whose ends the launcher has received.
+// Drops the records of ended jobs whose ends the launcher has received.
 void JobManager::DropEnded(Launcher* launcher) {
   LaunchPersistence* const persistence = families_.persistence();
   if (persistence == nullptr) return;
@@ -332,7 +333,8 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   if (change.phase == core::JobPhase::kEnded) OnEnded(change);
 }
 
-// The launcher shows the progress of the launch for the first job only.
+// Reports a change to the launcher, which shows the progress of the launch only
+// for the first job.
 void JobManager::Report(const core::JobChanged& change,
                         const JobRecord& record) {
   Launcher* const launcher = families_.LauncherOf(change.nspace);
@@ -346,7 +348,8 @@ void JobManager::Report(const core::JobChanged& change,
   launcher->Send(ProgressEvent(job, change));
 }
 
-// An empty call means that the spawner, a tool, is gone.
+// Handles a request to spawn. An empty call means that the spawner, a tool, is
+// gone.
 void JobManager::OnSpawn(const core::HostSpawn& spawn) {
   if (!spawn.call.empty()) return spawns_.OnSpawn(spawn);
   placements_.CancelOfParent(spawn.proc.nspace,
@@ -356,14 +359,14 @@ void JobManager::OnSpawn(const core::HostSpawn& spawn) {
 
 void JobManager::OnFailing(const core::JobChanged& change,
                            const JobRecord& record) {
-  // For a job that is still being spawned, the spawner decides what its failure
-  // means.
+  // The spawner of a job that is still being spawned decides how to handle its
+  // failure.
   if (record.facts.spawn_request && !record.connected) return;
   if (CountsForFamily(record.facts)) {
     families_.FindFamily(record.family)
         ->OnFailing(change.nspace, EndOf(change));
   }
-  // A job that was killed on request is no failure, so it does not end its
+  // A job that was killed on request has not failed, so it does not end its
   // parent.
   const bool with_parent = record.connected && !record.facts.separate &&
                            change.status != kErrJobKilledByCmd;
@@ -381,7 +384,7 @@ void JobManager::OnEnded(const core::JobChanged& change) {
                        !families_.HasJobOn(record.facts.placed.id));
   timeouts_.OnEnded(change.nspace);
   const bool spawned = record.facts.spawn_request.has_value();
-  // A job that has started may be over before its partner has started.
+  // A job that has started may end before its partner has started.
   const bool ran = !spawned || record.connected ||
                    (record.told_start && change.status == kSuccess);
   if (!family->token.empty()) PersistEnd(family, record, end, ran);
@@ -400,8 +403,8 @@ void JobManager::OnEnded(const core::JobChanged& change) {
   for (auto& done : std::exchange(when_idle_, {})) done();
 }
 
-// The record of a job that never ran is dropped, so that a successor may
-// execute the request again.
+// Persists the end of a job. The record of a job that never ran is dropped, so
+// that a successor may execute the request again.
 void JobManager::PersistEnd(Family* family, const JobRecord& record,
                             const v1::JobEnd& end, bool ran) {
   LaunchPersistence* const persistence = families_.persistence();

@@ -27,7 +27,8 @@ std::string Named(const JobRecord& record) {
   return "job " + record.job->nspace;
 }
 
-// Returns ", and is started again (restart 1 of 3)", or an empty string.
+// Returns, for example, ", and is started again (restart 1 of 3)", or an empty
+// string.
 std::string RestartText(const JobSpec& job, const core::ProcExit& exit) {
   if (!exit.restarted) return "";
   std::string text = ", and is started again (restart " +
@@ -52,8 +53,8 @@ void JobNotices::OnJobChanged(const core::JobChanged& change,
   }
   for (const core::ProcExit& exit : change.ends) {
     if (exit.rank >= num_procs) continue;
-    // If the job ends well, each process has failed for its own reasons, and
-    // not because the job was ended.
+    // If the job succeeds, each process has failed for its own reasons, and not
+    // because the job was ended.
     const bool is_cause = change.phase < core::JobPhase::kEnding ||
                           change.status == kSuccess ||
                           exit.rank == change.first_failed;
@@ -97,8 +98,8 @@ void JobNotices::OnProcEnded(const JobRecord& record,
   const ProcId proc{job.nspace, exit.rank};
   const bool asked = Wants(record, kNotifyProcs) ||
                      (failed && Wants(record, kNotifyFailedProcs));
-  // Processes other than the spawner are notified by the agent of the ended
-  // process (end_events.h).
+  // The agent of the ended process notifies processes other than the spawner
+  // (end_events.h).
   if (!job.parent.nspace.empty() && exit.wait_status != core::kNeverStarted) {
     Tell(core::IdOfProcEvent(exit.incarnation,
                              core::ProcEvent::kTerminatedAsked),
@@ -112,8 +113,9 @@ void JobNotices::OnProcEnded(const JobRecord& record,
                          RestartText(job, exit));
 }
 
-// Called when all processes have started, which connects the two jobs. A
-// process may have failed before, so its failure is reported late.
+// Reports failures to the spawner's job. Called when all processes have
+// started, which connects the two jobs. A process may have failed before, so
+// its failure is reported late.
 void JobNotices::TellParent(JobRecord* record) const {
   const JobSpec& job = *record->job;
   for (const auto& [rank, exit] : std::exchange(record->failures, {})) {
@@ -150,7 +152,7 @@ void JobNotices::OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
   if (ran) TellEnd(job, facts, end);
 }
 
-// Reports why the job has failed, and then that it is over.
+// Reports the reason why the job has failed, and then that it is over.
 void JobNotices::TellEnd(const JobSpec& job, const LaunchFacts& facts,
                          const core::JobChanged& end) const {
   const spawn::JobOutcome outcome{end.status, end.first_failed, end.exit_code};
@@ -178,8 +180,9 @@ void JobNotices::TellOfJob(const JobSpec& job, int event, bool asked) const {
   TellAll(job, event, asked, spawn::JobEventInfo(job.nspace, false));
 }
 
-// Raises the event for all processes that registered for it. A spawner that
-// requested the event gets it separately (`asked`), so it is excluded here.
+// Raises the event for all processes that have registered for it. A spawner
+// that has requested the event gets it separately (`asked`), so it is excluded
+// here.
 void JobNotices::TellAll(const JobSpec& job, int event, bool asked,
                          Bytes info) const {
   std::vector<ProcId> except;

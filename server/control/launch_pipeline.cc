@@ -7,13 +7,14 @@ namespace {
 
 constexpr uint32_t kMaxUnusableGrants = 4;
 
-// The mapper's advice for users does not fit a grant that was too small.
+// Returns the failure of a grant. The mapper's advice for users is replaced,
+// because it does not apply to a grant that was too small.
 Status OfGrant(const Status& why) {
   return {why.code(), "the scheduler's grant cannot be used: " + why.message()};
 }
 
-// Returns whether the failure is that of the grant, so that another one may
-// help. The spawner of a job decides itself what to do about a refusal.
+// Returns true if the grant has caused the failure, so that another grant may
+// help. The spawner of a job decides itself how to react to a refusal.
 bool AsksAgain(const QueuedJob& request, const Placed& placed,
                const Status& status) {
   const bool is_of_grant = status.code() == kErrJobAllocFailed ||

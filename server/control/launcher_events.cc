@@ -13,7 +13,8 @@
 namespace canopy::control {
 namespace {
 
-// Returns the exit code of a launch that never started a process, as shells do.
+// Returns the exit code of a launch that never started a process. It is the
+// code that shells use.
 int ExitCodeOf(int status) {
   switch (status) {
     case kErrJobExeNotFound:

@@ -18,8 +18,8 @@ namespace {
 
 constexpr absl::Duration kExitTime = absl::Milliseconds(500);
 
-// Removes the service that the reflection library adds to every server as soon
-// as it is linked.
+// Removes the service that the reflection library adds to every server that is
+// linked with it.
 class WithoutReflection : public grpc::ServerBuilderOption {
  public:
   void UpdateArguments(grpc::ChannelArguments*) override {}
@@ -41,7 +41,7 @@ struct NetworkServer::Impl {
   // Rejects calls of unknown methods. It also gives the server a thread that
   // polls, which a server with the health service alone would not have.
   grpc::CallbackGenericService refusal;
-  // Shared with the thread that shuts it down.
+  // The server is shared with the thread that shuts it down.
   std::shared_ptr<grpc::Server> server;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr mode_t kMode = 0666;
 
-// One file, which is used until a write fails.
+// A file. It is used until a write to it fails.
 struct Target {
   std::string path;
   UniqueFd fd;
@@ -33,9 +33,9 @@ Status Failed(const std::string& what, const std::string& path) {
           "cannot " + what + " " + path + ": " + std::strerror(errno)};
 }
 
-// Removes what follows `from`, the end of a job's earlier output. A new job
-// removes everything, unless `append` is set because others write to the file
-// as well.
+// Removes the part of the file after `from`, the end of a job's earlier output.
+// For a new job, removes everything, unless `append` is set because others
+// write to the file as well.
 Status Position(bool append, const uint64_t* from, Target* target) {
   struct stat info;
   if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);
@@ -51,8 +51,8 @@ Status Position(bool append, const uint64_t* from, Target* target) {
              : Status();
 }
 
-// A named pipe without a reader is an error, because waiting for a reader would
-// block the thread.
+// Opens a file. A named pipe without a reader is an error, because waiting for
+// a reader would block the thread.
 Status OpenTarget(const std::string& path, bool append, const uint64_t* from,
                   Target* target) {
   target->path = path.empty() ? "/dev/null" : path;
@@ -88,27 +88,28 @@ struct Piece {
 
 }  // namespace
 
-// State that the loop and the writer's thread share. No lock is held during
+// The state that the loop and the writer's thread share. No lock is held during
 // file operations.
 struct OutputWriter::Shared {
   Mutex mu;
   CondVar changed;
   std::deque<Piece> pieces CANOPY_GUARDED_BY(mu);
-  // Null when the writer is gone.
+  // Null after the destruction of the writer.
   EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
   Opened opened;  // loop thread
   Done done;      // loop thread
   Target output;  // writer's thread
-  Target error;   // without a path: the same file
+  Target error;   // no path: the same file as `output`
 
-  // Waits for pieces. Returns false if there will be none.
+  // Waits for pieces. Returns false if the writer is gone and no pieces are
+  // left.
   bool Take(std::deque<Piece>* batch) {
     const MutexLock lock(mu);
     while (loop != nullptr && pieces.empty()) changed.Wait(mu);
     *batch = std::exchange(pieces, {});
     return !batch->empty();
   }
-  // Returns false if the writer is gone.
+  // Calls `call` on the loop's thread. Returns false if the writer is gone.
   bool Post(std::function<void()> call) {
     const MutexLock lock(mu);
     if (loop != nullptr) loop->Post(std::move(call));

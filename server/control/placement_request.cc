@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kMaxRequestName = 255;
 constexpr char kNamePrefix[] = "canopy-";
 
-// Returns 0 if one application requests all slots.
+// Returns the slots that the applications request, or 0 if one application
+// requests all slots.
 uint32_t SlotsOf(const std::vector<JobApp>& apps) {
   uint32_t slots = 0;
   for (const JobApp& app : apps) {
@@ -34,8 +35,7 @@ void AddApps(const spawn::SpawnCall& call, std::vector<JobApp>* apps) {
   }
 }
 
-// Appends the words as a shell would read them, and separates applications by "
-// : ".
+// Appends the words, quoted for a shell, and separates applications by " : ".
 void AddCommand(const std::vector<std::string>& argv, std::string* command) {
   if (!command->empty()) *command += " : ";
   for (const std::string& arg : argv) {

@@ -9,8 +9,9 @@
 namespace canopy::control {
 namespace {
 
-// The pause after the first unusable grant; each further one is four times as
-// long. The scheduler may need that time to notice that a node is lost.
+// The pause after the first unusable grant; the pause after each further one is
+// four times as long. The scheduler may need that time to notice that a node is
+// lost.
 constexpr int64_t kFirstPauseNs = 250'000'000;
 constexpr int64_t kSilenceNs = 1'000'000'000;
 

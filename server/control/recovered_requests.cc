@@ -31,8 +31,8 @@ std::vector<RecoveredRequest> RecoveredRequests(const Jobs& family) {
     RecoveredRequest request{
         job->job->parent, *facts.spawn_request, {}, facts.start_deadline};
     request.complete = facts.partner.empty() || partner != nullptr;
-    // The entry of the main job contains its cospawned job, which is omitted if
-    // either record shows that both have started.
+    // The entry of the main job contains its cospawned job. That job is omitted
+    // if either record shows that both have started.
     if (facts.cospawned && request.complete) continue;
     Add(*job, &request);
     if (partner != nullptr && !partner->facts.partner.empty()) {

@@ -18,8 +18,8 @@ constexpr size_t kReadSize = 64 << 10;
 
 }  // namespace
 
-// Closed and destroyed only by its server, from callbacks of the loop, so never
-// during a call of its owner.
+// A connection to a launcher. Only the server closes and destroys it, in
+// callbacks of the loop, so never during a call of its owner.
 class RunServer::Connection : public LauncherStream {
  public:
   Connection(EventLoop* loop, UniqueFd socket, uint64_t id,
@@ -27,7 +27,7 @@ class RunServer::Connection : public LauncherStream {
       : loop_(loop), socket_(std::move(socket)), id_(id), owner_(owner) {}
   ~Connection() override { loop_->Unwatch(socket_.get()); }
 
-  // `close` destroys this object.
+  // Starts to serve. `close` destroys this object.
   void Begin(std::function<void()> close) {
     close_ = std::move(close);
     loop_->Watch(socket_.get(), EPOLLIN,
@@ -40,14 +40,14 @@ class RunServer::Connection : public LauncherStream {
     out_.Append(FrameMessage(event));
     FlushLater();
   }
-  // Flushed at once, so that the launcher receives the end before the agent
-  // cleans up after the job.
+  // The output is flushed at once, so that the launcher receives the end before
+  // the agent cleans up after the job.
   void FinishWhenWritten() override {
     (void)out_.Flush(socket_.get());
     finish_ = true;
     FlushLater();
   }
-  // Writes as much as the socket takes. Returns false if the connection is
+  // Writes as much as the socket accepts. Returns false if the connection is
   // over.
   bool Flush();
 
@@ -58,12 +58,12 @@ class RunServer::Connection : public LauncherStream {
   }
   void Close() {
     (void)out_.Flush(socket_.get());
-    // Calls a copy, because the call destroys this object.
+    // A copy is called, because the call destroys this object.
     const auto close = close_;
     close();
   }
   void FlushLater();
-  // Both return false if the connection is over.
+  // Both functions return false if the connection is over.
   bool ReadSome();
   bool TakeRequests();
 

@@ -74,7 +74,7 @@ void RunStream::OnCancel() {
 }
 
 void RunStream::OnDone() {
-  // The owner calls this stream on the loop thread only. Deleting the stream
+  // The owner calls this stream only on the loop thread. Deleting the stream
   // there, after OnGone, ensures that no call follows.
   loop_->Post([this] {
     owner_->OnGone(id_);

@@ -45,7 +45,8 @@ void FillOutput(const spawn::OutputWishes& wishes, v1::OutputWishes* out) {
   out->set_only_files(wishes.only_files.value_or(false));
 }
 
-// Returns the spawner's directives for the launcher, as LaunchFacts has them.
+// Returns the spawner's directives for the launcher, in the form of
+// LaunchFacts::wishes.
 std::string WishesOf(const spawn::SpawnCall& call) {
   v1::JobMapped mapped;
   const spawn::OutputWishes& job = call.placing.output;
@@ -96,7 +97,7 @@ void MakePartners(JobRecord* main, const std::string& nspace,
   main->facts.partner = nspace;
 }
 
-// Returns the call, in which debugger daemons, if there are any, get the job
+// Returns the call, whose debugger daemons, if there are any, get the job
 // `nspace` as their target.
 spawn::SpawnCall Beside(const spawn::SpawnCall& call,
                         const std::string& nspace) {
@@ -130,7 +131,7 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
 }
 
 // Returns an error if the request has attributes that must be honoured and
-// cannot be.
+// cannot be honoured.
 Status SpawnExecutor::MayExecute(const Request& request) const {
   const spawn::SpawnCall& call = request.call;
   if (core::IsOfTool(request.spawn.request)) {
@@ -276,7 +277,8 @@ void SpawnExecutor::TellLauncher(const JobRecord& record,
   families_->Notice(job.nspace, IgnoredText(job.nspace, ignored));
 }
 
-// A job without a launcher has no user who reads notices.
+// Logs ignored attributes of a job without a launcher, because no user reads
+// its notices.
 void SpawnExecutor::LogIgnored(const ProcId& spawner,
                                const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
@@ -288,8 +290,8 @@ void SpawnExecutor::LogIgnored(const ProcId& spawner,
   }
 }
 
-// Persists that the start has succeeded: a successor must not apply the time
-// limit for the start any more, nor wait for a partner that is over.
+// Persists that the start has succeeded: a successor must neither apply the
+// time limit for the start any more, nor wait for a partner that is over.
 void SpawnExecutor::OnStarted(const std::string& nspace) {
   JobRecord* const record = families_->FindJob(nspace);
   if (record == nullptr) return;

@@ -8,10 +8,11 @@
 namespace canopy::control {
 namespace {
 
-// Returns the status for the spawner of a request for which no job was made.
+// Returns the status that the spawner gets for a request for which no job was
+// created.
 int RefusalStatus(int code) {
   switch (code) {
-    case kErrUnreach:  // the host is down
+    case kErrUnreach:  // the host is not reachable
       return kErrJobAllocFailed;
     case kErrSysLimitsFiles:
       return kErrJobSysOpFailed;
@@ -20,7 +21,7 @@ int RefusalStatus(int code) {
   }
 }
 
-// Returns the status for the spawner of a job that did not start.
+// Returns the status that the spawner gets for a job that did not start.
 int LaunchStatus(int code) {
   switch (code) {
     case kErrExeNotAccessible:
@@ -101,8 +102,8 @@ void SpawnRequests::Recover(const RecoveredRequest& request) {
   }
   pending->living = pending->starting;
   if (!request.complete) pending->failure = kErrJobFailedToLaunch;
-  // This comes first: the core does not know the spawner's job yet, and would
-  // drop an answer for which no request is recorded.
+  // This input comes first: the core does not know the spawner's job yet, and
+  // would drop an answer for which no request is recorded.
   sink_->OnInput(core::SpawnRecovered{request.proc, request.request});
   if (pending->living.empty()) return Answer(*pending);
   Await(pending, request.deadline);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint16_t kStdout = 2;
 constexpr size_t kMaxError = 1024;
-// The program of the shim, wherever it is on a node: the path is resolved in a
-// child of the shim, before its exec.
+// The path of the shim's program on every node: it is resolved in a child of
+// the shim, before its exec.
 constexpr char kShim[] = "/proc/self/exe";
 
 JobApp App(std::vector<std::string> args, uint32_t num_procs) {
@@ -105,7 +105,7 @@ void Staging::Begin(std::shared_ptr<const JobSpec> job,
 
 void Staging::Offer(const std::string& nspace, Bytes data) {
   const Copy* const copy = Find(nspace);
-  // An empty piece ends the job's own input. It is not part of the archive.
+  // An empty piece ends the job's own input, and is not part of the archive.
   if (copy == nullptr || copy->has_reader || data.empty()) return;
   sink_->OnInput(core::InputOffered{copy->nspace, std::move(data)});
 }
@@ -145,7 +145,8 @@ bool Staging::OnInputConsumed(const core::InputConsumed& input) {
   return true;
 }
 
-// The core knows the job from here on.
+// Launches the job whose files are in place. The core knows the job from now
+// on.
 void Staging::Launch(const std::string& job, Copy* copy) {
   if (copy->launched || copy->ended_by.code() != kSuccess) return;
   copy->launched = true;
@@ -167,8 +168,8 @@ bool Staging::OnJobChanged(const core::JobChanged& change) {
   return true;
 }
 
-// The copying job has ended. If it failed before the other job was prepared, or
-// did not copy the files, that is a failure of the other job.
+// Handles the end of the staging job. If that job has failed before the other
+// job was prepared, or did not copy the files, the other job has failed.
 void Staging::OnEnded(const std::string& job, const core::JobChanged& change) {
   const Copy copy = std::move(copies_.extract(job).mapped());
   const bool failed = change.status != kSuccess;

@@ -57,7 +57,7 @@ void StartWatch::OnStates(const std::string& nspace,
         answers, [&node](const auto& a) { return a.node == node.agent; });
     if (!answered) silent.push_back(node.name);
   }
-  // If all agents have answered, the job waits for something else, such as
+  // If all agents have answered, the job waits for another reason, such as its
   // files.
   if (silent.empty()) return Arm(nspace, &watched->second);
   watched_.erase(watched);

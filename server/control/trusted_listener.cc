@@ -12,7 +12,7 @@ namespace canopy::control {
 namespace {
 
 constexpr int kBacklog = 128;
-// Each call needs one descriptor, and gRPC sometimes another.
+// Each call needs one descriptor, and gRPC sometimes another one.
 constexpr Acceptor::Reserve kReserve = {8, 2};
 
 bool IsTrusted(int fd) {

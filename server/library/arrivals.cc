@@ -15,7 +15,7 @@ constexpr uint32_t kMsPerSecond = 1000;
 // other numbers.
 constexpr core::RequestId kAtBarrier = 0;
 
-// Rounds up, because 0 would mean no timeout.
+// Returns the seconds, rounded up, because 0 would mean no timeout.
 int Seconds(uint32_t ms) {
   return static_cast<int>((ms + kMsPerSecond - 1) / kMsPerSecond);
 }
@@ -35,7 +35,7 @@ Arrivals::Series Arrivals::SeriesOf(core::CollectiveOp op,
   return {op, participants, name};
 }
 
-// An arrival that the core refuses is answered too, and removed then.
+// Adds an arrival. If the core refuses it, it is removed when it is answered.
 void Arrivals::Add(const ProcId& proc, const core::CollectiveArrived& in) {
   std::vector<ProcId> participants = in.participants;
   if (!core::Canonicalise(proc.nspace, &participants).ok()) return;

@@ -16,7 +16,7 @@ constexpr std::string_view kFailureMark = "canopy-local-1";
 static_assert(kMark.size() == kOutsideMark.size());
 static_assert(kMark.size() == kFailureMark.size());
 
-// Keys that a process has put for its own node only.
+// The keys that a process has put for its own node only.
 struct Outside {
   std::vector<std::string_view> keys;
 };

@@ -1,5 +1,5 @@
-// Fuzz target for the blobs that hosts bring from other nodes: any bytes are
-// split or refused, and split blobs can be joined again without a change.
+// The fuzz target for the blobs that hosts bring from other nodes: any bytes
+// are split or refused, and split blobs can be joined again without a change.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -26,16 +26,16 @@ struct NewcomerArguments {
   InfoList infos;
 };
 
-// Returns true unless the status refuses the process. A host may have the
-// function without an implementation.
+// Returns false if the status refuses the process. A host may have the function
+// without an implementation, which is no refusal.
 bool MayGoOn(pmix_status_t status) {
   return status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED ||
          status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_NOT_IMPLEMENTED;
 }
 
 // Returns the credential that a tool sends, which is checked only if it has the
-// form below. Without one, returns the kernel's ids in the form that OpenPMIx
-// calls "native".
+// form below. If the tool sends none, returns the kernel's ids in the form that
+// OpenPMIx calls "native".
 std::string CredentialOf(const endpoint::Newcomer& tool) {
   if (!tool.credential.empty()) return tool.credential;
   const uint32_t ids[] = {tool.uid, tool.gid};
@@ -47,8 +47,8 @@ struct AbortArguments {
   std::vector<pmix_proc_t> targets;
 };
 
-// Return whether an event of a local process may have handlers in the host's
-// own process, and in servers of other nodes.
+// These functions return true if an event of a local process may have handlers
+// in the host's own process, or in servers of other nodes.
 bool IsForServer(const core::EventRaised& in) {
   return in.range != PMIX_RANGE_PROC_LOCAL &&
          in.range != PMIX_RANGE_NAMESPACE && in.range != PMIX_RANGE_CUSTOM;
@@ -144,8 +144,8 @@ void ClientGate::AskAboutRank(const HostedClient& client,
   done({MayGoOn(status) ? kSuccess : status, {}});
 }
 
-// A host with only the older function accepts every tool, because that function
-// has no status.
+// Asks the host about a tool. A host with only the older function accepts every
+// tool, because that function has no status.
 void ClientGate::AskAboutTool(const endpoint::Newcomer& tool,
                               std::function<void(endpoint::Verdict)> done) {
   if (p_.module->tool_connected2 == nullptr &&
@@ -197,15 +197,15 @@ bool ClientGate::Take(const core::ClientGone& in) {
   return false;
 }
 
-// The process has ended or will end without a notice, so the host gets an
-// event.
+// Raises an event for the host, because the process has ended or will end
+// without a notice.
 void ClientGate::ReportLost(const ProcId& proc) {
   const InfoList infos{{PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc)}};
   p_.raise(
       {PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_PROC_LOCAL, Encode(infos)});
 }
 
-// The process waits until the host has agreed.
+// Notifies the host of a finalize. The process waits until the host has agreed.
 bool ClientGate::Take(const core::FinalizeArrived& in) {
   const auto caller = callers_.find(in.client);
   if (caller == callers_.end()) return false;
@@ -319,8 +319,8 @@ bool ClientGate::Take(const core::SpawnArrived& in) {
   return AskHost(in, &HostRequests::Spawn);
 }
 
-// If the host has no such function, the core answers with its data of this
-// node.
+// Forwards a query to the host. If the host has no such function, the core
+// answers with its data of this node.
 bool ClientGate::Take(const core::QueryArrived& in) {
   return p_.module->query != nullptr && AskHost(in, &HostRequests::Query);
 }
@@ -333,7 +333,7 @@ bool ClientGate::Take(const core::HostCallArrived& in) {
     Answer(in.client, in.request, *status);
     return true;
   }
-  // The host handles these itself. The core would look for the agent that
+  // The host handles these calls itself; the core would look for the agent that
   // controls the job.
   switch (in.op) {
     case HostOp::kJobControl:
@@ -362,8 +362,8 @@ bool ClientGate::Take(const core::EventsUnwanted& in) {
   return false;
 }
 
-// The event is passed to the core in any case, which delivers it to local
-// processes.
+// Forwards an event to the host. The event is always passed to the core too,
+// which delivers it to local processes.
 bool ClientGate::Take(const core::EventRaised& in) {
   const Caller* caller = Find(in.client);
   if (caller == nullptr) return false;

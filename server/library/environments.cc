@@ -7,8 +7,8 @@
 namespace canopy::library {
 namespace {
 
-// Locked while the process forks, so that no other thread holds it in the
-// child, where that thread does not exist.
+// The mutex is locked while the process forks, so that no other thread holds it
+// in the child, where that thread does not exist.
 Mutex* g_held = nullptr;
 
 void BeforeFork() CANOPY_NO_THREAD_SAFETY_ANALYSIS { g_held->Lock(); }
@@ -21,7 +21,7 @@ Environments::Environments() {
   (void)pthread_atfork(BeforeFork, AfterFork, AfterFork);
 }
 
-// Never destroyed, because the process may fork at any time.
+// The object is never destroyed, because the process may fork at any time.
 Environments& Environments::OfProcess() {
   static auto* const environments = new Environments;
   return *environments;

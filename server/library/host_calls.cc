@@ -27,7 +27,7 @@ void AddUser(const core::AskHost& ask, InfoList* infos) {
           infos);
 }
 
-// Reads a call, and its infos into *infos.
+// Decodes a call into *call, and its infos into *infos.
 template <typename Call>
 bool Read(const core::AskHost& ask, Call* call, InfoList* infos) {
   return wire::Decode(ask.call, call) && DecodeInfos(call->infos, infos);
@@ -80,7 +80,8 @@ int HostCalls::Call(const core::AskHost& ask, Done done) {
     case HostOp::kFabric:
       return Fabric(ask, std::move(a), std::move(reply));
     case HostOp::kQuery:
-    // Only for jobs that agents control; a host in C controls its own jobs.
+    // These calls concern jobs that agents control; a host in C controls its
+    // own jobs.
     case HostOp::kReadOutput:
     case HostOp::kPushInput:
       break;
@@ -143,7 +144,8 @@ int HostCalls::Monitor(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   return kSuccess;
 }
 
-// The older function has no status, so it cannot refuse.
+// Calls the host's function for logs. The older function has no status, so it
+// cannot refuse.
 int HostCalls::Log(const core::AskHost& ask, Shared a, Upcalls::Done done) {
   if (module_.log == nullptr && module_.log2 == nullptr) {
     return kErrNotSupported;

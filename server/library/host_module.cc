@@ -21,8 +21,9 @@ Result<size_t> Checked(std::optional<uint64_t> count) {
   return static_cast<size_t>(*count);
 }
 
-// The variable may contain more data after the module, which then looks longer.
-// So a word counts as an entry only if it may be one.
+// Returns the number of entries of the module. The variable may contain more
+// data after the module, which then looks longer, so a word counts as an entry
+// only if it can be one.
 size_t Found(const pmix_server_module_t* module) {
   if (module == nullptr) return kUsualEntries;
   const std::optional<size_t> bytes = BytesInSymbol(module);

@@ -39,7 +39,7 @@ std::vector<pmix_proc_t> ToC(const std::vector<ProcId>& procs) {
   return out;
 }
 
-// Copies bytes that the host will free. Returns null without memory.
+// Copies bytes that the host will free. Returns null if memory is exhausted.
 char* CopyForHost(const std::string& bytes) {
   auto* copy = static_cast<char*>(std::malloc(bytes.size()));
   if (copy != nullptr) std::memcpy(copy, bytes.data(), bytes.size());
@@ -54,7 +54,7 @@ std::string BlobOf(const core::CollectiveUp& up) {
   return MakeBlob({});
 }
 
-// Adds the outcome of the collective on this node.
+// Adds the outcome of the collective on this node to the infos.
 InfoList WithStatus(const core::CollectiveUp& up, InfoList infos) {
   infos.Set(PMIX_LOCAL_COLLECTIVE_STATUS, Value::Status(up.status));
   return infos;
@@ -62,7 +62,7 @@ InfoList WithStatus(const core::CollectiveUp& up, InfoList infos) {
 
 InfoList InfosOf(const core::DmodexRequest& request) {
   InfoList infos;
-  // Hosts know the keys of processes only.
+  // Hosts know only the keys of processes.
   if (!request.key.empty() && !IsStoredName(request.key)) {
     infos.Add(PMIX_REQUIRED_KEY, Value::String(request.key));
   }
@@ -73,14 +73,14 @@ InfoList InfosOf(const core::DmodexRequest& request) {
   return infos;
 }
 
-// The data of one process that a host brings for a direct modex.
+// The data of one process that a host provides for a direct modex.
 struct Brought {
   core::RankUpdate update;
   std::vector<std::string> outside;  // keys for its own node only
 };
 
-// Returns kErrNotFound if the blob has no data. Some hosts send that for a
-// process that does not exist.
+// Returns the data of the process in a blob. Returns kErrNotFound if the blob
+// has no data; some hosts send such a blob for a process that does not exist.
 Result<Brought> BroughtOf(const std::string& blob, const ProcId& proc) {
   Brought brought;
   const Result<std::vector<Bytes>> nodes =
@@ -104,8 +104,8 @@ bool Has(const Bytes& kvals, const std::string& key) {
   return false;
 }
 
-// Removes keys that other nodes may see after all, because they were put with
-// several scopes.
+// Removes keys that other nodes may see nevertheless, because they were put
+// with several scopes.
 std::vector<std::string> Without(std::vector<std::string> keys,
                                  const Bytes& kvals) {
   std::unordered_set<std::string_view> seen;
@@ -117,7 +117,7 @@ std::vector<std::string> Without(std::vector<std::string> keys,
   return keys;
 }
 
-// Pauses between two requests for a key that is not there yet.
+// The pauses between two requests for a key that does not exist yet.
 constexpr int64_t kFirstPauseMs = 20;
 constexpr int64_t kLongestPauseMs = 1000;
 
@@ -142,11 +142,11 @@ void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
   if (dst != kHost) return;  // a job query to another node's agent
   if (up.status == kSuccess) return AskHost(up);
   // The collective has failed on this node. The host is called, because the
-  // other nodes wait for this one, except in two cases. First, it may have this
-  // node's part already. Second, after a timeout some processes have not
-  // arrived: the next collective that all arrive at is a different one, which
-  // the host would confuse with this one. Local processes get their answer at
-  // once.
+  // other nodes wait for this one, except in two cases. First, the host may
+  // already have this node's part. Second, after a timeout some processes have
+  // not arrived: the next collective at which all arrive is a different one,
+  // which the host would confuse with this one. Local processes get their
+  // answer at once.
   const bool brought = with_host_.erase(up.id) > 0;
   if (!brought && up.status != core::kAlreadyReleased &&
       up.status != kErrTimeout && IsHosts(up)) {
@@ -236,8 +236,8 @@ void HostOverlay::Fence(const core::CollectiveUp& up) {
       }));
 }
 
-// Slurm's plug-in sends the first name as often as there are names, so between
-// its nodes it supports only fences of one name.
+// Replaces whole jobs by wildcards. Slurm's plug-in sends the first name once
+// for each name, so between its nodes it supports only fences of one name.
 std::vector<ProcId> HostOverlay::WithWholeJobs(
     const std::vector<ProcId>& procs) const {
   std::map<std::string, size_t> named;
@@ -329,8 +329,9 @@ void HostOverlay::FinishGroup(const core::CollectiveUp& up,
 
 // ----------------------------------------------------------------- events ---
 
-// The host already has the events that processes raise. Of the core's own
-// events it gets only one: a process has left a group.
+// Forwards an event of the core to the host. The host already has the events
+// that processes raise, so the only other event for it is that a process has
+// left a group.
 void HostOverlay::On(NodeId, const core::EventMessage& event) {
   if (!core::GroupLeft(event) || p_.module->notify_event == nullptr) return;
   auto arguments = std::make_shared<Arguments>();
@@ -377,9 +378,10 @@ void HostOverlay::GetOfHost(NodeId from, const core::DmodexRequest& request,
       });
 }
 
-// The host's function returns the data that exists now: it is not passed the
-// key for which a get may wait. The request is therefore repeated until the key
-// is there or the get's time is over.
+// Answers a get with the host's answer. The host's function returns the data
+// that exists now, because it does not get the key for which a get may wait.
+// The request is therefore repeated until the key exists or the get's time is
+// over.
 void HostOverlay::AnswerGet(NodeId from, const core::DmodexRequest& request,
                             HostAnswer answer, Patience patience) {
   core::DmodexReply reply{
@@ -428,7 +430,8 @@ void HostOverlay::Ask(uint64_t number, const ProcId& proc) {
   Deliver(kHost, std::move(request));
 }
 
-// A reply without committed data is not final as long as a commit may follow.
+// Handles the core's answer to a request of the host. A reply without committed
+// data is not final as long as a commit may follow.
 void HostOverlay::On(NodeId, const core::DmodexReply& reply) {
   const auto it = requests_.find(reply.request);
   if (it == requests_.end()) return;
@@ -446,7 +449,8 @@ void HostOverlay::On(NodeId, const core::DmodexReply& reply) {
   request.answer(kSuccess, MakeBlob(records.Take().view()) + outside);
 }
 
-// Other nodes may know a job before this one does.
+// Returns true if the process may commit data later. Other nodes may know a job
+// before this one does.
 bool HostOverlay::MayCommit(const ProcId& proc) const {
   const HostedJob* job = p_.jobs->Find(proc.nspace);
   return job == nullptr || job->spec == nullptr ||
@@ -477,9 +481,9 @@ void HostOverlay::DropJob(const std::string& nspace) {
 
 // ------------------------------------------------------------------- jobs ---
 
-// A process requests the map of another job, which has no processes here. If
-// the host has registered that job and none of its clients yet, the job is
-// begun first.
+// Handles the request for the map of a job that has no processes here. If the
+// host has registered that job and none of its clients yet, the job is begun
+// first.
 void HostOverlay::On(NodeId, const core::JobMapRequest& request) {
   const HostedJob* job = p_.jobs->Find(request.nspace);
   const bool is_told =

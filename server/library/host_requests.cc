@@ -20,11 +20,11 @@
 namespace canopy::library {
 namespace {
 
-// Limits of one request: decoded bytes, and number of elements.
+// The limits of one request: decoded bytes, and number of elements.
 constexpr size_t kMaxDecoded = size_t{64} << 20;
 constexpr size_t kMaxElements = 4096;
 
-// C structures that own their contents.
+// An array of C structures that owns their contents.
 template <typename T, pmix_data_type_t kType>
 class Elements {
  public:
@@ -63,7 +63,7 @@ bool ReadInfos(Decoder* in, InfoList* infos) {
   return true;
 }
 
-// Encodes SIZE n, then n PDATA.
+// Encodes the entries as SIZE n, then n PDATA.
 std::string Encode(const std::vector<HostAnswer::Found>& found) {
   Encoder out;
   out.PutSize(found.size());

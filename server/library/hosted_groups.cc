@@ -32,7 +32,7 @@ GroupRecord OwnRecord(const core::CollectiveUp& up) {
   return {};
 }
 
-// Replaces the shared infos if the host's answer has any.
+// Replaces the shared infos of the record if the host's answer has any.
 void TakeShared(const InfoList& answer, GroupRecord* record) {
   Encoder shared;
   size_t count = 0;
@@ -46,7 +46,8 @@ void TakeShared(const InfoList& answer, GroupRecord* record) {
   record->shared = shared.Take();
 }
 
-// Returns nothing if the answer does not list members.
+// Returns the members that the host's answer lists, or no value if it lists
+// none.
 Result<std::optional<std::vector<ProcId>>> MembersIn(const InfoList& answer) {
   const pmix_info_t* told = answer.Find(PMIX_GROUP_MEMBERSHIP);
   if (told == nullptr) return std::optional<std::vector<ProcId>>();

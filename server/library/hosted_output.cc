@@ -15,7 +15,7 @@ namespace {
 constexpr uint16_t kOutputs =
     kOutputChannel | kErrorChannel | kDiagnosticChannel;
 constexpr size_t kMaxPulls = 4096;
-// Limits for the output that is held back.
+// The limits for the output that is held back.
 constexpr size_t kMaxHeld = size_t{64} << 20;
 constexpr size_t kMaxHeldPieces = size_t{1} << 20;
 
@@ -40,7 +40,7 @@ InfoList DirectivesOf(const HostCaller& caller, const OutputRead& read) {
   return infos;
 }
 
-// Returns an empty set for all ranks.
+// Returns the ranks of the targets, or an empty set for all ranks.
 std::set<Rank> RanksOf(const std::vector<ProcId>& targets) {
   std::set<Rank> ranks;
   for (const ProcId& target : targets) {
@@ -104,12 +104,12 @@ void HostedOutput::Read(const HostCaller& caller,
   AnswerNews(id, &pull);
 }
 
-// The puller is created before the host has agreed, because output may arrive
+// Creates a puller before the host has agreed, because output may arrive
 // earlier.
 void HostedOutput::Begin(const Id& id, const HostCaller& caller,
                          const core::HostCallArrived& in,
                          const OutputRead& read) {
-  if (!read.cursor.empty()) {  // of an ended puller
+  if (!read.cursor.empty()) {  // the cursor of an ended puller
     OutputRun run;
     run.complete = true;
     run.cursor = read.cursor;
@@ -193,7 +193,8 @@ void HostedOutput::RemoveAll(core::ClientId client) {
   for (const Id& id : ids) End(id);
 }
 
-// The pulls stay, because queued output can still be read.
+// Completes the pulls of the job. They stay, because queued output can still be
+// read.
 void HostedOutput::DropJob(const std::string& nspace) {
   for (auto& [id, pull] : pulls_) {
     if (std::get<2>(id) != nspace) continue;

@@ -46,7 +46,8 @@ constexpr char kSocketName[] = "/clients.sock";
 // The prefix of variables that only a launcher may set.
 constexpr std::string_view kLaunchersOnly = "OMPI_";
 
-// The thread blocks all signals, because the host's threads handle them.
+// Starts the thread, which blocks all signals, because the host's threads
+// handle them.
 std::thread StartThread(std::function<void()> body) {
   const SignalBlock block;
   std::thread thread(std::move(body));
@@ -65,7 +66,8 @@ std::vector<std::string> Joined(std::vector<std::string> one,
 
 }  // namespace
 
-// The parts in order of construction; each refers only to earlier ones.
+// The parts in the order of their construction. Each part refers only to
+// earlier ones.
 struct LibraryServer::Parts {
   explicit Parts(LibraryServerOptions options_);
 
@@ -95,7 +97,7 @@ struct LibraryServer::Parts {
   void Log(const std::string& nspace, const Status& status) const;
 
   const LibraryServerOptions options;
-  // Without the host's permission no tool may connect.
+  // Tools may connect only if the host permits it.
   const std::shared_ptr<endpoint::ToolRegistry> tools =
       std::make_shared<endpoint::ToolRegistry>(
           options.self, options.tools ? endpoint::kMaxTools : 0);
@@ -108,7 +110,8 @@ struct LibraryServer::Parts {
   Cleanups cleanups{&jobs};
   HostedOutput output{
       &options.module, &Upcalls::OfProcess(), &jobs,
-      // Endpoints are not called back from within their input.
+      // The reply is posted, because endpoints are not called back while they
+      // pass an input.
       [this](core::ClientId client, core::RequestId request, int status,
              std::string payload) {
         loop.Post([this, reply = core::ReplyClient{client, request, status,
@@ -125,7 +128,7 @@ struct LibraryServer::Parts {
   facts::FactsReader facts;
   WatchedClients watched_local{&local, &arrivals};
   WatchedClients watched_openpmix{&openpmix, &arrivals};
-  // For the host's own process.
+  // The calls for the host's own process.
   HostCalls own_calls{&options.module, &Upcalls::OfProcess()};
   std::map<core::RequestId, HostCalls::Done> own_pushes;
   core::RequestId next_push = 0;
@@ -165,7 +168,8 @@ HostOverlay::Parts LibraryServer::Parts::OverlayParts() {
     local.AwaitCommit(proc);
     openpmix.AwaitCommit(proc);
   };
-  // The core is sending and cannot take an input before it has finished.
+  // The call is posted, because the core is sending and cannot take an input
+  // before it has finished.
   parts.begin = [this](const std::string& nspace, std::function<void()> then) {
     loop.Post([this, nspace, then = std::move(then)] {
       const HostedJob* job = jobs.Find(nspace);
@@ -242,7 +246,7 @@ local::LocalOptions LibraryServer::Parts::LocalSettings() {
   local::LocalOptions settings;
   settings.environment.self = kSelf;
   settings.environment.socket_path = options.directory + kSocketName;
-  // Processes of other users connect too, and each proves its identity.
+  // Processes of other users connect too; each proves its identity.
   settings.socket_mode = 0666;
   settings.environment.runtime_dir = options.directory;
   settings.environment.system_tmpdir = options.system_tmpdir;
@@ -300,7 +304,8 @@ facts::FactsOptions LibraryServer::Parts::FactsSettings() {
   return settings;
 }
 
-// All other members are children of the host; this server has no children.
+// Starts the core. All other members are children of the host; this server has
+// no children.
 void LibraryServer::Parts::StartCore() {
   core::CoreConfig config;
   config.self = kSelf;
@@ -329,7 +334,7 @@ void LibraryServer::Parts::FromHost(core::MessageBody body) {
       core::PeerArrived{core::PeerMessage{kHost, kSelf, std::move(body)}});
 }
 
-// The first client determines the user of the job's processes.
+// Registers a job. The first client determines the user of its processes.
 int LibraryServer::Parts::Register(registration::Registration told) {
   const std::string nspace = told.job.nspace;
   const bool no_data = told.no_data;
@@ -388,8 +393,9 @@ Status LibraryServer::Parts::Begin(const std::string& nspace) {
   return Status();
 }
 
-// A job that was added to the core before its first client belongs to this
-// server's user. It is added again if its clients belong to another user.
+// Adds a client. A job that was added to the core before its first client
+// belongs to this server's user; if its clients belong to another user, it is
+// added again.
 int LibraryServer::Parts::Add(const ProcId& proc, uid_t uid, gid_t gid,
                               void* object) {
   jobs.AddClient(proc, uid, gid, object);
@@ -405,14 +411,15 @@ int LibraryServer::Parts::Add(const ProcId& proc, uid_t uid, gid_t gid,
   return kSuccess;
 }
 
-// Expects descendants of the host, because a host does not register pids.
+// Expects the process among the descendants of the host, because a host does
+// not register pids.
 void LibraryServer::Parts::Expect(const ProcId& proc) {
   local.OnProcess(proc.nspace, proc.rank, getpid());
   openpmix.OnProcess(proc.nspace, proc.rank, getpid());
 }
 
-// Removes the job; notifications about the end of its processes have no
-// receiver.
+// Removes the job from the core. Notifications about the end of its processes
+// have no receiver.
 void LibraryServer::Parts::Withdraw(const std::string& nspace) {
   core::JobKill kill;
   kill.nspace = nspace;

@@ -13,7 +13,7 @@
 namespace canopy::library {
 namespace {
 
-// A process with more mappings is searched no further.
+// The limit of the mappings that are read.
 constexpr size_t kMaxMappings = 1 << 17;
 
 struct Mapping {
@@ -56,8 +56,8 @@ bool CanRead(const std::vector<Mapping>& mappings, uintptr_t at) {
   return true;
 }
 
-// The word may lie beyond the caller's object, which memory sanitizers would
-// report.
+// Returns the word at an address. The word may lie beyond the caller's object,
+// which memory sanitizers would report.
 [[gnu::no_sanitize_address]] uintptr_t WordAt(uintptr_t at) {
   return *reinterpret_cast<const volatile uintptr_t*>(at);
 }

@@ -51,8 +51,8 @@ void SetNode(const registration::Keys& keys, uint32_t id,
   Set(keys, &node->keys);
 }
 
-// Makes a node without processes of the job, which these may still inquire
-// about.
+// Returns the contents for a node without processes of the job, because these
+// processes may inquire about it.
 shm::NodeContents OtherNode(const registration::OtherNode& told) {
   shm::NodeContents node;
   node.name = told.name;
@@ -74,7 +74,7 @@ shm::NodeContents OtherNode(const registration::OtherNode& told) {
 
 void AddRegistered(const registration::Registration& told,
                    shm::SegmentContents* contents) {
-  // The host restarts processes, so only the host knows the limit.
+  // The host restarts processes, so only the host knows the limit of restarts.
   std::erase_if(contents->job, [](const auto& entry) {
     return entry.first == PMIX_MAX_RESTARTS;
   });

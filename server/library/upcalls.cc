@@ -15,7 +15,8 @@ std::string TextOf(const char* text, size_t limit) {
 
 }  // namespace
 
-// Never destroyed, because hosts may call back while the process ends.
+// The object is never destroyed, because hosts may call back while the process
+// ends.
 Upcalls& Upcalls::OfProcess() {
   static auto* const upcalls = new Upcalls;
   return *upcalls;
@@ -51,7 +52,7 @@ bool Upcalls::Listen(pmix_server_listener_fn_t function, int listener,
   return false;
 }
 
-// A host may accept the connection with any flags.
+// Accepts a connection from the host, which may have any flags.
 void Upcalls::OnConnection(int connection, void* cbdata) {
   UniqueFd fd(connection);
   if (!fd) return;
@@ -60,7 +61,8 @@ void Upcalls::OnConnection(int connection, void* cbdata) {
   OfProcess().Take(reinterpret_cast<uintptr_t>(cbdata), std::move(fd));
 }
 
-// Closes the connection if its listener no longer exists.
+// Passes the connection to its listener. Closes it if the listener no longer
+// exists.
 void Upcalls::Take(uintptr_t listener, UniqueFd connection) {
   const MutexLock lock(mutex_);
   if (loop_ == nullptr || !listeners_.contains(listener)) return;
@@ -124,8 +126,8 @@ void Upcalls::Finish(void* cbdata, HostAnswer answer) {
       });
 }
 
-// Releases later, not within the callback: hosts call it with locks held that
-// their release function takes too.
+// Releases the memory later, not within the callback, because hosts may call
+// the callback with a lock held that their release function takes too.
 void Upcalls::Return(pmix_release_cbfunc_t release, void* cbdata) {
   if (release == nullptr) return;
   {

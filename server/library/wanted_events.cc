@@ -69,13 +69,14 @@ void WantedEvents::OnAnswer() {
   std::vector<Waiting> waiting;
   waiting.swap(waiting_);
   for (Waiting& one : waiting) {
-    // Copied first, because Add may move the original.
+    // The function is copied first, because Add may move the original.
     const std::function<void(int)> done = one.done;
     if (!Add(one.in, one.user, std::move(one.done))) done(kSuccess);
   }
 }
 
-// The client may have disconnected or unsubscribed meanwhile.
+// Records the host's answer. The client may have disconnected or unsubscribed
+// meanwhile.
 void WantedEvents::Settle(core::ClientId client, const std::vector<int>& codes,
                           int status) {
   if (status != kSuccess) return Erase(client, codes);

@@ -14,7 +14,7 @@ constexpr size_t kMaxFinding = 64u << 10;
 constexpr std::array<std::string_view, 3> kVariables = {
     "PATH=", "LD_LIBRARY_PATH=", "LD_PRELOAD="};
 
-// The circumstances on which a finding depends.
+// The circumstances on which a finding depends, except the files.
 struct Question {
   uint32_t uid = 0;
   uint32_t gid = 0;

@@ -106,13 +106,14 @@ std::vector<std::string> LibraryEntries(canopy::Inject inject,
                                         std::string_view preload) {
   const std::string directory = library.substr(0, library.rfind('/'));
   if (inject == canopy::Inject::kNever) {
-    // This launcher may run inside a job into which the library was injected.
+    // The launcher may itself run in a job with an injected library; the
+    // LD_LIBRARY_PATH that it passes on then contains the directory.
     const std::string rest = Without(directory, path);
     if (rest == path) return {};
     return {Entry(kLibraryPath, rest)};
   }
-  // LD_LIBRARY_PATH affects programs without a RPATH of their own; LD_PRELOAD
-  // affects all programs.
+  // LD_LIBRARY_PATH affects programs that have no RPATH; LD_PRELOAD affects all
+  // programs.
   std::vector<std::string> out = {
       Entry(kLibraryPath, WithFirst(directory, path))};
   if (inject == canopy::Inject::kAlways) {

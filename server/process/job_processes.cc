@@ -16,7 +16,7 @@ namespace {
 // before, and a process within an exec briefly has no environment.
 constexpr int kFewestPasses = 2;
 constexpr int kMostPasses = 16;
-// Linux's default limit for the environment of a new program is lower.
+// This is more than Linux's default limit for the environment of a new program.
 constexpr size_t kMaxEnvironment = 4u << 20;
 
 std::string ReadEnvironment(int pid) {
@@ -34,7 +34,7 @@ std::string ReadEnvironment(int pid) {
 
 bool HasMark(int pid, const std::string& mark) {
   if (mark.empty()) return false;
-  // Adds a zero on both sides, so that only whole entries match.
+  // The zeros on both sides make only whole entries match.
   std::string entry(1, '\0');
   entry += mark;
   entry += '\0';
@@ -42,7 +42,8 @@ bool HasMark(int pid, const std::string& mark) {
 }
 
 bool BelongsTo(const JobProcesses& job, int pid) {
-  // 0 belongs to kernel threads and to processes outside this container.
+  // Session 0 is that of kernel threads and of processes outside this
+  // container.
   const int session = getsid(pid);
   if (session <= 0) return false;
   if (session == job.session_of_shim) return true;
@@ -50,7 +51,8 @@ bool BelongsTo(const JobProcesses& job, int pid) {
   return HasMark(pid, job.mark);
 }
 
-// Returns the number of processes that were not found before.
+// Kills the job's processes that exist now. Returns the number of processes
+// that were not found before.
 size_t KillOnce(const JobProcesses& job, std::unordered_set<int>* known) {
   DIR* const proc = opendir("/proc");
   if (proc == nullptr) return 0;

@@ -1,7 +1,7 @@
 // The program that tests start as a rank. Arguments:
 //   argv ARGS...     prints every argument, each followed by a NUL
 //   descriptors      prints the numbers of its open descriptors
-//   pattern BYTES    writes that many bytes, byte i being 'a' + i % 23
+//   pattern BYTES    writes BYTES bytes, of which byte i is 'a' + i % 23
 //   abort            ends with SIGABRT
 //   stubborn         ignores SIGTERM, prints "ready" and sleeps
 #include <dirent.h>

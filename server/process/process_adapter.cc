@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kRecoveryWaitNs = 2000000000;
 
-// Removes the job from a list of its owners.
+// Removes the job from a list that owns it, and returns it.
 std::unique_ptr<ShimJob> TakeFrom(std::list<std::unique_ptr<ShimJob>>* jobs,
                                   const ShimJob* job) {
   const auto it = std::find_if(jobs->begin(), jobs->end(),

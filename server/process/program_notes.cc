@@ -11,8 +11,9 @@ namespace {
 constexpr size_t kMaxReason = 1024;
 constexpr size_t kMaxDetail = 16384;
 
-// Returns one line of a note. The text may contain any bytes from a program
-// file; the controller makes it printable, because it trusts no agent to do so.
+// Returns the text of a note as one line. The text may contain any bytes of a
+// program file; the controller makes it printable, because it cannot rely on
+// agents to do so.
 std::string Line(std::string text, size_t most) {
   text.resize(std::min(text.size(), most));
   std::ranges::replace(text, '\n', ' ');

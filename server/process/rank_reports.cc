@@ -74,13 +74,13 @@ void RankReports::ReportStart(int status, const std::string& text) {
 
 void RankReports::Await(Rank rank, uint32_t incarnation) {
   unreported_[rank] = {0, incarnation};
-  // The new process may connect before its pid is known. The 0 replaces the pid
-  // of the rank's former process.
+  // The new process may connect before its pid is known. The pid 0 replaces the
+  // pid of the rank's former process.
   ReportProcesses({{rank, 0}});
 }
 
-// Reports no error for a process that could not be started, because its exit
-// follows.
+// An error of a process that could not be started is not reported, because its
+// exit follows.
 void RankReports::ReportRestarted(const Started& m) { NoteProcesses(m); }
 
 void RankReports::ReportNoProcess(Rank rank) {
@@ -124,7 +124,7 @@ bool RankReports::ReportExits(std::string_view payload) {
   exits.nspace = nspace_;
   for (const ExitedRank& rank : ranks) {
     const auto process = unreported_.find(rank.rank);
-    // The exit of an earlier process may be repeated.
+    // A report for another incarnation repeats the exit of an earlier process.
     if (process == unreported_.end() ||
         process->second.incarnation != rank.incarnation) {
       continue;

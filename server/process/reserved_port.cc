@@ -11,8 +11,8 @@
 namespace canopy::process {
 namespace {
 
-// An IPv6 socket reserves the port for IPv4 too, with the system's default
-// settings.
+// Binds a socket to any free port. With the system's default settings, an IPv6
+// socket reserves the port for IPv4 too.
 template <typename Address>
 uint16_t BindAny(int family, Address address, uint16_t Address::*port,
                  UniqueFd* out) {

@@ -8,11 +8,12 @@
 namespace canopy::process {
 namespace {
 
-// Released connections that are sent to the shim in one batch.
+// The number of released connections that are sent to the shim in one batch.
 constexpr size_t kReleaseAtOnce = 64;
 
-// The shim has the same limit as this process, and needs descriptors for the
-// pipes of its processes too.
+// Returns the limit of connections that a shim holds. The shim has the same
+// limit of descriptors as this process, and also needs descriptors for the
+// pipes of its processes.
 size_t MostConnections() {
   static const size_t most = [] {
     rlimit limit{};
@@ -50,7 +51,7 @@ bool ShimFds::HoldConnections(FrameChannel* channel,
   const bool open = std::ranges::all_of(
       connections, [](const NamedFd& held) { return bool{held.fd}; });
   if (!open) return false;
-  // Releases go first, because their names may be used again.
+  // Releases are sent first, because their names may be used again.
   SendReleases(channel);
   if (num_connections_ + connections.size() > MostConnections()) return false;
   num_connections_ += connections.size();

@@ -6,7 +6,8 @@
 namespace canopy::process {
 namespace {
 
-// Input, in bytes, that is sent to the shim before the processes have read it.
+// The number of bytes of input that are sent to the shim before the processes
+// have read them.
 constexpr uint64_t kWindow = 1u << 20;
 
 }  // namespace
@@ -21,8 +22,8 @@ void ShimInput::Feed(core::FeedInput input) {
   if (Take(&input)) waiting_.push_back(std::move(input));
 }
 
-// Removes the part that was fed before. Returns false if nothing is new, or if
-// there is a gap.
+// Removes the part of the piece that was fed before. Returns false if the piece
+// has no new data, or if there is a gap.
 bool ShimInput::Take(core::FeedInput* input) {
   const uint64_t size = input->data.size();
   if (input->end == 0) {

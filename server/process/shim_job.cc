@@ -105,8 +105,8 @@ void ShimJob::ReportPrepared(const Status& status) {
       core::LocalPrepared{nspace(), status.code(), status.message(), {}});
 }
 
-// Sends frames that are bounded in ranks and, because of the kernel, in
-// descriptors.
+// Sends the ranks in several frames, because the number of ranks and, by the
+// kernel, of descriptors in a frame is limited.
 void ShimJob::SendRanks() {
   std::vector<RankSpec> ranks;
   std::vector<UniqueFd> fds;
@@ -142,8 +142,8 @@ void ShimJob::Start(uint16_t port) {
   channel_->Flush();
 }
 
-// The new process gets no standard input, because the rank's former process has
-// consumed it.
+// Starts another process of a rank. It gets no standard input, because the
+// rank's former process has consumed it.
 void ShimJob::Restart(const core::RestartLocal& restart) {
   reports_.Await(restart.rank, restart.incarnation);
   if (channel_ == nullptr || !started()) {
@@ -238,8 +238,8 @@ void ShimJob::Feed(const core::FeedInput& input) {
   SendInput();
 }
 
-// Without a shim, all input counts as consumed, because the sender waits for
-// that.
+// Sends queued input. If there is no shim, all input counts as consumed,
+// because the sender waits for that.
 void ShimJob::SendInput() {
   while (std::optional<core::FeedInput> next = input_.Next()) {
     if (channel_ != nullptr) {
@@ -262,7 +262,8 @@ void ShimJob::Forget() {
   input_.Clear();
   if (channel_ == nullptr) {
     if (!replaced()) file_.Remove();
-    // Deferred, because the caller may use the object after this call.
+    // The call is deferred, because the caller may use the object after this
+    // function.
     return context_->loop->Defer([this, alive = alive_] {
       if (*alive) Gone();
     });
@@ -284,8 +285,8 @@ void ShimJob::OnFrame(FrameChannel::Frame& frame) {
   }
 }
 
-// A frame changes the state before it reports, because the answer to a report
-// may arrive within the call.
+// Each frame changes the state before it is reported, because the answer to a
+// report may arrive during the call.
 bool ShimJob::Handle(FrameChannel::Frame& frame) {
   switch (frame.type) {
     case FrameType::kWelcome:
@@ -412,8 +413,8 @@ void ShimJob::OnLost(const std::string& reason) {
     default:
       break;
   }
-  // Without the shim, only this agent can end the processes and remove the
-  // socket.
+  // After the loss of the shim, only this agent can end the processes and
+  // remove the socket.
   process_.KillJob(nspace(), reports_.Groups());
   file_.Remove();
   texts_.FailAll(kErrNotSupported);
@@ -433,7 +434,7 @@ void ShimJob::ReportLoss(const std::string& reason) {
   SendInput();
 }
 
-// The ranks of a job that was not started end too, as after a loss.
+// Reports that the job was not started. Its ranks end too, as after a loss.
 void ShimJob::ReportNotStarted(const std::string& reason) {
   reports_.ReportStart(kErrJobFailedToLaunch, LossText(nspace(), reason));
   reports_.ReportLoss(LocalRanks());
@@ -441,7 +442,7 @@ void ShimJob::ReportNotStarted(const std::string& reason) {
 }
 
 void ShimJob::Gone() {
-  // Copied, because the call may destroy this object.
+  // The callback is copied, because it may destroy this object.
   const OnGone on_gone = on_gone_;
   on_gone(this);
 }

@@ -18,8 +18,8 @@
 namespace canopy::process {
 namespace {
 
-// Source descriptors are above their targets, so that placing one never
-// overwrites another.
+// The lowest number of the source descriptors. It is above their targets, so
+// that moving one to its target never overwrites another.
 constexpr int kLowestSourceFd = 16;
 
 Status Failure(const std::string& what, int error) {
@@ -45,10 +45,11 @@ Result<UniqueFd> Listen(int directory, const std::string& name,
   return ListenAt(directory, name);
 }
 
-// The kernel gives every session an equal share of a CPU, and lets a process
-// that wakes up preempt those of another session at once. An agent that answers
-// many ranks is cheapest if it runs when all of them wait, so they share its
-// session if that has no terminal. Process groups keep signals apart.
+// Returns the flag that determines the session of the shim. The kernel gives
+// every session an equal share of a CPU, and lets a process that wakes up
+// preempt processes of another session at once. An agent that answers many
+// ranks is most efficient if it runs when all of them wait, so they share its
+// session if that session has no terminal. Process groups separate the signals.
 int Place() {
   return getsid(0) == getpid() ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
 }
@@ -82,7 +83,7 @@ struct FileActions {
   posix_spawn_file_actions_t value;
 };
 
-// Returns 0 or an errno.
+// Starts the program. Returns 0 or an errno.
 int SpawnShim(const std::string& path, int agent, int listener, int directory,
               const std::string& name, const std::string& nspace,
               uint64_t open_files, int* pid) {
@@ -106,7 +107,8 @@ int SpawnShim(const std::string& path, int agent, int listener, int directory,
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
                               const std::string& nspace, uint64_t open_files) {
   const std::string name = ShimSocketName(nspace);
-  // Duplicated first, because the socket could not be removed without it.
+  // The directory is duplicated first, because the socket could not be removed
+  // without it.
   UniqueFd directory = Above(runtime_dir);
   if (!directory) return OutOfDescriptors();
   Result<UniqueFd> listener = Listen(runtime_dir, name, nspace);

@@ -31,8 +31,8 @@ struct Row {
 using E = ShimEvent;
 
 // A frame that the shim does not send in a state is refused there. Frames are
-// ignored if the shim has failed, is served by another agent, or is ending. A
-// start without a successful preparation is reported as failed.
+// ignored if the shim has failed, if another agent serves it, or if it is
+// ending. A start without a successful preparation is reported as failed.
 //
 // clang-format off
 constexpr Row kTable[] = {

@@ -7,7 +7,7 @@
 namespace canopy::process {
 namespace {
 
-// Limits of the unanswered texts; a shim answers at once.
+// The limits of the unanswered texts. A shim answers at once.
 constexpr size_t kMaxBytes = 4 * kMaxWaitingText;
 constexpr size_t kMaxTexts = 1 << 16;
 

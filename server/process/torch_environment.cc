@@ -19,7 +19,7 @@ std::vector<std::string> TorchJobVariables(const JobSpec& job) {
           Entry("ROLE_WORLD_SIZE", job.procs.size()),
           "TORCHELASTIC_RUN_ID=" + job.nspace, "TORCHELASTIC_RESTART_COUNT=0",
           Entry("TORCHELASTIC_MAX_RESTARTS", job.max_restarts),
-          // Rank 0 serves the store itself.
+          // Rank 0 itself serves the store.
           "TORCHELASTIC_USE_AGENT_STORE=False"};
 }
 

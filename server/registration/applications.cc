@@ -132,8 +132,8 @@ bool Assigner::TakeFromLeaders() {
     const auto size = Number(level, PMIX_APP_SIZE);
     if (!problem_.ok()) return false;
     if (!leader || !size || out_.count == 1) continue;
-    // Other entries have placed the leader already. They may also place ranks
-    // that are not consecutive, so they have precedence.
+    // Other entries have assigned the leader already. They have precedence,
+    // because they may assign ranks that are not consecutive.
     const bool said =
         *leader < out_.app_of.size() && out_.app_of[*leader] != kNoApp;
     if (said) continue;

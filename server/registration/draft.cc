@@ -17,7 +17,7 @@ namespace {
 using Infos = std::span<const pmix_info_t>;
 using Names = std::vector<std::string>;
 
-// The subject of an entry.
+// The object that an entry describes.
 struct Scope {
   Level* level;
   std::optional<uint32_t> app = {};
@@ -122,7 +122,8 @@ bool Collector::AddSession(const pmix_info_t& array, Infos infos,
   return Add(infos, {.level = &draft_.session, .depth = scope.depth});
 }
 
-// A session has other jobs too, which are registered separately.
+// Adds the entries of a job array. Arrays of other jobs in a session are
+// skipped, because these are registered separately.
 bool Collector::AddJob(const pmix_info_t& array, Infos infos,
                        const Scope& scope) {
   const auto nspace = ReadText(FindIn(infos, PMIX_NSPACE), &problem_);
@@ -134,7 +135,8 @@ bool Collector::AddJob(const pmix_info_t& array, Infos infos,
   return Add(infos, {.level = &draft_.job, .depth = scope.depth});
 }
 
-// A job of one application need not number it.
+// Returns the number of the application, or no value, because a job of one
+// application need not number it.
 std::optional<uint32_t> Collector::AppOf(Infos infos) {
   return ReadNumber(FindIn(infos, PMIX_APPNUM), kMaxApps - 1, &problem_);
 }
@@ -149,8 +151,8 @@ bool Collector::AddApp(const pmix_info_t& array, Infos infos,
              {.level = &draft_.apps[*app], .app = app, .depth = scope.depth});
 }
 
-// A node's array within an application's array describes only the application's
-// processes, and is kept unchanged.
+// Adds the entries of a node array. A node's array within an application's
+// array describes only the application's processes, and is kept unchanged.
 bool Collector::AddNode(const pmix_info_t& array, Infos infos,
                         const Scope& scope) {
   if (scope.app) {
@@ -170,8 +172,8 @@ bool Collector::AddNode(const pmix_info_t& array, Infos infos,
   if (node.name.empty() && !node.id) {
     return Missing(array, "PMIX_HOSTNAME or PMIX_NODEID");
   }
-  // Arrays inside find their node by its index, because the vector may be
-  // reallocated.
+  // Arrays inside this one refer to their node by its index, because the vector
+  // may be reallocated.
   const size_t index = draft_.nodes.size();
   draft_.nodes.push_back(std::move(node));
   Level level;

@@ -20,7 +20,7 @@ pmix_data_type_t TypeOfKey(std::string_view key) {
   return entry == nullptr ? PMIX_UNDEF : entry->data_type;
 }
 
-// Accepts a number that consists of digits only.
+// Returns the number if the text consists only of digits; otherwise no value.
 std::optional<uint64_t> ParseDigits(std::string_view text) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -47,7 +47,7 @@ std::optional<Value> Converted(const pmix_value_t& value,
   return Value::Adopt(&to);
 }
 
-// Accepts a flag, or the numbers 0 and 1.
+// Returns the value of a flag, or of the numbers 0 and 1.
 std::optional<bool> FlagOf(const pmix_value_t& value) {
   if (const auto flag = BoolOf(value)) return flag;
   const auto number = Uint64Of(value);
@@ -142,7 +142,7 @@ std::optional<bool> ReadFlag(const pmix_info_t* info, Problem* problem) {
 }
 
 std::string EncodeEntry(const pmix_info_t& info) {
-  // An address is valid only in this process.
+  // An address is valid only in this process, so it is not sent.
   if (info.value.type == PMIX_POINTER) return "";
   const pmix_data_type_t type = TypeOfKey(KeyOf(info));
   if (type != PMIX_UNDEF && type != info.value.type) {

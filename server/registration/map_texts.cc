@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kBlob = "blob";
 constexpr std::string_view kZlib = "component=zlib:";
 constexpr std::string_view kSize = "size=";
-// Size of the longest map within the limits.
+// The size of the longest map within the limits.
 constexpr size_t kMaxMapBytes = size_t{64} << 20;
 
 // Removes and returns the text up to the next NUL, which is removed too.
@@ -36,7 +36,7 @@ void SkipChar(char c, std::string_view* bytes) {
   if (bytes->starts_with(c)) bytes->remove_prefix(1);
 }
 
-// Parses "blob:" NUL "component=zlib:" NUL "size=123:" NUL and that many bytes;
+// Decompresses "blob:" NUL "component=zlib:" NUL "size=123:" NUL and 123 bytes;
 // releases differ in the colons and in "size=".
 std::optional<std::string> ReadBlob(std::string_view bytes,
                                     const std::string& name, Problem* problem) {
@@ -72,7 +72,7 @@ std::optional<std::string_view> CharactersOf(const pmix_value_t& value) {
   return BytesOf(value);
 }
 
-// Returns the text of the map, still with "pmix[" or "raw:" before it.
+// Returns the text of the map, which still begins with "pmix[" or "raw:".
 std::optional<std::string> MapText(const pmix_info_t& info, Problem* problem) {
   const std::string name = NameOf(KeyOf(info));
   if (info.value.type == PMIX_COMPRESSED_STRING) {
@@ -92,7 +92,7 @@ std::optional<std::string> MapText(const pmix_info_t& info, Problem* problem) {
   return std::string(characters->substr(0, characters->find('\0')));
 }
 
-// Removes the prefix that marks the form.
+// Returns the text without the prefix that marks the form.
 std::string_view Unmarked(std::string_view text) {
   for (const std::string_view mark : {"raw:", "pmix:"}) {
     if (text.starts_with(mark)) return text.substr(mark.size());
@@ -101,8 +101,9 @@ std::string_view Unmarked(std::string_view text) {
   return text.substr(5, text.size() - 6);
 }
 
-// Appends the ranks of "0,2-4". `room` is the number of further ranks that are
-// allowed.
+// Appends the ranks of a list such as "0,2-4". `room` is the number of further
+// ranks that are allowed. Returns false if the list is malformed or has too
+// many ranks.
 bool AppendRanks(std::string_view list, size_t* room, std::vector<Rank>* out) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
@@ -127,14 +128,15 @@ bool SayMalformed(const pmix_info_t& info, Problem* problem) {
   return problem->Say(kErrBadParam, NameOf(KeyOf(info)) + " is malformed");
 }
 
-// One "(N,C,P)" of a vector: P ranks on each of C nodes from N on.
+// A group "(N,C,P)" of a vector: P ranks on each of C nodes, from node N on.
 struct VectorGroup {
   uint32_t node = 0;
   uint32_t nodes = 0;
   uint32_t ranks = 0;
 };
 
-// Returns false if the group is malformed, or its nodes do not exist.
+// Removes the next group from the text. Returns false if the group is malformed
+// or its nodes do not exist.
 bool TakeGroup(std::string_view* text, uint32_t num_nodes, VectorGroup* group) {
   const size_t end = text->find(')');
   if (!text->starts_with(",(") || end == std::string_view::npos) return false;
@@ -165,7 +167,7 @@ std::optional<std::vector<VectorGroup>> ParseVector(std::string_view text,
   return groups;
 }
 
-// Places ranks from *next on, for one round of the groups.
+// Assigns ranks from *next on to nodes, for one round of the groups.
 void DealRound(const std::vector<VectorGroup>& groups, uint32_t num_ranks,
                Rank* next, std::vector<std::vector<Rank>>* ranks) {
   for (const VectorGroup& group : groups) {

@@ -10,7 +10,7 @@ bool IsAddress(std::string_view name) {
          name.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// Returns "node1" of "node1.example.org".
+// Returns the first part of a name, such as "node1" of "node1.example.org".
 std::string_view ShortName(std::string_view name) {
   return IsAddress(name) ? name : name.substr(0, name.find('.'));
 }
@@ -33,7 +33,7 @@ uint32_t NodeNames::Find(std::string_view name) const {
   if (whole != names_.end()) return whole->second;
   const auto part = short_names_.find(ShortName(name));
   if (part == short_names_.end() || part->second == kSeveral) return kNoNode;
-  // Two names with different domains belong to two nodes.
+  // Two names with different domains are names of two nodes.
   if (!HasDomain(name)) return part->second;
   const auto bare = names_.find(ShortName(name));
   return bare == names_.end() ? kNoNode : bare->second;

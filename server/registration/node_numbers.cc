@@ -30,7 +30,8 @@ class Numberer {
   bool TakeIndices();
   bool SortInDrafts();
 
-  // Returns false if another node has the number.
+  // Assigns the number to the node. Returns false if another node has the
+  // number.
   bool Give(uint32_t node, uint32_t id) {
     if (!owners_.emplace(id, node).second) return false;
     out_.nodes[node].id = id;

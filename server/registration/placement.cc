@@ -78,7 +78,7 @@ class Placer {
   std::vector<Rank> local_peers_;  // in the host's order
   std::optional<std::vector<std::vector<Rank>>> map_;
   std::string map_key_;
-  bool complete_ = false;  // all nodes are known
+  bool complete_ = false;  // whether all nodes are known
 };
 
 bool Placer::ReadSelf() {
@@ -141,7 +141,8 @@ bool Placer::ReadRanks() {
   return true;
 }
 
-// Used if it is the only description of the number of processes on each node.
+// Reads PMIX_ANL_MAP. It is used if it is the only description of the number of
+// processes on each node.
 bool Placer::ReadVector() {
   const pmix_info_t* map = draft_.job.Find(PMIX_ANL_MAP);
   const auto size =
@@ -175,8 +176,8 @@ uint32_t Placer::RanksNamed() const {
   return count;
 }
 
-// The number is PMIX_JOB_SIZE, or else follows from the ranks that are
-// mentioned.
+// Determines the number of ranks: PMIX_JOB_SIZE, or else a number that follows
+// from the ranks that are mentioned.
 bool Placer::CountRanks() {
   const uint32_t named = RanksNamed();
   const auto told =
@@ -215,7 +216,7 @@ bool Placer::Put(Rank rank, uint32_t node, const std::string& said_by) {
 }
 
 // Returns the node of that name, which is added unless all nodes are known.
-// Otherwise returns kNoNode.
+// Returns kNoNode if it is not known and cannot be added.
 uint32_t Placer::NodeCalled(std::string_view name) {
   uint32_t node = names_.Find(name);
   if (node != kNoNode || complete_) return node;
@@ -269,8 +270,8 @@ bool Placer::PlaceByPeers() {
     if (!draft.peers || draft.peers->empty()) continue;
     const std::string name =
         draft.name.empty() ? NameOfId(*draft.id) : draft.name;
-    // NumberDrafts handles a node that has only a number while others have
-    // names.
+    // If other nodes have names, NumberDrafts handles a node that has only a
+    // number.
     if (name.empty() && complete_) continue;
     if (name.empty()) {
       return problem_.Say(
@@ -290,7 +291,8 @@ bool Placer::PlaceByPeers() {
   return true;
 }
 
-// Returns an empty string if the name is unknown.
+// Returns the name of the node with this number, or an empty string if the name
+// is unknown.
 std::string Placer::NameOfId(uint32_t id) const {
   for (const DraftNode& node : draft_.nodes) {
     if (node.id == id && !node.name.empty()) return node.name;
@@ -298,7 +300,8 @@ std::string Placer::NameOfId(uint32_t id) const {
   return out_.self_id == id ? SelfName() : "";
 }
 
-// Used only if no other entry determines the node.
+// Places processes by PMIX_NODEID. Used only if no other entry determines the
+// node.
 bool Placer::PlaceByNumbers() {
   if (std::ranges::find(out_.node_of, kNoNode) == out_.node_of.end()) {
     return true;
@@ -332,7 +335,7 @@ uint32_t Placer::NodeOfSelf() const {
   return kNoNode;
 }
 
-// Places the processes that the host lists as its own.
+// Places the processes that the host lists as its own processes.
 bool Placer::PlaceHere() {
   for (const Rank rank : local_peers_) {
     if (out_.node_of[rank] != kNoNode) continue;
@@ -343,8 +346,8 @@ bool Placer::PlaceHere() {
   return problem_.ok();
 }
 
-// A job whose processes are all local, or on the only node, needs no further
-// entries.
+// Places the other processes. If all processes are local, or there is only one
+// node, no further entries are needed.
 bool Placer::PlaceTheRest() {
   const auto lost = std::ranges::find(out_.node_of, kNoNode);
   if (lost == out_.node_of.end()) return true;
@@ -364,8 +367,8 @@ bool Placer::PlaceTheRest() {
   return true;
 }
 
-// Returns the node of processes that the host describes as local, by rank or by
-// number.
+// Returns the node of those processes that the host describes as local, by rank
+// or by number.
 uint32_t Placer::NodeSaidToBeSelf() {
   if (NumLocal() == 0) return kNoNode;
   const auto leader =
@@ -379,8 +382,8 @@ uint32_t Placer::NodeSaidToBeSelf() {
   return out_.nodes.size() == 1 ? 0 : kNoNode;
 }
 
-// The host's own list has precedence, because several servers may share a
-// machine.
+// Determines this server's node. The host's own list has precedence, because
+// several servers may share a machine.
 bool Placer::FindSelf() {
   if (!local_peers_.empty()) {
     out_.self = out_.node_of[local_peers_.front()];

@@ -25,8 +25,8 @@
 namespace canopy::registration {
 namespace {
 
-// Keys that Proc has members for, and keys that follow from its place in the
-// job.
+// The keys for which Proc has members, and the keys that follow from its place
+// in the job.
 constexpr std::array kProcMembers = std::to_array<std::string_view>(
     {PMIX_RANK, PMIX_PROCID, PMIX_APPNUM, PMIX_HOSTNAME, PMIX_NODEID,
      PMIX_APP_RANK, PMIX_GLOBAL_RANK, PMIX_LOCAL_RANK, PMIX_NODE_RANK,
@@ -60,8 +60,8 @@ class Merger {
   std::vector<const pmix_info_t*> infos_;
 };
 
-// Arrays with the same key are all kept, because each has its own subject. Of
-// other keys only the last entry is kept.
+// Returns true for arrays. Arrays with the same key are all kept, because each
+// describes another object. Of other keys only the last entry is kept.
 bool IsArray(std::string_view key) {
   return key == PMIX_NODE_INFO_ARRAY || key == PMIX_JOB_INFO_ARRAY;
 }
@@ -137,7 +137,8 @@ class Builder {
   Applications apps_;
 };
 
-// Returns all entries about a node; those of the host about its own node first.
+// Returns all entries about a node, beginning with the host's entries about its
+// own node.
 Level Builder::LevelOf(uint32_t index) const {
   Level level;
   if (index == placement_.self) {
@@ -265,8 +266,8 @@ void Builder::DescribeProc(Rank rank, const DraftProc& draft) {
   proc.keys = keys.Take();
 }
 
-// Sets numbers of ranks that follow from the map, for ranks without explicit
-// ones.
+// Sets the numbers of ranks that follow from the map, for ranks without
+// explicit numbers.
 void Builder::AddNumbers() {
   const JobLayout layout(out_.job);
   for (Rank rank = 0; rank < out_.procs.size(); ++rank) {
@@ -281,7 +282,8 @@ void Builder::AddProcs() {
     out_.job.procs.push_back(
         {placement_.node_of[rank], apps_.app_of[rank], std::string()});
   }
-  // The first process of a node has the lowest node rank of the job.
+  // The first process of a node determines the lowest node rank of the job
+  // there.
   for (const auto& [rank, draft] : draft_.procs) {
     const auto local = Number(draft.level, PMIX_LOCAL_RANK, UINT16_MAX);
     const auto node = Number(draft.level, PMIX_NODE_RANK, UINT16_MAX);

@@ -1,4 +1,4 @@
-// Fuzz target: registrations of namespaces by hosts.
+// The fuzz target for registrations of namespaces by hosts.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -80,7 +80,7 @@ std::string BlobSeed() {
   return Encoded(infos);
 }
 
-// Users of a registration rely on these properties.
+// Returns true if the registration has the properties on which its users rely.
 bool IsConsistent(const Registration& r) {
   if (r.no_data) return r.job.procs.empty();
   const size_t apps = r.job.apps.size();

@@ -53,7 +53,7 @@ Keys Only(const Keys& keys, std::span<const std::string_view> wanted) {
 
 }  // namespace
 
-// Parses a call. With `values`, entries without a value are ignored.
+// Parses a call. If `values` is true, entries without a value are ignored.
 class Resources::Reader {
  public:
   Reader(bool values, std::vector<Part>* parts, Problem* problem)
@@ -154,7 +154,7 @@ Resources::Node* Resources::FindNode(const Node& like) {
   return nullptr;
 }
 
-// Returns the keys of a part, which are created if they are new.
+// Returns the keys of a part, which are added if they are new.
 Keys* Resources::Place(const Part& part) {
   if (part.session) return &sessions_[*part.session];
   if (!part.node) return &of_all_;

@@ -10,8 +10,8 @@
 namespace canopy::scheduler {
 namespace {
 
-// A channel uses the threads from its first call on. This channel leads
-// nowhere, and its call is over when it begins.
+// A channel uses the threads from its first call on. This channel is connected
+// to no server, and the deadline of its call has passed when the call begins.
 struct Keeper {
   Keeper()
       : stub(grpc::CreateChannel("unix:/dev/null",

@@ -7,13 +7,13 @@
 namespace canopy::scheduler {
 namespace {
 
-// A command in the store.
+// The stored form of a command.
 struct StoredCommand {
   std::string id;
   int64_t at_ms = 0;
   std::string request;
   bool done = false;
-  std::string result;  // v1::CommandResult, if it is done
+  std::string result;  // v1::CommandResult, if `done`
 };
 
 template <typename V>
@@ -60,7 +60,8 @@ const CommandHistory::Known* CommandHistory::Find(const std::string& id,
   return is_there ? &it->second : nullptr;
 }
 
-// Adds the command as the newest one, or keeps its place.
+// Returns the entry of the command, which is added as the newest one if it is
+// unknown.
 CommandHistory::Known* CommandHistory::Add(const std::string& id) {
   const auto [it, is_new] = known_.try_emplace(id);
   if (!is_new) return &it->second;

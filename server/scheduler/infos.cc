@@ -13,8 +13,8 @@ namespace {
 namespace v1 = hostmodule::v1;
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
-// Limits for one list, and in total: an info takes half a KiB in memory, and a
-// few bytes in a message.
+// The limits for one list, and in total. They are needed because an info takes
+// half a KiB in memory, but only a few bytes in a message.
 constexpr int kMaxInfos = 512;
 constexpr int kMaxInfosInAll = 4096;
 constexpr int kMaxDepth = 8;
@@ -59,7 +59,8 @@ void PutValue(const pmix_value_t& value, v1::Value* out) {
 
 bool GetInfos(const Infos& infos, int depth, int* left, InfoList* out);
 
-// Uses the type in the message, or else the type of its kind.
+// Returns the number with the type that the message names, or `otherwise` if it
+// names none. Returns an empty value if the number does not fit into the type.
 Value Number(const v1::Value& value, pmix_data_type_t otherwise,
              uint64_t bits) {
   const auto type = static_cast<pmix_data_type_t>(value.type());

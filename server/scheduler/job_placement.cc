@@ -15,15 +15,16 @@ namespace {
 // A call that is open for this time is repeated with the same identity.
 constexpr int64_t kPlaceMs = int64_t{3600} * 1000;
 constexpr int64_t kNoteMs = 10'000;
-// A scheduler that is unreachable for long gets the missed events from the
+// A scheduler that is unreachable for long gets the omitted events from the
 // snapshot.
 constexpr size_t kMaxNotes = 10'000;
-// A note that fails this often no longer keeps others waiting: a release goes
-// to the end of the queue, and another note is dropped.
+// After this number of failures a note no longer keeps others waiting: a
+// release goes to the end of the queue, and any other note is dropped.
 constexpr uint32_t kMaxFailures = 10;
 constexpr size_t kMaxCookie = 4096;
 
-// Returns the status of a refusal. Most codes of gRPC do not tell its reason.
+// Returns the status of a refusal. Most codes of gRPC do not contain its
+// reason.
 Status RefusalOf(const CallEnd& end) {
   const Status status = StatusOf(end);
   const std::string text = status.message().empty()
@@ -178,8 +179,8 @@ void JobPlacement::Refuse(const PlacementId& id, const Status& why) {
   listener_->OnRefused(id, why);
 }
 
-// Called when the call has ended without a grant. It is repeated unless its
-// status is a refusal.
+// Called when the call has ended without a grant. The call is repeated unless
+// its status is a refusal.
 void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
                          const CallEnd& end) {
   Waiting* const waiting = Find(id, number);
@@ -195,8 +196,8 @@ void JobPlacement::OnEnd(const PlacementId& id, uint64_t number,
   AskLater(waiting, end);
 }
 
-// The end of a call that was open for the maximum time is not reported as a
-// delay.
+// Repeats the call after a pause, and reports the delay. The end of a call that
+// was open for the maximum time is not reported as a delay.
 void JobPlacement::AskLater(Waiting* waiting, const CallEnd& end) {
   const PlacementId id = waiting->request.id;
   After(waiting->backoff.Next(end.retry_ns),
@@ -217,8 +218,8 @@ void JobPlacement::AskAgain(const PlacementId& id, uint64_t number) {
   Ask(&it->second);
 }
 
-// A grant may be on its way, which only the scheduler knows, so the placement
-// is also released there.
+// Cancels a placement. A grant may be on its way, and only the scheduler knows
+// it, so the placement is also released there.
 void JobPlacement::Cancel(const PlacementId& id) {
   const auto it = waiting_.find(id.request);
   if (it == waiting_.end() || it->second.request.id != id) return;
@@ -238,7 +239,7 @@ void JobPlacement::Launched(const PlacedJob& job, bool recovered) {
   running.job = job;
   if (recovered) running.phase = v1::JOB_STATE_RUNNING;
   options_.listener->OnJob(running.Report());
-  if (recovered) return;  // the predecessor or the snapshot reports it
+  if (recovered) return;  // the predecessor or the snapshot does
   v1::JobLaunchedRequest request;
   *request.mutable_overlay() = link_->overlay();
   PutPlacement(job.id, request.mutable_placement());
@@ -277,7 +278,8 @@ void JobPlacement::Suspended(const std::string& nspace, bool suspended) {
   options_.listener->OnJob(running.Report());
 }
 
-// A job that is being ended is not suspended any more.
+// Reports the job. A job that is being ended is no longer reported as
+// suspended.
 v1::JobReport JobPlacement::Running::Report() const {
   const bool ends =
       phase == v1::JOB_STATE_ENDING || phase == v1::JOB_STATE_ENDED;
@@ -285,8 +287,9 @@ v1::JobReport JobPlacement::Running::Report() const {
                   procs_ended);
 }
 
-// The release is recorded first. If the agent is killed before it records the
-// end of the job, its successor sees the job end again.
+// Handles the end of a job. The release is recorded first: if the agent is
+// killed before it records the end of the job, its successor observes the end
+// again.
 void JobPlacement::Released(const PlacedJob& job, const PlacedEnd& end) {
   running_.erase(job.nspace);
   const v1::JobReleasedRequest release = ReleaseOf(job, end);

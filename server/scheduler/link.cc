@@ -79,8 +79,8 @@ bool Link::Has(v1::Feature feature) const {
   return up() && std::ranges::count(capabilities_.features(), feature) > 0;
 }
 
-// A connection may be closed because it was idle, so the first request is made
-// at once.
+// Requests the capabilities at once, because the connection may have been
+// closed only because it was idle.
 void Link::Refresh() {
   if (!up_ || client_->connected()) return;
   up_ = false;

@@ -23,11 +23,12 @@ namespace v1 = hostmodule::v1;
 
 constexpr size_t kMaxHostJob = 255;
 constexpr size_t kMaxRequest = 255;
-// Attributes of a spawn that are passed to the scheduler: PMIX_ALLOC_*.
+// The prefix of those attributes of a spawn that are passed to the scheduler:
+// PMIX_ALLOC_*.
 constexpr char kAllocation[] = "pmix.alloc.";
 constexpr size_t kMaxCommand = 4096;
 constexpr size_t kMaxInfos = 512;
-// Bounds of the scheduler's lists.
+// The limits of the scheduler's lists.
 constexpr uint32_t kMaxSlots = 4096;
 constexpr int kMaxNodes = 65'536;
 constexpr int kMaxVariables = 4096;
@@ -35,7 +36,7 @@ constexpr size_t kMaxEnvironment = 1 << 20;
 constexpr int kMaxApplications = 1024;
 constexpr int kMaxGpus = 1024;
 constexpr int kMaxArguments = 65'536;
-// Bound of the arguments in a request.
+// The limit of the arguments in a request, in bytes.
 constexpr size_t kMaxArgvSent = 64 << 10;
 
 template <typename Hosts>
@@ -59,7 +60,7 @@ void PutNodes(const std::vector<NodeUse>& nodes, Nodes* out) {
   }
 }
 
-// Appends arguments as long as `room` lasts.
+// Appends arguments until `room` bytes are used.
 void PutArgv(const std::vector<std::string>& argv, size_t* room,
              v1::Application* out) {
   for (const std::string& arg : argv) {
@@ -123,7 +124,7 @@ std::string ProblemOfEnvironment(const Entries& env) {
   return size > kMaxEnvironment ? "with more than 1 MiB of variables" : "";
 }
 
-// Returns text for display with the local time of the day.
+// Returns the local time of the day as text for people.
 std::string ExpectedAt(int64_t ms) {
   const time_t seconds = ms / 1000;
   tm local;
@@ -135,7 +136,8 @@ std::string ExpectedAt(int64_t ms) {
   return text;
 }
 
-// Returns an error that continues the words "a grant" if the node is invalid.
+// Converts a node of a grant. The error, if the node is invalid, continues the
+// words "a grant".
 Result<GrantedNode> FromMessage(const v1::GrantedNode& node) {
   const auto malformed = [&](const std::string& what) {
     return Status(kErrUnpackFailure, what + " on " + LineOf(node.name()));
@@ -157,7 +159,7 @@ Result<GrantedNode> FromMessage(const v1::GrantedNode& node) {
                      {node.env().begin(), node.env().end()}};
 }
 
-// Hints are NAME=VALUE.
+// Converts the hints. Each further hint is NAME=VALUE.
 void PutHints(const std::string& name, const SchedulerHints& hints,
               v1::Hints* out) {
   out->set_name(Printable(name));
@@ -172,7 +174,7 @@ void PutHints(const std::string& name, const SchedulerHints& hints,
   }
 }
 
-// Adds the directives of the job, which come first in a spawn call.
+// Adds the directives of the job, which are the first part of a spawn call.
 void PutDirectives(const Bytes& call, v1::PlaceJobRequest* out) {
   if (call.empty()) return;
   Decoder in(call.view());

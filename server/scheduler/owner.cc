@@ -51,8 +51,8 @@ Status CheckPort(const std::string& address, uid_t uid) {
 
 }  // namespace
 
-// The lines are "sl local_address rem_address st tx:rx tr:when retrnsmt uid
-// ...".
+// The format of a line is "sl local_address rem_address st tx:rx tr:when
+// retrnsmt uid ...".
 std::vector<uid_t> ListenersOf(std::string_view table, uint16_t port) {
   std::vector<uid_t> owners;
   std::istringstream lines{std::string(table)};

@@ -19,7 +19,7 @@ namespace v1 = hostmodule::v1;
 
 namespace {
 
-// Returns an error whose details name the PMIx status.
+// Returns an error whose details contain the PMIx status.
 grpc::Status ErrorOf(int pmix_status, const std::string& text) {
   v1::ErrorInfo info;
   info.set_reason(FindConstant("pmix_status_t", pmix_status)->name.data());
@@ -34,7 +34,7 @@ grpc::Status ErrorOf(int pmix_status, const std::string& text) {
 
 }  // namespace
 
-// The caller that takes it from the scheduler must finish it once.
+// A held call. The caller that takes it from the scheduler must finish it once.
 class HeldCall : public grpc::ServerUnaryReactor {
  public:
   using Put = std::function<void(const v1::Info&)>;
@@ -55,7 +55,8 @@ class HeldCall : public grpc::ServerUnaryReactor {
   const Put put_;
 };
 
-// Writes one update after the other, then finishes.
+// A held call of PlaceJob. Writes the updates one after the other, then
+// finishes.
 class HeldPlace : public grpc::ServerWriteReactor<v1::PlaceJobResponse> {
  public:
   HeldPlace(PlayedScheduler* owner, size_t number)
@@ -69,7 +70,8 @@ class HeldPlace : public grpc::ServerWriteReactor<v1::PlaceJobResponse> {
     }
     WriteNext();
   }
-  // Must be the last call.
+  // Ends the call after all updates. No other function may be called
+  // afterwards.
   void End(const grpc::Status& status) {
     {
       const MutexLock lock(mutex_);
@@ -179,7 +181,7 @@ void PlayedScheduler::Fail(size_t number) {
   if (call != nullptr) call->Finish({grpc::StatusCode::INTERNAL, "exception"});
 }
 
-// The lock prevents that it is finished meanwhile.
+// The lock prevents the call from being finished meanwhile.
 void PlayedScheduler::Update(size_t number,
                              const v1::PlaceJobResponse& update) {
   const MutexLock lock(mutex_);

@@ -6,7 +6,8 @@
 namespace canopy::scheduler {
 namespace {
 
-// Each job has one record, including jobs that share a placement.
+// Returns a name for the record of a job. Each job has one record, even if jobs
+// share a placement.
 std::string NameOf(const v1::JobRecord& record) {
   return record.placement().request_id() + " " +
          std::to_string(record.placement().attempt()) + " " + record.nspace();
@@ -26,7 +27,8 @@ void ReportQueue::SetStore(ReportStore* store, const StoredReports& stored) {
   }
 }
 
-// The reports that this agent made before follow with new numbers.
+// Takes a predecessor's reports. The reports that this agent has already added
+// follow them with new numbers.
 void ReportQueue::Take(const StoredReports& stored) {
   series_ = stored.series;
   last_ = reserved_ = stored.reserved;

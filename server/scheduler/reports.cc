@@ -15,17 +15,17 @@ namespace {
 constexpr size_t kMaxCommandId = 255;
 constexpr int kLastSignal = 64;
 constexpr int kMaxStates = 64;
-// A page of a snapshot ends with the entry that reaches this size, so that a
-// page is far below gRPC's limit for a message.
+// A page of a snapshot ends with the entry that reaches this size. A page is
+// thus far below gRPC's limit for a message.
 constexpr size_t kPageBytes = 256 << 10;
 
-// Commands that must not be repeated: if an agent was killed during one, it is
-// not executed again.
+// Returns true for commands that must not be repeated: if an agent was killed
+// during one, it is not executed again.
 bool IsOnce(const v1::Command& command) {
   return command.has_signal() || command.has_requeue();
 }
 
-// The effect of these commands ends with this process.
+// Returns true for commands whose effect ends with this process.
 bool IsOfThisProcess(const v1::Command& command) {
   return command.has_drain_node() || command.has_resume_node();
 }
@@ -61,16 +61,16 @@ class Snapshot {
 
   const google::protobuf::Duration settle_time_;
   std::vector<v1::AttachRequest> messages_;
-  v1::SnapshotPage* page_ = nullptr;  // the last one
-  size_t bytes_ = 0;                  // of the last page
+  v1::SnapshotPage* page_ = nullptr;  // the last page
+  size_t bytes_ = 0;                  // bytes of the last page
 };
 
 v1::CommandResult ResultOf(const std::string& command, const Status& status) {
   v1::CommandResult result;
   result.set_command_id(command);
   result.set_pmix_status(status.code());
-  // Truncated between characters; an incomplete character would be shown as
-  // bytes.
+  // The message is truncated between characters, because an incomplete
+  // character would be shown as bytes.
   result.set_message(LineOf(status.message()));
   return result;
 }
@@ -117,9 +117,9 @@ void Reports::TakeStore() {
   }
 }
 
-// A predecessor had begun the command. A job that it launched is known here,
-// because its end has not been reported; if there is none, the job was not
-// launched, and may be launched now.
+// Handles a command that a predecessor had begun. A job that the command has
+// launched is known here, because its end has not been reported. If there is no
+// such job, the job was not launched and may be launched now.
 void Reports::OnLeft(const std::string& command) {
   const std::string request =
       history_.Find(command, options_.wall_clock_ms())->request;
@@ -166,7 +166,7 @@ void Reports::OnEnd(uint64_t number, const CallEnd& end) {
   if (!options_.link->LostBy(end)) AttachLater(end);
 }
 
-// A stream that ends normally is also opened again after a pause.
+// Opens the stream again after a pause, even if it has ended normally.
 void Reports::AttachLater(const CallEnd& end) {
   options_.link->Warn("the stream of reports to the scheduler has ended: " +
                       (end.message.empty() ? std::string("without an error")
@@ -274,7 +274,7 @@ void Reports::OnCommand(const v1::Command& command) {
   const int64_t now = options_.wall_clock_ms();
   const CommandHistory::Known* const known = history_.Find(id, now);
   if (known != nullptr) {
-    if (known->done) Answer(known->result);  // otherwise the answer follows
+    if (known->done) Answer(known->result);  // otherwise the answer will follow
     return;
   }
   if (command.has_launch()) return Launch(command);
@@ -339,9 +339,9 @@ v1::CommandResult Reports::Execute(const v1::Command& command) {
       status = to->RequeueHostJob(command.requeue().host_job_id(),
                                   LineOf(command.requeue().reason()));
       break;
-    case v1::Command::kLaunch:  // is answered later
-    case v1::Command::KIND_NOT_SET:
-      break;  // a command of a later version
+    case v1::Command::kLaunch:       // Launch has handled it
+    case v1::Command::KIND_NOT_SET:  // a command of a later version
+      break;
   }
   return ResultOf(command.command_id(), status);
 }

@@ -27,7 +27,7 @@ constexpr uint32_t kCallersSession = UINT32_MAX;
 
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
-// Marks the numbers of requests about tools; the core's numbers are lower.
+// Added to the numbers of requests about tools; the core's numbers are lower.
 constexpr uint64_t kOfTool = uint64_t{1} << 62;
 
 std::optional<v1::Feature> FeatureOfCall(HostOp op) {
@@ -64,7 +64,7 @@ bool PutInfos(std::string_view bytes, Infos* out) {
   return true;
 }
 
-// These functions return false for a malformed call.
+// These functions fill in a request. They return false for a malformed call.
 
 bool Fill(const host_call::Allocate& call, v1::AllocateRequest* out) {
   out->set_directive(static_cast<v1::AllocationDirective>(call.directive));
@@ -126,12 +126,13 @@ bool FillCall(const Bytes& call, Request* out) {
   return FillFrom<Request>(Fill, call, out);
 }
 
-// This call contains only infos.
+// A call for a credential contains only infos.
 bool FillCall(const Bytes& call, v1::GetCredentialRequest* out) {
   return PutInfos(call.view(), out->mutable_infos());
 }
 
-// Agents send this query themselves to learn what the scheduler serves.
+// Returns true if the query asks which queries the scheduler serves. Agents
+// send it themselves.
 bool AsksWhatItServes(const core::AskHost& request) {
   host_call::Query query;
   return request.op == HostOp::kQuery && wire::Decode(request.call, &query) &&
@@ -164,7 +165,7 @@ int64_t TimeLimitMs(const core::AskHost& request) {
   const auto limit =
       static_cast<int64_t>(std::min(seconds, kMaxTimeoutSeconds) * 1000);
   if (limit == 0) return standard;
-  // The requester of a query does not wait longer.
+  // The requester of a query waits no longer than this.
   return request.op == HostOp::kQuery ? std::min(limit, standard) : limit;
 }
 
@@ -175,7 +176,7 @@ std::vector<std::string> KeysOf(const core::AskHost& query) {
   return {call.keys.begin(), call.keys.end()};
 }
 
-// Returns the status of a query with these answers.
+// Returns the status of a query with these results.
 int StatusOfQuery(const core::AskHost& query, const InfoList& results) {
   const std::vector<std::string> keys = KeysOf(query);
   const auto answered =
@@ -208,8 +209,8 @@ void SchedulerHost::Ask(const core::AskHost& request) {
   Begin({request}, TimeLimitMs(request));
 }
 
-// If the scheduler did not decide about tools while it was reachable, tools are
-// also served while it is unreachable.
+// Requests a decision about a tool. If the scheduler did not decide about tools
+// while it was reachable, tools are also served while it is unreachable.
 void SchedulerHost::AskAboutTool(const ArrivingTool& tool,
                                  std::function<void(const Status&)> done) {
   options_.link->Refresh();
@@ -334,7 +335,7 @@ v1::HostCall SchedulerHost::CallOf(const core::AskHost& request) const {
   caller.host_job = request.host_job;
   PutCaller(caller, out.mutable_caller());
   // A process repeats its call to a successor of this agent with the same
-  // number. Queries have no such number, and may be answered again.
+  // number. Queries have no such number, so they may be answered twice.
   const bool numbered = request.request != 0;
   out.set_call_id(numbered ? Printable(request.source.nspace) + "." +
                                  std::to_string(request.source.rank) + "." +
@@ -423,7 +424,8 @@ void SchedulerHost::Answer(uint64_t request, const Status& status,
   pending.tool->done(status);
 }
 
-// Tools are served if the scheduler does not decide about them.
+// Handles a request that the scheduler does not implement. Tools are served if
+// the scheduler does not decide about them.
 void SchedulerHost::Unsupported(uint64_t request, const std::string& why) {
   const core::AskHost ask = pending_.at(request).request;
   if (pending_.at(request).tool) return Answer(request, Status(), {});
@@ -435,7 +437,7 @@ void SchedulerHost::Unsupported(uint64_t request, const std::string& why) {
   options_.embedded->Ask(ask);
 }
 
-// The processes that would receive the answers are gone.
+// Drops the requests of the job's processes, which no longer need the answers.
 void SchedulerHost::DropJob(const std::string& nspace) {
   for (auto it = pending_.begin(); it != pending_.end();) {
     Pending& pending = it->second;

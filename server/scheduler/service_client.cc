@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 constexpr int kStepMs = 10;
-// Limit of the queued messages of one stream.
+// The limit of the queued messages of one stream.
 constexpr size_t kMaxQueued = 20'000;
 
 // Passes work from gRPC's threads to the loop until the client is destroyed.
@@ -59,7 +59,7 @@ class Calls {
   void Remove(const CallPtr& call) { open.erase(call); }
 
   const std::shared_ptr<Gate> gate;
-  // Adds what every call has.
+  // Adds the metadata that every call has.
   void Prepare(grpc::ClientContext* context) const {
     if (authorization.empty()) return;
     context->AddMetadata("authorization", authorization);
@@ -74,7 +74,7 @@ CallEnd EndOf(const grpc::Status& status) {
                           status.error_details());
 }
 
-// Passes on the infos of an answer.
+// Passes the infos of an answer to `done`.
 template <typename Response>
 ServiceClient::Done<Response> WithResults(ServiceClient::Done<Results> done) {
   return
@@ -88,7 +88,7 @@ void SetDeadline(int64_t deadline_ms, grpc::ClientContext* context) {
                         std::chrono::milliseconds(deadline_ms));
 }
 
-// A call that failed before it was made.
+// Represents a call that failed before it was made.
 class NoCall : public Call {
  public:
   void Cancel() override {}
@@ -104,7 +104,8 @@ class UnaryCall : public Call {
   Reply reply;
 };
 
-// Reads one message after the other, each when the previous one was handled.
+// A call of PlaceJob. Reads the messages one after the other, each when the
+// previous one was handled.
 class PlaceCall : public Call,
                   public grpc::ClientReadReactor<v1::PlaceJobResponse>,
                   public std::enable_shared_from_this<PlaceCall> {
@@ -123,7 +124,7 @@ class PlaceCall : public Call,
   }
   void Cancel() override { context_.TryCancel(); }
 
-  // A message after the grant is passed on once, so that the listener can
+  // The first message after the grant is passed on, so that the listener can
   // report it; then the call is cancelled.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
@@ -152,7 +153,7 @@ class PlaceCall : public Call,
   grpc::ClientContext context_;
   v1::PlaceJobResponse update_;
   bool decided_ = false;             // loop thread
-  std::shared_ptr<PlaceCall> self_;  // until it is done
+  std::shared_ptr<PlaceCall> self_;  // until the call is done
 };
 
 class AttachStream
@@ -174,12 +175,12 @@ class AttachStream
   bool writes() const override { return !ended_ && !queue_.empty(); }
   void Write(v1::AttachRequest message) override {
     if (ended_) return;
-    // The server does not read.
+    // The queue is full because the server does not read.
     if (queue_.size() >= kMaxQueued) return Cancel();
     queue_.push_back(std::move(message));
     if (queue_.size() > 1) return;
-    // The loop's work of this round comes first, because the reports of a
-    // launch would delay it.
+    // The write is posted, because it would delay the loop's other work of this
+    // round, such as a launch.
     calls_->gate->Post([this, self = shared_from_this()] {
       if (!ended_) StartWrite(&queue_.front());
     });
@@ -195,7 +196,7 @@ class AttachStream
     });
   }
   void OnWriteDone(bool ok) override {
-    if (!ok) return;  // the read ends too
+    if (!ok) return;  // the read fails too
     calls_->gate->Post([this, self = shared_from_this()] {
       queue_.pop_front();
       if (!ended_ && !queue_.empty()) StartWrite(&queue_.front());
@@ -218,10 +219,12 @@ class AttachStream
   v1::AttachResponse message_;
   std::deque<v1::AttachRequest> queue_;  // the first is being written
   bool ended_ = false;
-  std::shared_ptr<AttachStream> self_;  // until it is done
+  std::shared_ptr<AttachStream> self_;  // until the call is done
 };
 
-// A server that rejects the agent's certificate only disconnects.
+// Returns a description of the security, for errors. A server that rejects the
+// agent's certificate only disconnects, so the error alone does not show the
+// reason.
 std::string HowCalled(security::SecurityMode mode) {
   switch (mode) {
     case security::SecurityMode::kDerived:
@@ -240,9 +243,9 @@ class GrpcClient : public ServiceClient {
  public:
   using MakeChannel = std::function<std::shared_ptr<grpc::Channel>()>;
 
-  // `local` is the address if only users of this machine can reach it. `how`
-  // describes the security otherwise, as a possible reason for a failure; may
-  // be empty.
+  // `local` is the address if only users of this machine can reach it.
+  // Otherwise `how` describes the security, as a possible reason for a failure;
+  // it may be empty.
   GrpcClient(EventLoop* loop, std::string local, std::string how,
              const std::string& token, MakeChannel make_channel)
       : loop_(loop),
@@ -273,8 +276,8 @@ class GrpcClient : public ServiceClient {
     if (!owner.ok()) {
       return Fail(std::move(done), owner);
     }
-    // A channel retries after pauses of its own, but the link has pauses
-    // already.
+    // A new channel is created, because an old one would add its own pauses to
+    // those of the link.
     channel_ = make_channel_();
     stub_ = v1::HostModuleService::NewStub(channel_);
     return Unary<v1::GetCapabilitiesRequest, v1::GetCapabilitiesResponse>(
@@ -284,7 +287,8 @@ class GrpcClient : public ServiceClient {
           done(end, reply);
         });
   }
-  // Sent after the loop's work of this round, which is the launch itself.
+  // The message is sent after the loop's other work of this round, which is the
+  // launch itself.
   CallPtr Send(const v1::JobLaunchedRequest& request, int64_t deadline_ms,
                Done<v1::JobLaunchedResponse> done) override {
     const auto call =

@@ -16,7 +16,7 @@
 namespace canopy::setup {
 namespace {
 
-// Programs of the model read variables with this prefix.
+// A prefix of variables that programs of a model read.
 struct Prefix {
   std::string_view text;
   std::string_view model;  // empty: common to all models
@@ -48,8 +48,8 @@ constexpr Prefix kPrefixes[] = {
     {"SMA_", "openshmem"},
 };
 
-// Variables that a launcher sets for the processes of a job, which this process
-// may belong to.
+// The variables that a launcher sets for the processes of a job, to which this
+// process may belong.
 constexpr std::string_view kOfThisJob[] = {
     "OMPI_COMM_WORLD_",       "OMPI_UNIVERSE_SIZE=", "OMPI_FIRST_RANKS=",
     "OMPI_NUM_APP_CTX=",      "OMPI_APP_CTX_",       "OMPI_FILE_LOCATION=",
@@ -63,8 +63,8 @@ constexpr std::string_view kFabricRequests[] = {
     PMIX_ALLOC_FABRIC_ENDPTS, PMIX_ALLOC_FABRIC_ENDPTS_NODE,
     PMIX_ALLOC_BANDWIDTH};
 
-// Directives without effect here: where the processes run, and which
-// implementation of their model they use.
+// Directives that have no effect here. They state where the processes run, and
+// which implementation of their model they use.
 constexpr std::string_view kAccepted[] = {PMIX_NODE_MAP,
                                           PMIX_PROC_MAP,
                                           PMIX_MODEL_LIBRARY_NAME,
@@ -103,7 +103,8 @@ int Harvest::TakeFlag(const pmix_info_t& directive, bool* flag) {
   return value ? kSuccess : kErrTypeMismatch;
 }
 
-// An unknown model is ignored, because its variables should not be omitted.
+// Sets the model. An unknown model is ignored, so that no variables are
+// omitted.
 int Harvest::TakeModel(const pmix_info_t& directive) {
   const auto text = StringOf(directive.value);
   if (!text) return kErrTypeMismatch;

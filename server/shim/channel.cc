@@ -12,7 +12,8 @@ namespace {
 
 constexpr size_t kCapacity = 128u << 10;
 constexpr size_t kReadAhead = 64u << 10;
-// Limits the reads in one round, so that other descriptors get their turn.
+// The number of reads in one round is limited, so that other descriptors are
+// also served.
 constexpr int kReadsPerRound = 4;
 
 }  // namespace
@@ -67,7 +68,7 @@ bool FrameChannel::Flush() {
   flush_scheduled_ = false;
   if (!socket_) return false;
   const OutQueue::State state = out_.Flush(socket_.get());
-  // The reading side reports the end of the connection.
+  // If the connection has ended, the reading side reports it.
   const bool waiting =
       state == OutQueue::State::kBlocked || state == OutQueue::State::kBusy;
   if (waiting != waiting_writable_) {
@@ -87,7 +88,8 @@ void FrameChannel::OnEvents(uint32_t events) {
   }
 }
 
-// The end of the connection is ignored here; reading finds it again later.
+// Reads ahead. The end of the connection is ignored here, because the next
+// regular read finds it again.
 bool FrameChannel::HasWaiting(const Wanted& wanted) {
   if (!socket_) return false;
   while (in_.size() < kReadAhead &&
@@ -159,7 +161,7 @@ void FrameChannel::Fail(const std::string& reason) {
   socket_.Reset();
   out_ = OutQueue();
   in_.DropFds();
-  // Copied, because the callback may destroy this object.
+  // The callback is copied, because it may destroy this object.
   const OnClosed on_closed = on_closed_;
   on_closed(reason);
 }

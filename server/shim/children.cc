@@ -28,13 +28,14 @@ bool ReadStat(pid_t pid, pid_t* parent, pid_t* group) {
   if (n <= 0) return false;
   text[n] = 0;
   // The command's name may contain any character, so the fields are parsed
-  // after its last ')'.
+  // after the last ')'.
   const char* const after_name = strrchr(text, ')');
   return after_name != nullptr &&
          sscanf(after_name + 1, " %*c %d %d", parent, group) == 2;
 }
 
-// Called before the scan of /proc, which takes longer than a short job.
+// Returns true if this process has children. Called before the scan of /proc,
+// which takes longer than a short job.
 bool HasChildren() {
   siginfo_t info;
   return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;

@@ -14,7 +14,7 @@ namespace canopy::process {
 namespace {
 
 constexpr int64_t kMillisecond = 1000000;
-// Longest time that a process's exit waits for streams that other processes
+// The longest time that a process's exit waits for streams that other processes
 // hold open.
 constexpr int64_t kStreamWaitNs = 1000 * kMillisecond;
 
@@ -86,7 +86,8 @@ void JobHolder::OnAgentLost() {
 }
 
 void JobHolder::SendWelcome() {
-  // Sent in separate frames, because one frame may be too small.
+  // The connections are sent in separate frames, because one frame may be too
+  // small.
   held_.ForEachConnections([this](NamedFds connections) {
     agent_.Send(FrameType::kHeld, EncodeNames(connections.names), Bytes(),
                 std::move(connections.fds));
@@ -156,7 +157,7 @@ bool JobHolder::Handle(Frame& frame) {
     case FrameType::kOrphan:
       return HandleOrphan(frame);
     default:
-      // Forget has no effect besides the transition to another state.
+      // The only effect of Forget is the transition to another state.
       return frame.type == FrameType::kForget;
   }
 }
@@ -227,8 +228,8 @@ bool JobHolder::HandleStart(Frame& frame) {
               Encode(starter_->Start(&processes_.all(), stopped, pump_.get(),
                                      feed_.get())));
   processes_.NoteStarted();
-  // Some processes could not be started, or have ended before NoteStarted
-  // indexed them.
+  // Reports the end of processes that could not be started, or that ended
+  // before NoteStarted indexed them.
   for (LocalProcess& process : processes_.all()) {
     if (process.phase != RankPhase::kRunning) OnEnded(&process);
   }
@@ -236,7 +237,8 @@ bool JobHolder::HandleStart(Frame& frame) {
   return true;
 }
 
-// The exit of the previous process is no longer reported.
+// Starts another process of a rank. The exit of the previous process is no
+// longer reported.
 bool JobHolder::HandleRestart(Frame& frame) {
   RestartRank restart;
   if (!Decode(frame.payload, &restart)) return false;
@@ -351,14 +353,15 @@ void JobHolder::OnChildSignal() {
   }
   if (!ending) return;
   if (none_left) return loop_->Stop();
-  // Orphans of the killed processes have become children of the shim.
+  // Orphans of the killed processes have become children of the shim, so they
+  // are killed too.
   if (state_ == HolderState::kForcing) ForceEnd();
 }
 
 void JobHolder::OnEnded(LocalProcess* process) {
   feed_->Close(process->spec.rank);
-  // This may end the streams. The pump then reports that, and the exit becomes
-  // reportable.
+  // This call may end the streams. The pump then reports their end, which makes
+  // the exit reportable.
   pump_->ProcessEnded(process->spec.rank);
   if (process->reportable) return;
   if (pump_->IsOpen(process->spec.rank)) {

@@ -1,4 +1,4 @@
-// canopy-shim: an agent starts it for one job. See protocol.h.
+// canopy-shim, which an agent starts for one job. See protocol.h.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -56,8 +56,9 @@ void OwnDescriptors() {
   }
 }
 
-// The shim needs a few descriptors for each process. Returns the limit for the
-// processes: `soft`, or the previous limit if it is 0.
+// Raises the limit of the shim, which needs a few descriptors for each process.
+// Returns the limit for the processes: `soft`, or the previous limit if `soft`
+// is 0.
 rlimit RaiseFileLimit(rlim_t soft) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
@@ -68,8 +69,9 @@ rlimit RaiseFileLimit(rlim_t soft) {
   return limit;
 }
 
-// Uses the system call, because glibc hides two signals, which posix_spawn
-// leaves ignored even with default dispositions requested.
+// Sets default dispositions for all signals. Uses the system call, because
+// glibc hides two signals, which posix_spawn leaves ignored even if default
+// dispositions are requested.
 void SetDefaultDispositions() {
   const uint64_t zeros[4] = {};
   for (int number = 1; number < NSIG; ++number) {

@@ -14,8 +14,8 @@
 namespace canopy::process {
 namespace {
 
-// Limit for the chunks in the window. Each has an allocation of its own, so
-// writes of single bytes must not fill the window.
+// The limit for the number of chunks in the window. Each chunk is a separate
+// allocation, so writes of single bytes must not fill the window.
 constexpr size_t kMaxChunks = 4096;
 // The corresponding limit for texts.
 constexpr size_t kMaxTexts = 4096;
@@ -157,8 +157,8 @@ void OutputPump::EndIfOver(Stream* stream) {
   RankStreams& of_rank = ranks_.at(stream->rank);
   if (stream->pipe || stream->ended || !of_rank.process_ended) return;
   if (stream->texts.empty()) on_ending_(stream->rank, stream->channel);
-  // The callback may have put texts that were consumed at once and ended the
-  // stream.
+  // The callback may have put texts. If these were consumed at once, the stream
+  // may have ended.
   if (!stream->texts.empty() || stream->ended) return;
   stream->ended = true;
   if (flowing_) emit_(stream->rank, stream->channel, Bytes());

@@ -13,7 +13,8 @@
 namespace canopy::process {
 namespace {
 
-// Uses system calls, because the child may share the memory of its parent.
+// Sets a soft limit. Uses system calls, because the child may share the memory
+// of its parent.
 CANOPY_NO_SANITIZE bool SetSoftLimit(const ResourceLimit& wanted) {
   rlimit limit = {};
   if (syscall(SYS_prlimit64, 0, wanted.resource, nullptr, &limit) != 0) {

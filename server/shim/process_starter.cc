@@ -21,7 +21,8 @@
 namespace canopy::process {
 namespace {
 
-// With fewer processes per thread, starting a thread costs more than it saves.
+// The least number of processes for each thread: with fewer, starting a thread
+// costs more than it saves.
 constexpr size_t kProcessesPerThread = 16;
 constexpr size_t kMaxThreads = 16;
 
@@ -283,8 +284,9 @@ StartError ProcessStarter::Failed(LocalProcess* process,
   return {process->spec.rank, status.code(), result.error, status.message()};
 }
 
-// Streams are also added for a process that was not started, because the
-// readers of the job's output wait for the end of each stream.
+// Adds the streams of a process. Streams are also added for a process that was
+// not started, because the readers of the job's output wait for the end of each
+// stream.
 void ProcessStarter::AddStreams(Rank rank, UniqueFd out, UniqueFd err,
                                 OutputPump* pump) const {
   pump->Add(rank, kChannelStdout, std::move(out));

@@ -15,7 +15,8 @@ constexpr int kFirstInherited = 3;
 
 void SignalProcess(const LocalProcess& process, int signal) {
   if (process.phase != RankPhase::kRunning) return;
-  // A process may have moved to another group.
+  // The signal goes to the process alone if its group no longer exists, because
+  // the process may have moved to another group.
   if (kill(-process.pid, signal) != 0) kill(process.pid, signal);
 }
 

@@ -8,11 +8,11 @@
 namespace canopy::process {
 namespace {
 
-// Delay between the first counted request and the output of the count.
+// The delay between the first counted request and the output of the count.
 constexpr int64_t kGatherNs = int64_t{2} * 1000 * 1000 * 1000;
 constexpr size_t kMaxKinds = 256;
-// Only requests whose answer has not reached the agent or the client can be
-// repeated, so few need to be remembered.
+// The number of remembered answers. Only requests whose answer has not reached
+// the agent or the client can be repeated, so few need to be remembered.
 constexpr size_t kMaxAnswered = 4096;
 
 size_t SizeOf(const TextRequest& request) {
@@ -21,8 +21,8 @@ size_t SizeOf(const TextRequest& request) {
   return size;
 }
 
-// Returns the line that Open MPI's launcher prints; users and scripts search
-// for it.
+// Returns the line in the form of Open MPI's launcher, for which users and
+// scripts search.
 std::string CountLine(size_t n, const std::string& key,
                       const std::string& value) {
   return std::to_string(n) + " more process" + (n > 1 ? "es have" : " has") +
@@ -60,8 +60,8 @@ void ProcessTexts::NoteAnswer(const Id& id, int status) {
   answered_.order.push_back(id);
 }
 
-// Keeps the answers to the current agent and to its predecessor only, because
-// the agent after that may reuse a client's number.
+// Keeps only the answers to the current agent and to its predecessor, because a
+// later agent may reuse a client's number.
 void ProcessTexts::OnNewAgent() {
   answered_before_ = std::exchange(answered_, {});
 }
@@ -102,7 +102,7 @@ bool ProcessTexts::Gather(const TextRequest& request) {
   return true;
 }
 
-// If there is no room for the line, the counting continues.
+// Prints the counts. If there is no room for a line, the counting continues.
 void ProcessTexts::OnTimer() {
   timer_ = 0;
   for (auto& [kind, gathered] : kinds_) {

@@ -62,7 +62,8 @@ Status ProgramStatus(int error, const std::string& program) {
                 "program " + Quoted(program) + ": " + strerror(error) + hint);
 }
 
-// An earlier finding is valid only if the file has not changed since.
+// Returns true if the finding is about this file. Such an earlier finding is
+// valid only if the file has not changed since.
 bool IsOf(const loader::LibraryFinding& finding, const std::string& path) {
   return std::ranges::any_of(
       finding.evidence, [&](const auto& item) { return item.first == path; });
@@ -79,10 +80,10 @@ loader::LibraryFinding FitOf(const ProgramQuery& query,
       {path, query.cwd, query.library, query.injected, query.own});
 }
 
-// The answer of the child of FindProgramsAs.
+// A program in the answer of the child of FindProgramsAs.
 struct FoundPath {
   std::string path;
-  std::string finding;  // encoded; empty if there is none
+  std::string finding;  // encoded; empty: none
 };
 
 template <typename V>
@@ -92,9 +93,9 @@ void Describe(V& v, wire::Is<FoundPath> auto& m) {
 }
 
 struct SearchAnswer {
-  bool complete = false;  // false if the child has ended before its answer
+  bool complete = false;  // false: the child ended before its answer
   int status = kSuccess;
-  std::string text;  // of an error
+  std::string text;  // text of an error
   std::vector<FoundPath> programs;
 };
 
@@ -106,7 +107,8 @@ void Describe(V& v, wire::Is<SearchAnswer> auto& m) {
   v.Field(4, m.complete);
 }
 
-// Runs in the child of FindProgramsAs.
+// Searches for the programs and returns the encoded answer. Runs in the child
+// of FindProgramsAs.
 std::string Search(const Credentials& who,
                    const std::vector<ProgramQuery>& queries) {
   Result<std::vector<FoundProgram>> found =
@@ -239,7 +241,8 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
     case SpawnStep::kDirectory:
       return DirectoryStatus(error, cwd);
     case SpawnStep::kExec:
-      // The program existed when the job was prepared.
+      // The program existed when the job was prepared, so its interpreter is
+      // missing.
       if (error == ENOENT) {
         return Status(kErrJobExeNotFound,
                       "program " + Quoted(path) +

@@ -67,7 +67,7 @@ void Describe(V& v, Is<OutputHead> auto& m) {
   v.Field(2, m.channel);
 }
 
-// The head of a frame with data: its length, then the message.
+// Encodes the head of a frame with data: its length, then the message.
 template <typename M>
 std::string EncodeHead(const M& head) {
   const size_t size = wire::SizeOf(head);

@@ -1,4 +1,4 @@
-// Fuzz target of the decoders: any input is decoded safely, and a decoded
+// The fuzz target of the decoders: any input is decoded safely, and a decoded
 // message survives encoding and decoding unchanged.
 #include <cstdint>
 #include <cstdlib>

@@ -19,8 +19,8 @@ Status Failure(const std::string& what) {
   return Status(kErrJobSysOpFailed, what + ": " + strerror(errno));
 }
 
-// Uses a path through the directory's descriptor, because the full path may be
-// too long.
+// Sets the address of a name in the directory. Uses a path through the
+// directory's descriptor, because the full path may be too long.
 bool AddressAt(int directory, const std::string& name, sockaddr_un* address) {
   const std::string path =
       "/proc/self/fd/" + std::to_string(directory) + "/" + name;

@@ -23,7 +23,8 @@ namespace {
 
 constexpr size_t kStackSize = 64u << 10;
 
-// Shared with the child, which runs in the caller's memory until its exec.
+// The data shared with the child, which runs in the caller's memory until its
+// exec.
 struct Child {
   const SpawnRequest* request;
   char* const* sh_argv;
@@ -48,9 +49,10 @@ CANOPY_NO_SANITIZE bool PlaceDescriptors(const SpawnRequest& r) {
   return true;
 }
 
-// The exec stops a traced process. If the kernel allows processes to trace only
-// their descendants (Yama), this call permits any process to trace this one;
-// the permission survives the exec. Without Yama the call has no effect.
+// Makes this process stop at its exec, where any process may trace it. A traced
+// process is stopped by its exec. If the kernel allows processes to trace only
+// their descendants (Yama), PR_SET_PTRACER permits any process to trace this
+// one; the permission survives the exec. Without Yama the call has no effect.
 CANOPY_NO_SANITIZE bool LetTrace() {
   syscall(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   return syscall(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0) == 0;
@@ -91,7 +93,7 @@ CANOPY_NO_SANITIZE int RunChild(void* arg) {
   return Fail(child, SpawnStep::kExec);
 }
 
-// Returns argv for "sh path args".
+// Returns the arguments for "sh path args".
 std::vector<char*> ShellArgv(const SpawnRequest& r) {
   static char shell[] = "/bin/sh";
   std::vector<char*> out = {shell, const_cast<char*>(r.path)};

@@ -42,8 +42,8 @@ bool WriteAll(std::string_view data) {
   return true;
 }
 
-// Reads and drops the input: all ranks of the job receive the archive, and a
-// rank that does not read it would block the others.
+// Closes the pipe of standard input: all ranks of the job receive the archive,
+// and a rank that kept its pipe open without reading would block the others.
 void LeaveInput() {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) return;

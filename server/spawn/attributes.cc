@@ -29,7 +29,8 @@ struct Target {
   Placing* placing;
 };
 
-// Returns false if the value does not have the attribute's type.
+// Applies a value to the target. Returns false if the value does not have the
+// attribute's type.
 using Setter = bool (*)(const pmix_value_t& value, const Target& target);
 
 // The part of Canopy in which an attribute has its effect. kReader is the
@@ -39,10 +40,10 @@ enum class Place : uint8_t { kAgent, kLauncher, kReader };
 struct Row {
   std::string_view key;
   Setter set;
-  // True if the attribute concerns a whole job: it is then not honoured for one
+  // True if the attribute concerns a whole job: then it is not honoured for one
   // of several applications.
   bool of_job = true;
-  // Where the attribute has its effect.
+  // The part of Canopy in which the attribute has its effect.
   Place place = Place::kAgent;
 };
 
@@ -54,7 +55,7 @@ bool Take(const pmix_value_t& value, std::string* to) {
   return text.has_value();
 }
 
-// An info without a value means true.
+// Reads a flag. An info without a value means true.
 bool Take(const pmix_value_t& value, bool* to) {
   if (value.type == PMIX_UNDEF) {
     *to = true;
@@ -124,7 +125,8 @@ bool SetCacheSize(const pmix_value_t& value, const Target& target) {
   return Take(value, &target.call->request.forwarding.cache_size);
 }
 
-// PMIX_RANK_INVALID means that no rank gets input.
+// Sets the rank that gets the input. PMIX_RANK_INVALID means that no rank gets
+// input.
 bool SetInput(const pmix_value_t& value, const Target& target) {
   const auto rank = Int64Of(value);
   if (!rank) return false;
@@ -143,7 +145,8 @@ bool SetInput(const pmix_value_t& value, const Target& target) {
   return true;
 }
 
-// The job's cache drops the oldest output unless this keeps it.
+// Sets which output the job's cache keeps. By default it drops the oldest
+// output.
 template <bool kOldest>
 bool SetKept(const pmix_value_t& value, const Target& target) {
   bool wanted = false;
@@ -230,8 +233,8 @@ bool AddRanks(const pmix_data_array_t* array, std::vector<Rank>* ranks) {
   return true;
 }
 
-// The value is a bool or a wildcard for all ranks, one rank, or a list of
-// ranks.
+// Reads the ranks to stop. The value is a bool or a wildcard for all ranks, one
+// rank, or a list of ranks.
 bool TakeStop(const pmix_value_t& value, StopRanks* to) {
   bool all = false;
   if (Take(value, &all)) {
@@ -282,9 +285,9 @@ bool MarkDaemons(const pmix_value_t& value, const Target& target) {
 
 // -------------------------------------------------------------- the rest ---
 
-// Accepts the user, whom the agent knows and whom libraries name in many calls,
-// and attributes that were evaluated before this application was assigned to
-// its job.
+// Accepts an attribute without using it: the user, whom the agent knows and
+// whom libraries name in many calls, and attributes that were evaluated before
+// this application was assigned to its job.
 bool Accept(const pmix_value_t&, const Target&) { return true; }
 
 // Accepts a flag without an effect. A job always gets the environment of its
@@ -295,8 +298,8 @@ bool AcceptFlag(const pmix_value_t& value, const Target&) {
   return Take(value, &flag);
 }
 
-// Names of the programming models that are accepted: the environment of every
-// process suits programs of all of them.
+// The names of programming models that are accepted: the environment of every
+// process is suitable for programs of all of them.
 constexpr std::string_view kPersonalities[] = {
     "ompi",  "ompi4", "ompi5", "oshmem", "openshmem", "mpich",
     "hydra", "pmix",  "prte",  "prrte",  "torch",     "canopy",
@@ -308,7 +311,7 @@ bool HasPersonalities(std::string_view names) {
   });
 }
 
-// Returns whether the attribute is honoured with this value.
+// Returns true if the attribute is honoured with this value.
 bool HasEffect(const pmix_info_t& info) {
   const std::string_view key = KeyOf(info);
   if (key == PMIX_PERSONALITY) {
@@ -327,7 +330,7 @@ bool SetPersonality(const pmix_value_t& value, const Target&) {
 
 using Kind = EnvarEdit::Kind;
 
-// An attribute of Canopy's own: the nice value of the processes, a number.
+// Canopy's own attribute for the nice value of the processes, a number.
 constexpr char kNiceKey[] = "canopy.nice";
 
 constexpr Row kRows[] = {
@@ -433,7 +436,7 @@ constexpr Row kRows[] = {
     {PMIX_GRPID, Accept, false},
 };
 
-// Returns whether only a scheduler can honour the attribute.
+// Returns true if only a scheduler can honour the attribute.
 bool IsForScheduler(const pmix_info_t& info) {
   return KeyOf(info).starts_with("pmix.alloc.");
 }
@@ -443,7 +446,7 @@ bool AsksForNothing(const pmix_info_t& info) {
 }
 
 Status Ignore(const pmix_info_t& info, SpawnCall* call) {
-  // The spawner's library has honoured it already.
+  // The spawner's library has already honoured the attribute.
   if ((info.flags & kInfoRequiredProcessed) != 0) return Status();
   const std::string key = Printable(KeyOf(info));
   const bool known = IsForScheduler(info);
@@ -496,12 +499,14 @@ Status WrongValue(std::string_view key) {
                 "attribute " + std::string(key) + " has no such value");
 }
 
-// Without these attributes, other processes than requested would run.
+// Returns true for attributes that cannot be ignored, because other processes
+// than requested would run.
 bool IsIndispensable(std::string_view key) {
   return key == PMIX_LAUNCHER_DAEMON || key == PMIX_LAUNCH_DIRECTIVES;
 }
 
-// A launcher that cannot stop processes must refuse to start them.
+// Returns true for attributes that stop processes. A launcher that cannot stop
+// them must refuse to start them.
 bool Pauses(std::string_view key) {
   return key == PMIX_DEBUG_STOP_ON_EXEC || key == PMIX_DEBUG_STOP_IN_INIT ||
          key == PMIX_DEBUG_STOP_IN_APP;

@@ -12,7 +12,7 @@ std::string_view NameOf(std::string_view entry) {
   return entry.substr(0, entry.find('='));
 }
 
-// The places of variables, by name.
+// The indices of variables, by name.
 using Index = std::unordered_map<std::string, size_t>;
 
 Index IndexOf(const Environment& env) {
@@ -65,7 +65,8 @@ void Apply(const EnvarEdit& edit, Environment* env) {
   Apply(std::vector<EnvarEdit>{edit}, env);
 }
 
-// Both lists may be long, so variables are found by an index.
+// Applies the edits by means of an index of the variables, because both lists
+// may be long.
 void Apply(const std::vector<EnvarEdit>& edits, Environment* env) {
   using Kind = EnvarEdit::Kind;
   Index index = IndexOf(*env);

@@ -21,7 +21,8 @@ Bytes Encoded(InfoList infos, bool asked) {
              : Bytes();
 }
 
-// Names the job as an affected process, because handlers for one job match it.
+// Returns infos that name the job. They also name it as an affected process,
+// which handlers for one job match.
 InfoList AboutJob(const std::string& nspace) {
   InfoList infos;
   infos.Add(PMIX_NSPACE, Value::String(nspace));

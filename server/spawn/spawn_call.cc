@@ -93,8 +93,8 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   return Status();
 }
 
-// An application's own agent replaces the job's. The fork agent starts the exec
-// agent, which becomes the program.
+// Puts the agents before the command. An application's own agent replaces the
+// job's. The fork agent starts the exec agent, which becomes the program.
 void PutAgentsBefore(const Placing& job, SpawnApp* app) {
   for (const auto member : {&Placing::exec_agent, &Placing::fork_agent}) {
     const std::string& own = app->placing.*member;
@@ -103,7 +103,8 @@ void PutAgentsBefore(const Placing& job, SpawnApp* app) {
   }
 }
 
-// Applications of one job; those of another job may lie between them.
+// The applications of one job. Applications of another job may be between them
+// in the call.
 using Apps = std::vector<const pmix_app_t*>;
 
 Status ReadApps(const Apps& apps, SpawnCall* call) {
@@ -120,7 +121,8 @@ Status ReadApps(const Apps& apps, SpawnCall* call) {
   return Status();
 }
 
-// PMIX_JOB_CONTINUOUS alone means restarts without a limit.
+// Combines the parts of policies. PMIX_JOB_CONTINUOUS alone means restarts
+// without a limit.
 void JoinParts(SpawnCall* call) {
   const PolicyParts& parts = call->parts;
   std::string& map_by = call->request.places.map_by;
@@ -143,7 +145,8 @@ Result<SpawnCall> ReadJob(const InfoList& infos, const Apps& apps) {
   return call;
 }
 
-// Stop directives apply to the debugged job, not to the debugger's own daemons.
+// Returns the job of the debugger daemons. Stop directives apply to the
+// debugged job, not to the debugger's own daemons.
 Result<SpawnCall> ReadDaemons(const InfoList& infos, const Apps& apps) {
   Result<SpawnCall> call = ReadJob(infos, apps);
   if (!call.ok()) return call;
@@ -153,7 +156,8 @@ Result<SpawnCall> ReadDaemons(const InfoList& infos, const Apps& apps) {
   return call;
 }
 
-// Daemons without other applications debug a job that runs already.
+// Checks that debugger daemons have a target. Daemons without other
+// applications debug a job that runs already.
 Result<SpawnCall> WithTarget(Result<SpawnCall> call) {
   if (!call.ok() || !call->request.daemons->target.nspace.empty()) return call;
   return Status(kErrBadParam,
@@ -198,7 +202,7 @@ Status Divide(const InfoList& infos, const std::vector<CApp>& apps,
                                "other");
 }
 
-// A number of debugger daemons is an error without daemons.
+// Returns an error if the call has a number of debugger daemons but no daemons.
 Status CheckDaemons(const SpawnCall& call, const Division& jobs) {
   const std::optional<DebugDaemons>& daemons = call.request.daemons;
   const bool counted =
@@ -255,7 +259,7 @@ Result<SpawnCall> ParseSpawnCall(std::string_view bytes) {
   Result<SpawnCall> call = ReadJob(infos, jobs.main);
   if (!call.ok()) return call;
   if (Status s = CheckDaemons(*call, jobs); !s.ok()) return s;
-  // These infos describe the daemons, which are another job.
+  // These infos describe the daemons, which are a separate job.
   call->request.daemons.reset();
   if (jobs.cospawned.empty() && jobs.daemons.empty()) return call;
   Result<SpawnCall> beside = jobs.daemons.empty()

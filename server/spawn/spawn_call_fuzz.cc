@@ -1,4 +1,4 @@
-// Fuzz target: calls of PMIx_Spawn.
+// The fuzz target for calls of PMIx_Spawn.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -22,7 +22,7 @@ std::string ParentOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
 }
 
-// Makes the last `levels` directories of `path`. It retries, because another
+// Creates the last `levels` directories of `path`. Retries, because another
 // agent that ends may remove a parent between two steps.
 Status MakeAll(const std::string& path, int levels) {
   std::vector<std::string> all = {path};
@@ -65,7 +65,7 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
   int to_make = 1;
   const std::string own = "/canopy-" + std::to_string(geteuid()) + "/" +
                           overlay_name + "/" + node_name;
-  // A restarted agent receives the path that its predecessor chose.
+  // A restarted agent gets the path that its predecessor chose.
   if (path.ends_with(own)) dir.levels_ = 3;
   if (remove_parent && IsRunDirPath(ParentOf(path))) {
     dir.levels_ = 3;

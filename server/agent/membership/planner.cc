@@ -27,7 +27,7 @@
 namespace canopy::agent {
 namespace {
 
-// Returns the host of an address. An overlay of one agent has no address; its
+// Returns the host of an address. An overlay with one agent has no address; its
 // host is this machine.
 std::string HostOf(const std::string& address) {
   const std::string host = HostOfAddress(address);
@@ -63,10 +63,11 @@ bool IsOf(const host::MapNode& node, const std::string& name) {
   return node.name == name || std::ranges::count(node.aliases, name) > 0;
 }
 
-// Returns how many slots of a node a user's list names; 0: as many as it has.
+// Returns the number of slots of a node that a user's list names; 0: all slots
+// of the node.
 uint32_t SlotsNamed(const std::vector<Host>& hosts, const host::MapNode& node) {
   uint64_t counted = 0;
-  uint32_t times = 0;  // without a count
+  uint32_t times = 0;  // mentions without a count
   bool is_counted = false;
   for (const Host& host : hosts) {
     if (!IsOf(node, host.name)) continue;
@@ -117,7 +118,8 @@ const std::vector<Host>& HostsOf(const JobRequest& request, const JobApp& app) {
   return app.hosts.empty() ? request.places.hosts : app.hosts;
 }
 
-// The scheduler has to keep to the hosts that the user has named.
+// Returns an error if the scheduler has granted a node that is not among the
+// hosts that the user has named.
 Status CheckHosts(const JobRequest& request,
                   const std::vector<host::MapNode>& nodes) {
   for (const host::MapNode& node : nodes) {
@@ -145,7 +147,7 @@ Status KeepToGrant(const PlacementGrant& grant,
                    const std::vector<host::MapNode>& nodes,
                    JobRequest* request) {
   if (Status status = CheckHosts(*request, nodes); !status.ok()) return status;
-  // A sequential mapping names the node of each process, so it is kept.
+  // A sequential mapping names the node of each process, so the hosts are kept.
   if (!request->places.map_by.starts_with("seq")) {
     KeepGranted(nodes, &request->places.hosts);
     for (JobApp& app : request->apps) KeepGranted(nodes, &app.hosts);
@@ -159,7 +161,7 @@ Status KeepToGrant(const PlacementGrant& grant,
   return {};
 }
 
-// Leaves the node only the CPUs and GPUs that the job may use there. Returns
+// Restricts the node to the CPUs and GPUs that the job may use there. Returns
 // the reason why the grant cannot be used, or an empty string.
 std::string KeepResources(const GrantedNode& granted, host::MapNode* node) {
   if (granted.cpus.empty() && granted.gpus.empty()) return "";
@@ -185,7 +187,7 @@ std::string KeepResources(const GrantedNode& granted, host::MapNode* node) {
   return "";
 }
 
-// Gives the nodes the environments that the scheduler has granted.
+// Sets the environments of nodes that the scheduler has granted.
 void SetEnvironments(const PlacementGrant& grant, std::vector<JobNode>* nodes) {
   std::map<std::string, const std::vector<std::string>*> by_name;
   for (const GrantedNode& node : grant.nodes) {
@@ -302,8 +304,9 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
   return nodes;
 }
 
-// Ranks above kRankValid have special meanings, so the offsets start again at 0
-// there. Jobs that a predecessor planned keep theirs.
+// Reserves the next ranks of the session for a job. Ranks above kRankValid have
+// special meanings, so the offsets start again at 0 before they are reached.
+// Jobs that a predecessor planned keep their offsets.
 Rank Planner::TakeOffset(size_t procs,
                          const std::vector<const JobSpec*>& running) {
   for (const JobSpec* job : running) {
@@ -340,7 +343,8 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
-// The parent's launch may have given a host more slots than the node reports.
+// Raises the slots of nodes to those that the parent's launch has given them,
+// which may be more than the node reports.
 void Planner::GiveSlots(const JobSpec& parent,
                         std::vector<host::MapNode>* nodes) {
   for (host::MapNode& node : *nodes) {
@@ -376,7 +380,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   if (placed.grant.nodes.empty()) {
     GiveSlots(*parent.job, &*nodes);
   } else {
-    // A request without hosts of its own would be restricted to the parent's
+    // A request that names no hosts would be restricted to the parent's
     // allocation, which the grant replaces.
     if (!NamesHosts(call.placing)) hosts.clear();
     nodes = GrantedNodes(placed, jobs, membership);
@@ -394,7 +398,8 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
                       job.status().message());
   }
   // A host of the request is not a member of the overlay. The spawn fails for
-  // lack of resources; kErrNotFound would mean that a process was not found.
+  // lack of resources, because kErrNotFound would mean that a process was not
+  // found.
   if (job.code() == kErrNotFound) {
     return Status(kErrJobAllocFailed, job.status().message());
   }

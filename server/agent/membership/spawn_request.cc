@@ -21,7 +21,8 @@ namespace canopy::agent {
 namespace {
 
 constexpr off_t kMaxHostfile = 1 << 20;
-// Limit for the environments of all applications of a spawn together, in bytes.
+// The limit for the environments of all applications of a spawn together, in
+// bytes.
 constexpr size_t kMaxEnvironment = size_t{64} << 20;
 
 std::string Below(const std::string& directory, const std::string& path) {
@@ -31,7 +32,8 @@ std::string Below(const std::string& directory, const std::string& path) {
 
 // ---------------------------------------------------------------- hosts ---
 
-// Removes the users of ssh from names, because they mean nothing to an overlay.
+// Removes the users of ssh from names, because they have no meaning for an
+// overlay.
 std::vector<Host> WithoutUsers(std::vector<Host> hosts) {
   for (Host& host : hosts) {
     host.name = host.name.substr(host.name.find('@') + 1);
@@ -55,8 +57,8 @@ Result<std::vector<Host>> HostsOf(const spawn::Placing& placing,
   return hosts;
 }
 
-// Returns the nodes of the parent's allocation, which the job may use as far as
-// they have room.
+// Returns the nodes of the parent's allocation, which the job may use if they
+// have free slots.
 std::vector<Host> Allocation(const JobSpec& parent) {
   std::vector<Host> out;
   for (const std::string& name : parent.allocation) {
@@ -73,15 +75,16 @@ size_t SizeOf(const spawn::Environment& env) {
   return size;
 }
 
-// Returns true unless the environment of an application is simply that of the
-// job, followed by the application's own variables.
+// Returns true unless the environment of an application is that of the job,
+// followed by the application's own variables.
 bool EditsItsOwn(const spawn::SpawnCall& call, const spawn::SpawnApp& app) {
   return !app.placing.edits.empty() ||
          (!call.placing.edits.empty() && !app.env.empty());
 }
 
-// Each application starts with the spawner's environment and its own variables.
-// The edits of the job are applied to both, and then those of the application.
+// Sets the environments. Each application starts with the spawner's environment
+// and its own variables. The edits of the job are applied to both, and then the
+// edits of the application.
 Status SetEnvironments(const spawn::SpawnCall& call, JobRequest* out) {
   const spawn::Environment inherited = out->env;
   spawn::Apply(call.placing.edits, &out->env);
@@ -111,7 +114,8 @@ Status SetEnvironments(const spawn::SpawnCall& call, JobRequest* out) {
 
 // --------------------------------------------------------------- the rest ---
 
-// The value of the application has precedence over that of the job.
+// Returns the value of the application or, if that is empty, the value of the
+// job.
 const std::string& Either(const std::string& app, const std::string& job) {
   return app.empty() ? job : app;
 }
@@ -135,15 +139,15 @@ Result<JobApp> App(const spawn::SpawnApp& app, const spawn::SpawnCall& call,
                    const std::string& cwd, const HostfileReader& read) {
   const spawn::Placing& job = call.placing;
   JobApp out = app;
-  out.env.clear();  // set for all applications together
+  out.env.clear();  // set later for all applications together
   const std::string& prefix = Either(app.placing.prefix, job.prefix);
   if (!prefix.empty() && out.argv[0].find('/') == std::string::npos) {
     out.argv[0] = Below(cwd, prefix) + "/" + out.argv[0];
   }
   out.cwd.clear();
   if (!app.placing.session_cwd && !job.session_cwd) {
-    // The application's own directory comes last: libraries fill in the
-    // caller's directory there if the caller gives none.
+    // The application's own directory comes last, because libraries set it to
+    // the caller's directory if the caller gives none.
     out.cwd = Below(cwd, Either(Either(app.placing.cwd, job.cwd), app.cwd));
   }
   out.pset = Either(app.placing.pset, job.pset);
@@ -155,7 +159,7 @@ Result<JobApp> App(const spawn::SpawnApp& app, const spawn::SpawnCall& call,
   return out;
 }
 
-// A process that a rank starts itself would have these, too.
+// Copies the policies that a process started by a rank itself would inherit.
 void Inherit(const ProcessPolicies& parent, ProcessPolicies* child) {
   child->umask = parent.umask;
   child->limits = parent.limits;
@@ -202,8 +206,8 @@ Result<std::string> ReadFile(const std::string& path) {
   if (!found || fstat(found.get(), &info) != 0) return CannotRead(path, errno);
   if (!S_ISREG(info.st_mode)) return CannotRead(path, EINVAL);
   if (info.st_size > kMaxHostfile) return CannotRead(path, EFBIG);
-  // The file was opened as a path only: opening a device could have side
-  // effects.
+  // The file was opened as a path only, because opening a device could have
+  // side effects.
   const std::string same = "/proc/self/fd/" + std::to_string(found.get());
   const UniqueFd fd(open(same.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return CannotRead(path, errno);

@@ -1,4 +1,4 @@
-// Fuzz target: the content of a job's control file.
+// The fuzz target for the content of a job's control file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

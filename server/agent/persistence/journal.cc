@@ -29,11 +29,11 @@ void CopyBytes(std::string_view from, char* to) {
 struct Journal::Header {
   uint32_t magic;
   uint32_t version;
-  std::atomic<uint64_t> used;  // includes the header; bytes beyond do not count
+  std::atomic<uint64_t> used;  // includes the header; later bytes are unused
 };
 
-// The key follows, and then the copies. Each copy is aligned to eight bytes and
-// consists of its size and `room` bytes.
+// A record. The key follows, and then the copies. Each copy is aligned to eight
+// bytes and consists of its size and `room` bytes.
 struct Journal::Record {
   uint32_t key_size;
   uint32_t copies;  // 1 or 2
@@ -216,7 +216,8 @@ Journal::Record* Journal::RecordAt(uint64_t at) const {
   return reinterpret_cast<Record*>(base_ + at);
 }
 
-// Place 0 is that of the header, so it means that the key is new.
+// Notes the place of a record. Place 0 is that of the header, so 0 means that
+// the key is new.
 void Journal::NotePlace(const Record* record, uint64_t at) {
   uint64_t& place = places_[std::string(record->key())];
   if (place != 0) live_ -= RecordAt(place)->size();
@@ -224,7 +225,8 @@ void Journal::NotePlace(const Record* record, uint64_t at) {
   place = at;
 }
 
-// Writes a new file, so that a complete journal exists at every moment.
+// Writes all records to a new file, so that a complete journal exists at every
+// moment.
 Status Journal::Compact() {
   Result<std::unique_ptr<Journal>> fresh = Create();
   if (!fresh.ok()) return fresh.status();

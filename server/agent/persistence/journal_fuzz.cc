@@ -1,5 +1,5 @@
-// Fuzz target: the memory file of a journal as another process has left it. The
-// input is padded with zeros to the size of a small journal.
+// The fuzz target for the memory file of a journal as another process has left
+// it. The input is padded with zeros to the size of a small journal.
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +45,8 @@ std::vector<std::string> canopy::fuzz::Seeds() {
           agent::Seed({{"a", "1"}, {"b", ""}, {"a", "22"}, {"a", "33"}})};
 }
 
-// A journal that can be opened must take another record and open again.
+// If a journal can be opened, it must be possible to add a record and open it
+// again.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using canopy::agent::Journal;
   canopy::UniqueFd fd(memfd_create("journal-fuzz", MFD_CLOEXEC));

@@ -63,7 +63,7 @@ struct FactsRecord {
 template <typename V>
 void Describe(V& v, wire::Is<FactsRecord> auto& m) {
   v.Field(1, m.facts);
-  v.Field(2, m.complete);  // the last, so a truncated record lacks it
+  v.Field(2, m.complete);  // last: bytes that were cut short lack it
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ void Describe(V& v, wire::Is<LaunchTime> auto& m) {
 
 constexpr char kSegment[] = "segment";
 constexpr char kJournal[] = "journal";
-// Keys of the records of jobs that are controlled here.
+// The keys of the records of jobs that this agent controls.
 constexpr char kSpec[] = "spec";
 constexpr char kToken[] = "token";
 constexpr char kSince[] = "since";
@@ -36,7 +36,7 @@ constexpr char kFacts[] = "facts";
 constexpr char kState[] = "state";
 constexpr char kEnd[] = "end";
 
-// Returns the committed data of ranks on other nodes that the segment holds.
+// Returns the committed data of ranks on other nodes that the segment contains.
 std::vector<core::PublishRank> ReadSegment(int fd) {
   std::vector<core::PublishRank> out;
   struct stat info;
@@ -190,7 +190,7 @@ std::vector<ControlledJob> PersistentState::FindControlled() {
         !values[kSince].empty() && wire::Decode(values[kSince], &since);
     job.persisted.since = since.ns;
     job.persisted.facts = DecodeFacts(values[kFacts]);
-    // The job was not launched yet, and its launcher knows nothing of it.
+    // A job that was not launched is dropped; its launcher does not know it.
     if (!spec.ok() || spec->nspace != nspace || job.persisted.token.empty() ||
         !launched) {
       control_.Drop(nspace);
@@ -236,7 +236,7 @@ void PersistentState::OnRecovered(const std::string& nspace) {
   HoldListener(nspace);
   HoldSegment(nspace);
   if (!journals_.contains(nspace)) return AddJob(nspace);
-  // The journal may be in another file than the predecessor's now.
+  // The journal may now be in another file than the predecessor's.
   HoldJournal(nspace);
 }
 

@@ -19,7 +19,7 @@ enum class Kind : uint32_t {
   kReserved = 2,
   kRecord = 3,
   kRemoved = 4,  // all records up to the number
-  kLost = 5,     // one record; `bytes` is the number lost
+  kLost = 5,     // one record; `bytes` is the number of lost ones
   kRelease = 6,
   kReleased = 7,  // one release
   kCommand = 8,

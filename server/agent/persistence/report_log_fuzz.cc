@@ -1,4 +1,4 @@
-// Fuzz target: the content of an agent's log of reports.
+// The fuzz target for the content of an agent's log of reports.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

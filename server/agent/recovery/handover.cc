@@ -49,8 +49,8 @@ void Handover::Begin(std::string program, std::string current) {
   Enter(HandoverStage::kAnnounce);
   actions_->Announce(kDowntimeMs);
   identify_until_ = EventLoop::Now() + kIdentifyNs;
-  // The rest is deferred to the end of the round: this call may be inside a
-  // call of the control service, which must return first.
+  // The other stages are deferred to the end of the round, because this call
+  // may be made within a call of the control service, which must return first.
   actions_->AnnounceToNeighbours(kDowntimeMs, [this] {
     loop_->Defer([this] {
       Enter(HandoverStage::kIdentify);
@@ -59,8 +59,8 @@ void Handover::Begin(std::string program, std::string current) {
   });
 }
 
-// The greeting of a connection cannot be read in part and continued by another
-// agent.
+// Waits until connections have identified themselves, because their greeting
+// cannot be read in part and continued by another agent.
 void Handover::Identify() {
   if (actions_->AllIdentified() || EventLoop::Now() >= identify_until_) {
     return Finish();

@@ -14,7 +14,7 @@
 namespace canopy::agent {
 namespace {
 
-// Returns an invalid descriptor if none has that name.
+// Returns the descriptor of that name, or an invalid one.
 UniqueFd TakeByName(std::vector<NamedFd>* held, std::string_view name) {
   const auto it = std::ranges::find(*held, name, &NamedFd::name);
   return it == held->end() ? UniqueFd() : std::move(it->fd);
@@ -65,13 +65,14 @@ void RecoveryCoordinator::Complete(RecoveryStage stage) {
   spdlog::debug("recovery: {} done", NameOf(stage));
 }
 
-// This stage runs before any client can connect and request the jobs.
+// This stage runs before any client can connect and refer to the jobs.
 void RecoveryCoordinator::FindJobs() {
   found_ = actions_->FindJobs();
   Complete(RecoveryStage::kFindJobs);
 }
 
-// Every shim holds a duplicate: a node has one listener for all jobs.
+// Returns the listener from any shim: a node has one listener for all jobs, and
+// every shim has a duplicate.
 UniqueFd RecoveryCoordinator::TakeListener() {
   UniqueFd listener;
   for (process::RecoveredJob& job : found_) {
@@ -101,8 +102,8 @@ void RecoveryCoordinator::ReadControlRecords() {
 }
 
 void RecoveryCoordinator::RestoreJobs() {
-  // Applies to later jobs, too: if the predecessor died when it had made only
-  // the directory of a job, this agent may get that job again.
+  // This also applies to later jobs: if the predecessor died when it had only
+  // created the directory of a job, this agent may get that job again.
   actions_->TakeOverDirectories();
   for (process::RecoveredJob& job : found_) RestoreJob(&job);
   RestoreControlledJobs();
@@ -138,8 +139,8 @@ void RecoveryCoordinator::RestoreControlledJobs() {
   actions_->Drain();
 }
 
-// This precedes the shims' reports, so that no reported state depends on data
-// that only this agent has.
+// This stage precedes the shims' reports, so that no reported state depends on
+// data that only this agent has.
 void RecoveryCoordinator::PersistAgain() {
   for (const process::RecoveredJob& job : found_) {
     actions_->PersistAgain(job.job->nspace);
@@ -147,8 +148,8 @@ void RecoveryCoordinator::PersistAgain() {
   Complete(RecoveryStage::kPersistAgain);
 }
 
-// This precedes the restoring of connections, because the endpoints identify a
-// rank by its process.
+// This stage precedes the restoration of connections, because the endpoints
+// identify a rank by its process.
 void RecoveryCoordinator::ResumeReports() {
   for (const process::RecoveredJob& job : found_) {
     actions_->ResumeReports(job.job->nspace);
@@ -157,7 +158,8 @@ void RecoveryCoordinator::ResumeReports() {
   Complete(RecoveryStage::kResumeReports);
 }
 
-// Called when the core has all jobs, because a request may concern several.
+// Called after the core has recovered all jobs, because a pending request of a
+// restored connection may concern several jobs.
 void RecoveryCoordinator::RestoreConnections() {
   for (process::RecoveredJob& job : found_) {
     const std::string& nspace = job.job->nspace;
@@ -171,8 +173,8 @@ void RecoveryCoordinator::RestoreConnections() {
   Complete(RecoveryStage::kRestoreConnections);
 }
 
-// Called after the last job: a connection that was not identified is stored
-// with each job to which it may belong.
+// Called after the last job, because a connection that was not identified is
+// stored with each job to which it may belong.
 void RecoveryCoordinator::AdmitConnections() {
   actions_->AdmitConnections();
   actions_->Drain();

@@ -70,7 +70,7 @@ void ControlEndpoints::FlushReplies() {
   control_server_.LetAnswersLeave();
 }
 
-// Runs the loop, because calls that wait for this thread end in it.
+// Runs the loop, because calls that wait for this thread end only then.
 void ControlEndpoints::Stop() {
   const std::future<void> ends[] = {control_server_.Stop(),
                                     network_server_.Stop()};

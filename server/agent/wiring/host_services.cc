@@ -22,7 +22,7 @@ credential::CredentialOptions CredentialsOf(
   return options;
 }
 
-// Jobs run as this agent's user, so that is their syslog user.
+// Jobs run as this agent's user, so this is their user in the syslog.
 log::Syslog::Options SyslogOptions() {
   log::Syslog::Options options;
   options.uid_of = [](const std::string&) { return geteuid(); };

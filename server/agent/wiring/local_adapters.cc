@@ -96,7 +96,8 @@ void LocalAdapters::MakeDatastore() {
   datastore_ = std::make_unique<datastore::Datastore>(std::move(options));
 }
 
-// Ranks belong to the agent, so the scheduler is not consulted about them.
+// Returns the function that asks the scheduler about tools. The scheduler is
+// not consulted about ranks, because they belong to the agent.
 endpoint::AskAboutNewcomer LocalAdapters::AskAboutTools() {
   if (config_.host_module().empty()) return nullptr;
   return [this](const endpoint::Newcomer& who,
@@ -219,7 +220,7 @@ void LocalAdapters::MakeFactsReader() {
       std::make_unique<facts::FactsReader>(loop_, sink_, std::move(options));
 }
 
-// Returns a secret that only this agent and a successor can derive.
+// Returns a secret that only this agent and its successor can derive.
 std::string LocalAdapters::Token(const ProcId& proc) const {
   if (!key_) return local::MakeToken();
   const std::string text = "client " + std::to_string(config_.self()) + " " +

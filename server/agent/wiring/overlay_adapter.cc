@@ -45,8 +45,8 @@ overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
   config.listen = ListenAddress(config_);
   config.overlay_id = config_.overlay_id();
   config.security = security_;
-  // A link is broken after detect_ms of silence. A member that does not
-  // reconnect is lost afterwards.
+  // A link is broken after detect_ms of silence. If the member does not
+  // reconnect, it is lost after the rest of the time.
   config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
   config.grace_ms = GraceMs(config_);
   config.recovered = recovered;

@@ -20,7 +20,7 @@ namespace {
 
 namespace v1 = hostmodule::v1;
 
-// The time in which the agents' trees converge and pending requests of
+// The time in which the agents' trees converge and the pending requests of
 // processes are sent again.
 constexpr uint32_t kSettleMs = 10'000;
 constexpr int64_t kFinishNs = 1'000'000'000;

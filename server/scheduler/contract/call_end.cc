@@ -13,7 +13,7 @@ namespace {
 
 namespace v1 = hostmodule::v1;
 
-// The codes of gRPC.
+// gRPC's status codes.
 enum Code : int {
   kCancelled = 1,
   kUnknown = 2,

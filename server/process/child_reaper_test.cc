@@ -63,9 +63,10 @@ TEST_F(ChildReaperTest, AChildThatEndsLaterIsPendingUntilThen) {
   EXPECT_TRUE(IsGone(first));
 }
 
-TEST_F(ChildReaperTest, WithoutDescriptorsChildrenAreReapedAllTheSame) {
+TEST_F(ChildReaperTest, ReapsChildrenAlsoIfDescriptorsAreExhausted) {
   const int pid = Fork();
-  // Sanitizers open descriptors to inspect an object with virtual functions.
+  // The reference is made here, because sanitizers open descriptors to inspect
+  // an object with virtual functions.
   ChildReaper& reaper = reaper_;
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);

@@ -5,7 +5,7 @@
 namespace canopy::process {
 namespace {
 
-TEST(FindingCacheTest, KeepsWhatWasUsedLast) {
+TEST(FindingCacheTest, KeepsTheFindingsThatWereUsedLast) {
   FindingCache cache;
   EXPECT_EQ(cache.Get("a"), "");
   cache.Put("a", "1");
@@ -19,13 +19,13 @@ TEST(FindingCacheTest, KeepsWhatWasUsedLast) {
   EXPECT_EQ(cache.Get("a"), "2");
 }
 
-TEST(FindingCacheTest, OneThatIsTooLargeIsNotKept) {
+TEST(FindingCacheTest, AFindingThatIsTooLargeIsNotKept) {
   FindingCache cache;
   cache.Put("a", std::string(64u << 10, 'x'));
   EXPECT_EQ(cache.Get("a"), "");
 }
 
-TEST(FindingKeyTest, DependsOnWhatDecides) {
+TEST(FindingKeyTest, DependsOnWhatDeterminesTheFinding) {
   PrepareJob job;
   job.library = "/l/libpmix.so.2";
   job.env = {"PATH=/bin", "OTHER=1"};

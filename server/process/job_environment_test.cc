@@ -18,7 +18,7 @@ JobSpec TwoApps() {
   return job;
 }
 
-TEST(JobEnvironment, CanopysOwnVariablesWin) {
+TEST(JobEnvironment, CanopysOwnVariablesHavePrecedence) {
   JobSpec job = TwoApps();
   const JobEnvironment env = BuildJobEnvironment(job, {"A=canopy"}, {});
   EXPECT_EQ(env.base, (Strings{"PMIX_RANK=outer", "PMIXER=kept", "PATH=/bin",
@@ -26,7 +26,7 @@ TEST(JobEnvironment, CanopysOwnVariablesWin) {
   EXPECT_EQ(env.apps, (std::vector<Strings>{{}, {"PMIX_SIZE=outer"}}));
 }
 
-TEST(JobEnvironment, UnsetTakesNamesAndPrefixes) {
+TEST(JobEnvironment, UnsetRemovesNamesAndPrefixes) {
   const JobEnvironment env = BuildJobEnvironment(
       TwoApps(), {"PMIX_NAMESPACE=x"}, {{"PMIX_*", "PAT"}, ""});
   EXPECT_EQ(env.base,
@@ -34,7 +34,7 @@ TEST(JobEnvironment, UnsetTakesNamesAndPrefixes) {
   EXPECT_EQ(env.apps, (std::vector<Strings>{{}, {"A=app"}}));
 }
 
-TEST(JobEnvironment, LibraryDirectoryPrecedesWhatIsThere) {
+TEST(JobEnvironment, TheLibraryDirectoryPrecedesTheExistingPath) {
   JobSpec job = TwoApps();
   job.env.push_back("LD_LIBRARY_PATH=/job");
   job.apps[1].env = {"LD_LIBRARY_PATH=/app"};
@@ -46,7 +46,7 @@ TEST(JobEnvironment, LibraryDirectoryPrecedesWhatIsThere) {
   EXPECT_EQ(env.apps[0], Strings{"LD_LIBRARY_PATH=/canopy"});
 }
 
-TEST(JobEnvironment, TheJobSaysWhetherOurLibraryComesFirst) {
+TEST(JobEnvironment, TheJobDecidesWhetherOurLibraryComesFirst) {
   JobSpec job = TwoApps();
   job.inject = Inject::kNever;
   JobEnvironment env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
@@ -61,7 +61,7 @@ TEST(JobEnvironment, TheJobSaysWhetherOurLibraryComesFirst) {
                                   "LD_PRELOAD=/canopy/libpmix.so.2:/x.so"}));
 }
 
-TEST(JobEnvironment, ProgramsThatMustHaveTheirOwnLibraryGetIt) {
+TEST(JobEnvironment, TheVariablesForTheProgramsOwnLibraryOmitOurs) {
   JobSpec job = TwoApps();
   job.env = {"LD_LIBRARY_PATH=/canopy:/job", "LD_PRELOAD=/x.so"};
   job.apps[1].env = {"LD_LIBRARY_PATH=/app"};
@@ -79,7 +79,7 @@ TEST(JobEnvironment, ProgramsThatMustHaveTheirOwnLibraryGetIt) {
   EXPECT_EQ(env.library, "");
 }
 
-TEST(JobEnvironment, OurLibraryIsLeftOutUnderAnyName) {
+TEST(JobEnvironment, OurDirectoryIsRemovedFromThePathUnderAnyName) {
   char place[] = "/tmp/environment-test-XXXXXX";
   ASSERT_NE(mkdtemp(place), nullptr);
   const std::string link = std::string(place) + "/link";
@@ -94,7 +94,7 @@ TEST(JobEnvironment, OurLibraryIsLeftOutUnderAnyName) {
   rmdir(place);
 }
 
-TEST(JobEnvironment, TheApplicationsDirectoryIsTold) {
+TEST(JobEnvironment, PwdIsTheApplicationsDirectory) {
   JobSpec job = TwoApps();
   job.cwd = "/job";
   job.apps[1].cwd = "/app";

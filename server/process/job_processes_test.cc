@@ -40,7 +40,8 @@ class Program {
   }
 
   int pid() const { return pid_; }
-  // Returns the signal that has ended it, or else ends it with `signal`.
+  // Sends `signal` and returns the signal that has ended the program, which may
+  // have ended before.
   int EndedBy(int signal) {
     kill(pid_, signal);
     int status = 0;
@@ -53,7 +54,7 @@ class Program {
   int pid_ = 0;
 };
 
-TEST(JobProcesses, AreFoundByTheirMarkInWhateverSession) {
+TEST(JobProcesses, AreFoundByTheirMarkInAnySession) {
   Program in_group(Mark());
   Program in_session(Mark(), POSIX_SPAWN_SETSID);
   Program other(Mark() + "0");
@@ -88,7 +89,7 @@ TEST(JobProcesses, AreFoundByTheSessionOfTheirShim) {
   EXPECT_EQ(other.EndedBy(SIGTERM), SIGTERM);
 }
 
-TEST(JobProcesses, NothingKnownFindsNothing) {
+TEST(JobProcesses, NoProcessIsFoundWithoutProperties) {
   Program other("NO=MARK");
   KillProcesses({});
   EXPECT_EQ(other.EndedBy(SIGTERM), SIGTERM);

@@ -12,7 +12,7 @@ core::CreditOutput Credit(uint64_t bytes, uint64_t total = 0) {
   return credit;
 }
 
-TEST(OutputCreditTest, GrantsWhatWasAdded) {
+TEST(OutputCreditTest, GrantsTheAddedCredit) {
   OutputCredit credit;
   EXPECT_EQ(credit.Take(), 0u);
   credit.Add(Credit(10));
@@ -21,7 +21,7 @@ TEST(OutputCreditTest, GrantsWhatWasAdded) {
   EXPECT_EQ(credit.Take(), 0u);
 }
 
-TEST(OutputCreditTest, ATotalCountsOnce) {
+TEST(OutputCreditTest, RepeatedTotalsCountOnce) {
   OutputCredit credit;
   credit.Add(Credit(10, 10));
   credit.Add(Credit(10, 10));
@@ -46,7 +46,7 @@ TEST(OutputCreditTest, EarlyBytesCountFromThePosition) {
   EXPECT_EQ(credit.Take(), 10u);
 }
 
-TEST(OutputCreditTest, AKnownPositionStays) {
+TEST(OutputCreditTest, AKnownPositionDoesNotChange) {
   OutputCredit credit;
   credit.Add(Credit(10));
   credit.SetPosition(100);

@@ -1,4 +1,4 @@
-// One job from Prepare to Forget, with real processes.
+// Tests one job from Prepare to Forget, with real processes.
 #include "server/process/process_adapter.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST_F(ShellTest, RunsAProgramToItsEnd) {
   EXPECT_EQ(Recorded().order.back(), "exit 0");
 }
 
-TEST_F(ShellTest, ProcessesAreToldBeforeTheyCanConnect) {
+TEST_F(ShellTest, ProcessesAreReportedBeforeTheyCanConnect) {
   ASSERT_TRUE(Run(Shell("exit 0", 2)));
   const std::vector<core::LocalProcesses>& told = Recorded().processes;
   ASSERT_EQ(told.size(), 2u);
@@ -41,7 +41,7 @@ TEST_F(ShellTest, ProcessesAreToldBeforeTheyCanConnect) {
   for (const auto& process : told[1].processes) EXPECT_GT(process.pid, 0);
 }
 
-TEST_F(ShellTest, ForgetLeavesNothing) {
+TEST_F(ShellTest, ForgetLeavesNoFiles) {
   ASSERT_TRUE(Run(Shell("exit 0")));
   EXPECT_EQ(FilesLeft().size(), 1u);
   EXPECT_TRUE(Forget("job"));

@@ -1,4 +1,4 @@
-// The ends of processes, by themselves and on request.
+// Tests the ends of processes, by themselves and on request.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -41,7 +41,7 @@ class EndTest : public ProcessTest {
   }
 };
 
-TEST_F(EndTest, ExitCodesAreKept) {
+TEST_F(EndTest, ExitCodesAreReported) {
   environment_.for_rank = [](Rank rank) {
     return std::vector<std::string>{"CODE=" + std::to_string(rank * 51)};
   };
@@ -53,8 +53,8 @@ TEST_F(EndTest, ExitCodesAreKept) {
   }
 }
 
-// The memory belongs to a child that the rank has waited for.
-TEST_F(EndTest, WhatARankHasUsedIsMeasured) {
+// The memory belongs to a child for which the rank has waited.
+TEST_F(EndTest, TheUsageOfARankIsMeasured) {
   ASSERT_TRUE(Run(Shell("dd if=/dev/zero of=/dev/null bs=64M count=8")));
   const std::optional<core::Usage> used = Recorded().exits[0].used;
   ASSERT_TRUE(used);
@@ -64,9 +64,9 @@ TEST_F(EndTest, WhatARankHasUsedIsMeasured) {
   EXPECT_LT(used->cpu_us, 60'000'000u);
 }
 
-// An agent that ends now leaves no zombie to an init process that does not
-// reap.
-TEST_F(EndTest, AShimHasEndedWhenItIsReaped) {
+// If the shim were reaped later, an agent that ends now could leave a zombie to
+// an init process that does not reap.
+TEST_F(EndTest, NoZombieRemainsOfAShimThatHasEnded) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Run(Shell("exit 0")));
     ASSERT_TRUE(Forget("job"));
@@ -75,7 +75,7 @@ TEST_F(EndTest, AShimHasEndedWhenItIsReaped) {
   }
 }
 
-TEST_F(EndTest, DeathBySignalIsKept) {
+TEST_F(EndTest, ASignalThatEndsAProcessIsReported) {
   ASSERT_TRUE(Run(Shell("kill -USR1 $$")));
   EXPECT_EQ(ExitSignal(), SIGUSR1);
   EXPECT_FALSE(Recorded().exits[0].core_dumped);
@@ -124,7 +124,7 @@ TEST_F(EndTest, SignalsReachTheWholeGroup) {
   EXPECT_TRUE(RunUntil([&] { return !IsAlive(grandchild); }));
 }
 
-TEST_F(EndTest, KillIsPoliteFirst) {
+TEST_F(EndTest, KillSendsSigtermFirst) {
   const auto job = Shell(
       "trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.02; done");
   ASSERT_TRUE(Launch(job));
@@ -135,7 +135,7 @@ TEST_F(EndTest, KillIsPoliteFirst) {
   EXPECT_EQ(Output(), "ready\nbye\n");
 }
 
-TEST_F(EndTest, KillIsFirmAfterTheGracePeriod) {
+TEST_F(EndTest, KillSendsSigkillAfterTheGraceTime) {
   const auto job = MakeJob({ProbePath(), "stubborn"}, 2);
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
@@ -151,7 +151,7 @@ TEST_F(EndTest, KillIsFirmAfterTheGracePeriod) {
   EXPECT_EQ(ExitSignal(1), SIGKILL);
 }
 
-TEST_F(EndTest, KillWakesTheStopped) {
+TEST_F(EndTest, KillEndsStoppedProcesses) {
   const auto job = Shell("echo ready; kill -STOP $$; echo on");
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
@@ -169,7 +169,7 @@ TEST_F(EndTest, KillReachesTheGroupOfADeadRank) {
   EXPECT_TRUE(RunUntil([&] { return !IsAlive(grandchild); }));
 }
 
-TEST_F(EndTest, ForgetEndsWhateverRanksHaveStarted) {
+TEST_F(EndTest, ForgetEndsAllDescendantsOfRanks) {
   const auto job = Shell(
       "sleep 100 <&- >&- 2>&- & echo $!; "
       "setsid sleep 100 <&- >&- 2>&- & echo $!; exit 0");
@@ -190,7 +190,7 @@ TEST_F(EndTest, ForgetEndsStubbornProcesses) {
   EXPECT_FALSE(IsAlive(environment_.pids[0]));
 }
 
-TEST_F(EndTest, AnExitWaitsForItsStreamsButNotForEver) {
+TEST_F(EndTest, AnExitWaitsForItsStreamsForALimitedTime) {
   const auto job = Shell("sleep 100 & echo $!; exit 9");
   const int64_t before = EventLoop::Now();
   ASSERT_TRUE(Run(job));

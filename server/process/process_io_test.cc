@@ -1,4 +1,4 @@
-// Output and input of processes.
+// Tests output and input of processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -36,8 +36,8 @@ class IoTest : public ProcessTest {
     return answer.value_or(kError);
   }
   void StopCredit() { sink_.on_output = nullptr; }
-  // Returns the amount of output when at least `least` bytes have arrived and
-  // no more follow for a while.
+  // Waits until at least `least` bytes of output have arrived and no more
+  // follow for a while. Returns the amount.
   uint64_t Settle(uint64_t least) {
     EXPECT_TRUE(RunUntil([&] { return Recorded().output_bytes >= least; }));
     uint64_t seen = 0;
@@ -78,7 +78,7 @@ TEST_F(IoTest, ExitsComeAfterTheEndOfStreams) {
   }
 }
 
-TEST_F(IoTest, WhoIsNotHeardWaits) {
+TEST_F(IoTest, AProcessWhoseOutputIsNotConsumedBlocks) {
   StopCredit();
   const auto job = MakeJob({ProbePath(), "pattern", "4000000"}, 4);
   ASSERT_TRUE(Launch(job));
@@ -94,7 +94,7 @@ TEST_F(IoTest, WhoIsNotHeardWaits) {
   EXPECT_EQ(Recorded().output_bytes, 4u * 4'000'000u);
 }
 
-TEST_F(IoTest, TheWindowIsShared) {
+TEST_F(IoTest, RanksShareTheWindow) {
   StopCredit();
   ASSERT_TRUE(Launch(MakeJob({ProbePath(), "pattern", "4000000"}, 4)));
   EXPECT_EQ(Settle(kWindow), kWindow);
@@ -107,12 +107,12 @@ TEST_F(IoTest, TheWindowIsShared) {
   }
 }
 
-TEST_F(IoTest, OutputHeldBackDelaysTheExit) {
+TEST_F(IoTest, UnreadOutputDelaysTheExit) {
   StopCredit();
   const auto job = MakeJob({ProbePath(), "pattern", "1100000"});
   ASSERT_TRUE(Launch(job));
   EXPECT_EQ(Settle(kWindow), kWindow);
-  // The process has ended long ago, because the rest of its output fits into
+  // The process has ended long before, because the rest of its output fits into
   // the pipe.
   EXPECT_FALSE(RunUntilFor(1500, [&] { return !Recorded().exits.empty(); }));
   adapter_->Credit({"job", kWindow});
@@ -120,7 +120,7 @@ TEST_F(IoTest, OutputHeldBackDelaysTheExit) {
   EXPECT_EQ(Recorded().output_bytes, 1'100'000u);
 }
 
-TEST_F(IoTest, ErrorsCanJoinTheOutput) {
+TEST_F(IoTest, StderrCanBeMergedIntoStdout) {
   auto job = Shell("echo a; echo b >&2; echo c");
   job->merge_stderr = true;
   ASSERT_TRUE(Run(job));
@@ -128,7 +128,7 @@ TEST_F(IoTest, ErrorsCanJoinTheOutput) {
   EXPECT_EQ(Recorded().closed.size(), 1u);
 }
 
-TEST_F(IoTest, ErrorsOfOneApplicationCanJoinItsOutput) {
+TEST_F(IoTest, StderrOfOneApplicationCanBeMerged) {
   auto job = Shell("echo a; echo b >&2; echo c");
   job->apps[0].merge_stderr = true;
   ASSERT_TRUE(Run(job));
@@ -157,8 +157,8 @@ TEST_F(IoTest, TextsAreOutputOfTheirRank) {
   EXPECT_EQ(Recorded().output_bytes, 17u);
 }
 
-// Their streams end only with the processes; their texts precede the end.
-TEST_F(IoTest, TextsOfThoseWithoutPipesComeBeforeTheirEnd) {
+// Streams end only with their processes, so texts precede the end.
+TEST_F(IoTest, TextsAreReportedEvenIfTheProcessHasClosedItsPipes) {
   const auto job = Shell("exec >&- 2>&-; exec sleep 100", 2);
   ASSERT_TRUE(Launch(job));
   std::map<Rank, bool> came_first;
@@ -175,7 +175,7 @@ TEST_F(IoTest, TextsOfThoseWithoutPipesComeBeforeTheirEnd) {
   for (const Rank rank : {0u, 1u}) EXPECT_EQ(Output(rank, 4), "text\n");
 }
 
-TEST_F(IoTest, TextsOfOneKindAreGathered) {
+TEST_F(IoTest, TextsOfOneKindAreAggregated) {
   const auto job = Shell("sleep 100", 3);
   ASSERT_TRUE(Launch(job));
   for (const Rank rank : {0u, 1u, 2u}) {
@@ -206,7 +206,7 @@ TEST_F(IoTest, InputGoesToItsRank) {
   EXPECT_TRUE(RunUntil([&] { return Recorded().input_done == 11; }));
 }
 
-TEST_F(IoTest, InputGoesToAll) {
+TEST_F(IoTest, InputCanGoToAllRanks) {
   auto job = MakeJob({"cat"}, 3);
   job->stdin_target = StdinTarget::kAll;
   ASSERT_TRUE(Launch(job));
@@ -217,7 +217,7 @@ TEST_F(IoTest, InputGoesToAll) {
   EXPECT_TRUE(RunUntil([&] { return Recorded().input_done == 6; }));
 }
 
-TEST_F(IoTest, MuchInputPasses) {
+TEST_F(IoTest, ALargeInputIsDelivered) {
   const auto job = MakeJob({"wc", "-c"});
   ASSERT_TRUE(Launch(job));
   const std::string block(1'000'000, 'x');
@@ -230,21 +230,21 @@ TEST_F(IoTest, MuchInputPasses) {
   EXPECT_TRUE(RunUntil([&] { return Recorded().input_done == 20'000'000; }));
 }
 
-TEST_F(IoTest, InputThatIsNotReadIsNotDone) {
+TEST_F(IoTest, UnreadInputIsNotReportedAsDone) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   adapter_->Feed({"job", {0}, Bytes(std::string(100'000, 'x'))});
   EXPECT_FALSE(RunUntilFor(100, [&] { return Recorded().input_done > 0; }));
 }
 
-TEST_F(IoTest, InputForTheDeadIsDone) {
+TEST_F(IoTest, InputForAnEndedProcessCountsAsDone) {
   const auto job = MakeJob({"true"});
   ASSERT_TRUE(Run(job));
   adapter_->Feed({"job", {0}, Bytes(std::string(100'000, 'x'))});
   EXPECT_TRUE(RunUntil([&] { return Recorded().input_done == 100'000; }));
 }
 
-TEST_F(IoTest, InputThatNobodyWantsIsDone) {
+TEST_F(IoTest, InputForAClosedPipeCountsAsDone) {
   const auto job = Shell("exec <&-; echo closed; sleep 100");
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(RunUntil([&] { return Output() == "closed\n"; }));

@@ -1,4 +1,4 @@
-// Processes that outlive their agent.
+// Tests processes that outlive their agent.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ class RecoveryTest : public ProcessTest {
     return MakeJob({"sh", "-c", script}, n);
   }
 
-  // Replaces the agent by a new one without any state.
+  // Replaces the agent by a new agent without any state.
   void RestartAgent() {
     sink_.jobs.clear();
     environment_.pids.clear();
@@ -59,9 +59,11 @@ class RecoveryTest : public ProcessTest {
   }
 };
 
-TEST_F(RecoveryTest, NothingToRecover) { EXPECT_TRUE(Recover().empty()); }
+TEST_F(RecoveryTest, RecoversNothingIfThereAreNoShims) {
+  EXPECT_TRUE(Recover().empty());
+}
 
-TEST_F(RecoveryTest, ARunningJobGoesOn) {
+TEST_F(RecoveryTest, ARunningJobContinues) {
   auto job = MakeJob({"cat"}, 3);
   job->stdin_rank = 2;
   job->map_by = "slot";
@@ -90,7 +92,7 @@ TEST_F(RecoveryTest, ARunningJobGoesOn) {
   EXPECT_EQ(Output(2), "after");
 }
 
-TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
+TEST_F(RecoveryTest, InputContinuesAtTheShimsPosition) {
   const auto job = MakeJob({"cat"}, 1);
   ASSERT_TRUE(Launch(job));
   adapter_->Feed({"job", {0}, Bytes(std::string("one ")), 4});
@@ -115,7 +117,7 @@ TEST_F(RecoveryTest, InputGoesOnWhereTheShimHasIt) {
   EXPECT_EQ(Recorded().input_total, 13u);
 }
 
-TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
+TEST_F(RecoveryTest, RepeatedTextsArePrintedOnce) {
   // Without credit all output is reported again.
   sink_.on_output = nullptr;
   const auto job = Shell("sleep 100");
@@ -142,7 +144,7 @@ TEST_F(RecoveryTest, TextsThatComeAgainArePrintedOnce) {
   EXPECT_EQ(Output(0, 4), "text");
 }
 
-TEST_F(RecoveryTest, ExitsWithoutAnAgentAreKept) {
+TEST_F(RecoveryTest, ExitsWhileNoAgentRunsAreKept) {
   const std::string barrier = runtime_dir_ + "/gate";
   const auto job = Shell("echo before; while [ ! -e " + barrier +
                          " ]; do sleep 0.01; done; " + "echo after; rm " +
@@ -163,7 +165,7 @@ TEST_F(RecoveryTest, ExitsWithoutAnAgentAreKept) {
   EXPECT_EQ(Recorded().order.back(), "exit 0");
 }
 
-TEST_F(RecoveryTest, OutputNotAcknowledgedComesAgain) {
+TEST_F(RecoveryTest, UnacknowledgedOutputIsReportedAgain) {
   const auto credit = sink_.on_output;
   sink_.on_output = nullptr;
   const auto job = MakeJob({ProbePath(), "pattern", "3000000"});
@@ -186,7 +188,7 @@ TEST_F(RecoveryTest, OutputNotAcknowledgedComesAgain) {
   }
 }
 
-TEST_F(RecoveryTest, AllExitsComeAgain) {
+TEST_F(RecoveryTest, AllExitsAreReportedAgain) {
   const auto job = Shell("exit 4", 5);
   ASSERT_TRUE(Run(job));
   RestartAgent();
@@ -234,7 +236,7 @@ TEST_F(RecoveryTest, AForgottenJobIsNotFound) {
   EXPECT_TRUE(Recover().empty());
 }
 
-TEST_F(RecoveryTest, HeldDescriptorsComeBack) {
+TEST_F(RecoveryTest, ASuccessorGetsHeldDescriptors) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   int fds[2];
@@ -255,20 +257,20 @@ TEST_F(RecoveryTest, HeldDescriptorsComeBack) {
   }
 }
 
-TEST_F(RecoveryTest, AConnectionIsKeptAtOnce) {
+TEST_F(RecoveryTest, AConnectionIsSentToTheShimAtOnce) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(adapter_->HoldConnection("job", {"1", UniqueFd(dup(0))}));
-  // The loop does not run in between.
+  // The loop does not run between the call and the restart.
   RestartAgent();
   const std::vector<RecoveredJob> found = Recover();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].held.size(), 1u);
 }
 
-// More connections than fit into one frame; those that have ended are released
-// at the end.
-TEST_F(RecoveryTest, ConnectionsComeBack) {
+// There are more connections than fit into one frame. Those that have ended are
+// released at the end.
+TEST_F(RecoveryTest, ASuccessorGetsHeldConnections) {
   constexpr int kConnections = 450;
   constexpr int kEnded = 200;
   const auto job = Shell("read line; echo got $line; sleep 100");
@@ -284,7 +286,7 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   EXPECT_FALSE(
       adapter_->HoldConnection("other", {"0", UniqueFd(dup(write_end.get()))}));
   EXPECT_FALSE(adapter_->HoldConnection("job", {"bad", UniqueFd()}));
-  // The shim has received everything that was sent before.
+  // The shim has received all connections that were sent before.
   adapter_->Feed({"job", {0}, Bytes(std::string("this\n"))});
   ASSERT_TRUE(WaitForOutput(0, "got this"));
   write_end.Reset();
@@ -310,7 +312,8 @@ TEST_F(RecoveryTest, ConnectionsComeBack) {
   EXPECT_GE(found[0].held.size(), static_cast<size_t>(kConnections - kEnded));
 }
 
-// A rank's next process has connections with the same names as its last.
+// A rank's next process has connections with the same names as its last
+// process.
 TEST_F(RecoveryTest, AReleasedNameMayBeUsedAgain) {
   ASSERT_TRUE(Launch(Shell("echo ready; sleep 100")));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
@@ -334,7 +337,8 @@ TEST_F(RecoveryTest, ANewerAgentTakesOver) {
   std::unique_ptr<ProcessAdapter> old = std::move(adapter_);
   MakeAdapter();
   ASSERT_EQ(Recover().size(), 1u);
-  // The old adapter has no effect on the job that it has lost.
+  // The old adapter has no effect on the job that another adapter has taken
+  // over.
   EXPECT_FALSE(RunUntilFor(20, [&] { return !Recorded().exits.empty(); }));
   old->Kill({"job", {}, 0});
   old->Forget("job");
@@ -345,7 +349,7 @@ TEST_F(RecoveryTest, ANewerAgentTakesOver) {
   ASSERT_TRUE(WaitForOutput(0, "got this"));
 }
 
-TEST_F(RecoveryTest, WithoutAnAgentProcessesEndInTime) {
+TEST_F(RecoveryTest, ProcessesEndInTimeIfNoAgentReturns) {
   orphan_ms_ = 100;
   MakeAdapter();
   auto job = MakeJob({ProbePath(), "stubborn"}, 2);
@@ -392,7 +396,7 @@ TEST_F(RecoveryTest, ALostShimIsNoticed) {
   EXPECT_EQ(Recorded().input_done, 1u);
 }
 
-TEST_F(RecoveryTest, WhatALostShimLeavesIsFoundInWhateverSession) {
+TEST_F(RecoveryTest, ProcessesOfALostShimAreFoundInAnySession) {
   const auto job = Shell(
       "setsid sleep 100 & echo $!; env -i sleep 100 & echo $!; echo $PPID; "
       "wait");
@@ -409,7 +413,7 @@ TEST_F(RecoveryTest, WhatALostShimLeavesIsFoundInWhateverSession) {
   EXPECT_TRUE(RunUntil([&] { return !IsAlive(without_mark); }));
 }
 
-TEST_F(RecoveryTest, AShimLostBeforeResumeIsReportedThen) {
+TEST_F(RecoveryTest, AShimLostBeforeResumeIsReportedAtResume) {
   const auto job = Shell("echo $PPID; sleep 100", 2);
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "\n"));
@@ -440,7 +444,7 @@ TEST_F(RecoveryTest, AShimLostBeforeStartFailsTheStart) {
   EXPECT_EQ(Recorded().started[0].status, kErrJobFailedToLaunch);
 }
 
-TEST_F(RecoveryTest, AShimThatIsToldToEndEndsItsProcesses) {
+TEST_F(RecoveryTest, AShimThatGetsSigtermEndsItsProcesses) {
   const auto job = Shell("echo $PPID; sleep 100");
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "\n"));
@@ -462,7 +466,7 @@ TEST_F(RecoveryTest, TheSocketOfADeadShimIsRemoved) {
   EXPECT_TRUE(FilesLeft().empty());
 }
 
-TEST_F(RecoveryTest, StaleSocketsAreRemovedAndOthersFilesAreNot) {
+TEST_F(RecoveryTest, OnlyStaleSocketsAreRemoved) {
   const std::string other = runtime_dir_ + "/shim-note.txt";
   std::ofstream(other) << "mine";
   ASSERT_TRUE(Launch(Shell("echo $PPID; sleep 100")));
@@ -479,7 +483,7 @@ TEST_F(RecoveryTest, StaleSocketsAreRemovedAndOthersFilesAreNot) {
   ASSERT_EQ(unlink(other.c_str()), 0);
 }
 
-TEST_F(RecoveryTest, AShimThatDoesNotAnswerDoesNotHoldUpTheOthers) {
+TEST_F(RecoveryTest, AShimThatDoesNotAnswerDoesNotDelayTheOthers) {
   ASSERT_TRUE(Launch(Shell("echo $PPID; sleep 100")));
   ASSERT_TRUE(WaitForOutput(0, "\n"));
   const int shim = atoi(Output().c_str());

@@ -1,4 +1,4 @@
-// Restarts of ranks whose processes have ended.
+// Tests restarts of ranks whose processes have ended.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -28,7 +28,7 @@ class RestartTest : public ProcessTest {
   bool WaitForExit() {
     return RunUntil([&] { return Recorded().exits.contains(0); });
   }
-  // Discards the records about the last process.
+  // Discards the records about the last process and restarts the rank.
   void Restart(uint32_t incarnation) {
     Recorded().exits.clear();
     Recorded().closed.clear();
@@ -36,7 +36,7 @@ class RestartTest : public ProcessTest {
   }
 };
 
-TEST_F(RestartTest, AnotherProcessHasOutputAnEndAndAnEnvironment) {
+TEST_F(RestartTest, ARestartedProcessHasOutputAnEndAndAnEnvironment) {
   environment_.for_rank = [](Rank) {
     return std::vector<std::string>{"NAME=value"};
   };
@@ -56,7 +56,7 @@ TEST_F(RestartTest, AnotherProcessHasOutputAnEndAndAnEnvironment) {
   ASSERT_TRUE(Forget("job"));
 }
 
-TEST_F(RestartTest, ItsInputHasEnded) {
+TEST_F(RestartTest, TheInputOfARestartedProcessHasEnded) {
   auto job = Shell("cat; exit 3");
   ASSERT_TRUE(Launch(job));
   adapter_->Feed({"job", {0}, Bytes(std::string("text")), 4});
@@ -67,7 +67,7 @@ TEST_F(RestartTest, ItsInputHasEnded) {
   EXPECT_EQ(Output(), "text");
 }
 
-TEST_F(RestartTest, DescriptorsAreInheritedAnew) {
+TEST_F(RestartTest, ARestartedProcessInheritsNewDescriptors) {
   std::vector<int> kept;
   environment_.fd_for_rank = [&](Rank) {
     int fds[2];
@@ -87,8 +87,9 @@ TEST_F(RestartTest, DescriptorsAreInheritedAnew) {
   }
 }
 
-// A remaining process of its group would write into the output of the next one.
-TEST_F(RestartTest, WhatItLeftBehindIsKilled) {
+// A remaining process of the group would write into the output of the next
+// process.
+TEST_F(RestartTest, ARestartKillsWhatTheLastProcessLeftBehind) {
   ASSERT_TRUE(Launch(Shell("sleep 1000 & echo $!; exit 3")));
   ASSERT_TRUE(WaitForExit());
   const int left = std::stoi(Output());
@@ -98,7 +99,7 @@ TEST_F(RestartTest, WhatItLeftBehindIsKilled) {
   ASSERT_TRUE(WaitForExit());
 }
 
-TEST_F(RestartTest, WhatItsPredecessorHasUsedIsTheRanks) {
+TEST_F(RestartTest, TheUsageOfEarlierProcessesIsIncluded) {
   const std::string mark = runtime_dir_ + "/mark";
   ASSERT_TRUE(Launch(Shell("rmdir " + mark + " 2>&- || { mkdir " + mark +
                            "; dd if=/dev/zero of=/dev/null bs=64M count=2; }; "
@@ -113,7 +114,7 @@ TEST_F(RestartTest, WhatItsPredecessorHasUsedIsTheRanks) {
   EXPECT_GT(both.cpu_us, first.cpu_us);
 }
 
-TEST_F(RestartTest, ARepetitionStartsNothing) {
+TEST_F(RestartTest, ARepeatedRestartStartsNothing) {
   ASSERT_TRUE(Launch(Shell("echo x; exit 3")));
   ASSERT_TRUE(WaitForExit());
   Restart(1);
@@ -126,7 +127,7 @@ TEST_F(RestartTest, ARepetitionStartsNothing) {
   EXPECT_EQ(Output(), "x\nx\nx\n");
 }
 
-TEST_F(RestartTest, ASuccessorFindsHowManyThereWere) {
+TEST_F(RestartTest, ASuccessorFindsTheIncarnation) {
   ASSERT_TRUE(Launch(Shell("echo $$; sleep 1000")));
   ASSERT_TRUE(RunUntil([&] { return !Output().empty(); }));
   kill(environment_.pids[0], SIGKILL);
@@ -153,7 +154,7 @@ TEST_F(RestartTest, ASuccessorFindsHowManyThereWere) {
   EXPECT_EQ(Recorded().exits[0].incarnation, 1u);
 }
 
-TEST_F(RestartTest, WithoutAShimThereIsNoOther) {
+TEST_F(RestartTest, ARestartWithoutAShimReportsAnExit) {
   ASSERT_TRUE(Launch(Shell("exit 3")));
   ASSERT_TRUE(WaitForExit());
   for (const int pid : Children()) kill(pid, SIGKILL);
@@ -165,7 +166,7 @@ TEST_F(RestartTest, WithoutAShimThereIsNoOther) {
   EXPECT_EQ(Recorded().exits[0].incarnation, 1u);
 }
 
-TEST_F(RestartTest, NamesMayHaveRanks) {
+TEST_F(RestartTest, ArgvZeroCanContainTheRank) {
   auto job = MakeJob({"sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline"}, 2);
   job->process.index_argv = true;
   ASSERT_TRUE(Run(job));

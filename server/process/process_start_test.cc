@@ -1,4 +1,4 @@
-// The environment of a process at its start, and failures to start.
+// Tests the environment of a process at its start, and failures to start.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -75,7 +75,7 @@ TEST_F(StartTest, ACopiedProgramIsInTheJobsDirectory) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(StartTest, RanksWithARendezvousHaveItsPort) {
+TEST_F(StartTest, RanksWithARendezvousGetItsPort) {
   auto job = MakeJob({"sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT $RANK"}, 2);
   job->rendezvous_host = "10.0.0.1";
   ASSERT_TRUE(Run(job));
@@ -86,7 +86,7 @@ TEST_F(StartTest, RanksWithARendezvousHaveItsPort) {
   EXPECT_EQ(Output(1), place + " 1\n");
 }
 
-TEST_F(StartTest, ArgumentZeroIsTheCallers) {
+TEST_F(StartTest, ArgumentZeroIsThatOfTheRequest) {
   auto job = MakeJob({"sh", "-c", "echo $0"});
   job->apps[0].argv = {"another name", "-c", "echo $0"};
   ASSERT_TRUE(Run(job));
@@ -94,7 +94,7 @@ TEST_F(StartTest, ArgumentZeroIsTheCallers) {
 }
 
 // No program of this machine can load the library.
-TEST_F(StartTest, ProgramThatCanNotUseOurLibraryGetsItsOwn) {
+TEST_F(StartTest, AProgramThatCannotUseOurLibraryGetsItsOwn) {
   const std::string directory = runtime_dir_ + "/library";
   std::filesystem::create_directory(directory);
   loader::ElfSpec library;
@@ -106,7 +106,8 @@ TEST_F(StartTest, ProgramThatCanNotUseOurLibraryGetsItsOwn) {
   auto job = MakeJob({"env"});
   job->env = {"PATH=/usr/bin:/bin", "LD_LIBRARY_PATH=/mine"};
   job->inject = Inject::kAlways;
-  // Once searched and once from the cache.
+  // The program is searched the first time, and the second finding comes from
+  // the cache.
   for (int round = 0; round < 2; ++round) {
     ASSERT_TRUE(Run(job));
     EXPECT_EQ(Recorded().prepared.at(0).notes.size(), 0u);
@@ -129,7 +130,7 @@ TEST_F(StartTest, ProgramThatCanNotUseOurLibraryGetsItsOwn) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(StartTest, EnvironmentIsLayered) {
+TEST_F(StartTest, TheEnvironmentIsLayered) {
   auto job = MakeJob({"env"});
   job->env = {
       "PATH=/usr/bin:/bin", "A=job",    "B=job", "C=job", "D=job", "GONE=1",
@@ -153,7 +154,7 @@ TEST_F(StartTest, EnvironmentIsLayered) {
                        "EMPTY=", "ODD=x=y z", "PATH=/usr/bin:/bin"}));
 }
 
-TEST_F(StartTest, LibraryDirectoryGoesFirst) {
+TEST_F(StartTest, TheLibraryDirectoryComesFirst) {
   auto job = MakeJob({"sh", "-c", "echo $LD_LIBRARY_PATH"}, 2);
   job->env.push_back("LD_LIBRARY_PATH=/theirs");
   rules_.library_dir = "/ours";
@@ -163,14 +164,14 @@ TEST_F(StartTest, LibraryDirectoryGoesFirst) {
   EXPECT_EQ(Output(1), "/ours:/theirs\n");
 }
 
-TEST_F(StartTest, DirectoryIsSetAndTold) {
+TEST_F(StartTest, TheDirectoryIsSetAndInPwd) {
   auto job = MakeJob({"sh", "-c", "/bin/pwd; echo $PWD"});
   job->cwd = "/usr";
   ASSERT_TRUE(Run(job));
   EXPECT_EQ(Output(), "/usr\n/usr\n");
 }
 
-TEST_F(StartTest, ProgramIsFoundRelativeToTheDirectory) {
+TEST_F(StartTest, AProgramIsFoundRelativeToTheDirectory) {
   const std::string directory = testing::TempDir() + "/start_test_dir";
   std::filesystem::create_directories(directory + "/bin");
   std::ofstream(directory + "/bin/prog") << "echo found by $0\n";
@@ -183,7 +184,7 @@ TEST_F(StartTest, ProgramIsFoundRelativeToTheDirectory) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(StartTest, ApplicationsOfAJobDiffer) {
+TEST_F(StartTest, ApplicationsOfAJobCanDiffer) {
   auto job = MakeJob({"sh", "-c", "echo first"}, 3);
   JobApp second;
   second.cmd = "/bin/sh";
@@ -209,7 +210,7 @@ TEST_F(StartTest, OnlyRanksOfThisNodeStart) {
   EXPECT_TRUE(Recorded().exits.contains(3));
 }
 
-TEST_F(StartTest, NoRankOnThisNodeIsNothingToDo) {
+TEST_F(StartTest, AJobWithoutLocalRanksStartsNothing) {
   auto job = MakeJob({"true"}, 1);
   job->nodes[0].agent = 7;
   ASSERT_TRUE(Launch(job));
@@ -223,7 +224,7 @@ TEST_F(StartTest, StandardInputIsEmptyUnlessFed) {
   EXPECT_TRUE(Run(job));
 }
 
-TEST_F(StartTest, NoDescriptorLeaks) {
+TEST_F(StartTest, ProcessesInheritNoOtherDescriptors) {
   const UniqueFd leaky(open("/dev/null", O_RDONLY));
   ASSERT_TRUE(Run(MakeJob({ProbePath(), "descriptors"}, 20)));
   for (Rank rank = 0; rank < 20; ++rank) EXPECT_EQ(Output(rank), "0 1 2 ");
@@ -250,7 +251,7 @@ TEST_F(StartTest, DescriptorsAreInheritedByNumber) {
   }
 }
 
-TEST_F(StartTest, SignalsAreAsAfterLogin) {
+TEST_F(StartTest, SignalsHaveTheirDefaults) {
   ASSERT_TRUE(Run(MakeJob({"cat", "/proc/self/status"})));
   EXPECT_EQ(StatusField("SigBlk"), "0000000000000000");
   EXPECT_EQ(StatusField("SigIgn"), "0000000000000000");
@@ -265,7 +266,7 @@ TEST_F(StartTest, EachRankLeadsItsOwnGroup) {
   }
 }
 
-TEST_F(StartTest, BindsToCpus) {
+TEST_F(StartTest, AProcessIsBoundToItsCpus) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
   int last = 0;
@@ -278,7 +279,7 @@ TEST_F(StartTest, BindsToCpus) {
   EXPECT_EQ(StatusField("Cpus_allowed_list"), std::to_string(last));
 }
 
-TEST_F(StartTest, ACpuThatDoesNotExistFailsTheRankAlone) {
+TEST_F(StartTest, ACpuThatDoesNotExistFailsOnlyItsRank) {
   auto job = MakeJob({"true"}, 2);
   job->procs[1].cpuset = "60000";
   adapter_->Prepare(Local(job));
@@ -300,7 +301,7 @@ TEST_F(StartTest, AMalformedCpuListIsRefused) {
   EXPECT_EQ(Refusal(job).status, kErrBadParam);
 }
 
-TEST_F(StartTest, LimitsAreTheAgents) {
+TEST_F(StartTest, ProcessesInheritTheAgentsLimits) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit files = {std::min<rlim_t>(before.rlim_max, 777), before.rlim_max};
@@ -310,7 +311,7 @@ TEST_F(StartTest, LimitsAreTheAgents) {
   EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST_F(StartTest, TheLimitOfFilesMayBeAnother) {
+TEST_F(StartTest, TheLimitOfOpenFilesCanBeSet) {
   ProcessOptions options = Options();
   options.open_files = 99;
   adapter_ = std::make_unique<ProcessAdapter>(&loop_, &sink_, options);
@@ -324,7 +325,7 @@ TEST_F(StartTest, TheLimitOfFilesMayBeAnother) {
                 "\n");
 }
 
-TEST_F(StartTest, MissingProgramIsToldBeforeTheStart) {
+TEST_F(StartTest, AMissingProgramIsReportedBeforeTheStart) {
   const core::LocalPrepared answer = Refusal(MakeJob({"no-such-program"}));
   EXPECT_EQ(answer.status, kErrJobExeNotFound);
   EXPECT_EQ(answer.text,
@@ -332,11 +333,11 @@ TEST_F(StartTest, MissingProgramIsToldBeforeTheStart) {
             "\"/usr/bin:/bin\"; give its path, or a directory with --path");
 }
 
-TEST_F(StartTest, ProgramThatIsNoProgramIsToldBeforeTheStart) {
+TEST_F(StartTest, AFileThatIsNotExecutableIsReportedBeforeTheStart) {
   EXPECT_EQ(Refusal(MakeJob({"/etc/passwd"})).status, kErrJobAppNotExecutable);
 }
 
-TEST_F(StartTest, MissingDirectoryIsToldBeforeTheStart) {
+TEST_F(StartTest, AMissingDirectoryIsReportedBeforeTheStart) {
   auto job = MakeJob({"true"});
   job->apps[0].cwd = "/no/such/directory";
   const core::LocalPrepared answer = Refusal(job);
@@ -346,7 +347,7 @@ TEST_F(StartTest, MissingDirectoryIsToldBeforeTheStart) {
             "directory; make it on every node or name another one with --wdir");
 }
 
-TEST_F(StartTest, ProgramThatVanishesFailsItsRanks) {
+TEST_F(StartTest, AProgramThatVanishesFailsItsRanks) {
   const std::string program = runtime_dir_ + "/program";
   std::filesystem::copy_file("/bin/true", program);
   const auto job = MakeJob({program}, 5);
@@ -373,7 +374,7 @@ TEST_F(StartTest, AnotherUsersJobRunsAsThatUser) {
   EXPECT_EQ(StatusField("Groups"), "23456 ");
 }
 
-TEST_F(StartTest, AnotherUsersProgramIsLookedForAsThatUser) {
+TEST_F(StartTest, AnotherUsersProgramIsSearchedAsThatUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may start for others";
   const std::string program = runtime_dir_ + "/program";
   std::filesystem::copy_file("/bin/true", program);
@@ -384,7 +385,7 @@ TEST_F(StartTest, AnotherUsersProgramIsLookedForAsThatUser) {
   std::filesystem::remove(program);
 }
 
-TEST_F(StartTest, ShimThatDoesNotExistIsTold) {
+TEST_F(StartTest, AMissingShimIsReported) {
   ProcessOptions options = Options();
   options.shim_path = "/no/such/shim";
   adapter_ = std::make_unique<ProcessAdapter>(&loop_, &sink_, options);
@@ -394,7 +395,7 @@ TEST_F(StartTest, ShimThatDoesNotExistIsTold) {
             "cannot start /no/such/shim: No such file or directory");
 }
 
-TEST_F(StartTest, ANamespaceIsHeldOnce) {
+TEST_F(StartTest, ANamespaceCanBeHeldOnlyOnce) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   adapter_->Prepare(Local(job));

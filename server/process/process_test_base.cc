@@ -112,7 +112,7 @@ ProcessTest::~ProcessTest() {
   EXPECT_TRUE(RunUntil(
       [this] { return adapter_ == nullptr || adapter_->ending() == 0; }));
   adapter_.reset();
-  // Shims whose adapter went away before them are reaped here.
+  // Shims whose adapter was destroyed before they ended are reaped here.
   EXPECT_TRUE(RunUntil([] {
     while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }

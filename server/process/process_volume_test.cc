@@ -1,4 +1,4 @@
-// Large amounts of output: nothing is lost, and memory does not grow.
+// Tests large amounts of output: nothing is lost, and memory does not grow.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -31,7 +31,7 @@ char Pattern(uint64_t position) {
   return static_cast<char>('a' + position % 23);
 }
 
-TEST_F(ProcessTest, AGigabyteOfOutputPasses) {
+TEST_F(ProcessTest, AGigabyteOfOutputIsDelivered) {
   constexpr uint64_t kSize = 1u << 30;
   sink_.keep_output = false;
   size_t wrong = 0;

@@ -14,7 +14,7 @@ std::string Finding(const std::string& reason) {
   return loader::EncodeFinding(finding);
 }
 
-TEST(ProgramNotesTest, OnlyWhatTheOwnerIsToKnow) {
+TEST(ProgramNotesTest, ContainsOnlyFindingsForTheOwner) {
   EXPECT_TRUE(NotesOf({}, true).empty());
   EXPECT_TRUE(NotesOf({Finding("")}, false).empty());
   const auto notes =
@@ -24,14 +24,14 @@ TEST(ProgramNotesTest, OnlyWhatTheOwnerIsToKnow) {
   EXPECT_EQ(notes[0].detail, "");
 }
 
-TEST(ProgramNotesTest, ExplainedAtLength) {
+TEST(ProgramNotesTest, ExplainAddsDetails) {
   const auto notes = NotesOf({Finding(""), Finding("x")}, true);
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_EQ(notes[0].detail, "program: a b\nfinding: runs\n");
   EXPECT_EQ(notes[1].reason, "x");
 }
 
-TEST(ProgramNotesTest, TextsAreBounded) {
+TEST(ProgramNotesTest, TextsAreLimited) {
   loader::LibraryFinding finding;
   finding.reason = std::string(5000, 'x');
   for (int i = 0; i < 100; ++i) {

@@ -24,7 +24,7 @@ std::string TakeAll(ShimInput* input) {
   return all;
 }
 
-TEST(ShimInputTest, GivesPiecesInOrder) {
+TEST(ShimInputTest, ReturnsPiecesInOrder) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   input.Feed(Piece("de", 5));
@@ -32,7 +32,7 @@ TEST(ShimInputTest, GivesPiecesInOrder) {
   EXPECT_FALSE(input.Next());
 }
 
-TEST(ShimInputTest, LeavesOutWhatCameBefore) {
+TEST(ShimInputTest, OmitsDataThatWasFedBefore) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   input.Feed(Piece("abc", 3));
@@ -40,7 +40,7 @@ TEST(ShimInputTest, LeavesOutWhatCameBefore) {
   EXPECT_EQ(TakeAll(&input), "abcde");
 }
 
-TEST(ShimInputTest, LeavesOutWhatDoesNotFollow) {
+TEST(ShimInputTest, DropsPiecesAfterAGap) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   input.Feed(Piece("fg", 7));
@@ -49,7 +49,7 @@ TEST(ShimInputTest, LeavesOutWhatDoesNotFollow) {
   EXPECT_EQ(TakeAll(&input), "abcx");
 }
 
-TEST(ShimInputTest, GivesTheEndOnlyBehindEverything) {
+TEST(ShimInputTest, ReturnsTheEndOnlyAfterAllData) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   input.Feed(Piece("", 5));
@@ -60,7 +60,7 @@ TEST(ShimInputTest, GivesTheEndOnlyBehindEverything) {
   EXPECT_EQ(end->data.size(), 0u);
 }
 
-TEST(ShimInputTest, WaitsForRoom) {
+TEST(ShimInputTest, WaitsUntilTheWindowHasRoom) {
   ShimInput input;
   input.Feed(Piece(std::string(kWindow, 'a'), kWindow));
   input.Feed(Piece("b", kWindow + 1));
@@ -70,13 +70,13 @@ TEST(ShimInputTest, WaitsForRoom) {
   EXPECT_TRUE(input.Next());
 }
 
-TEST(ShimInputTest, APieceOverTheWindowGoesAlone) {
+TEST(ShimInputTest, APieceLargerThanTheWindowIsSentAlone) {
   ShimInput input;
   input.Feed(Piece(std::string(kWindow + 5, 'a'), kWindow + 5));
   EXPECT_TRUE(input.Next());
 }
 
-TEST(ShimInputTest, KnowsWhatProcessesHave) {
+TEST(ShimInputTest, PositionIsWhatTheProcessesHaveRead) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   ASSERT_TRUE(input.Next());
@@ -85,7 +85,7 @@ TEST(ShimInputTest, KnowsWhatProcessesHave) {
   EXPECT_EQ(input.position(), 2u);
 }
 
-TEST(ShimInputTest, GoesOnWhereAFoundShimIs) {
+TEST(ShimInputTest, ContinuesAtTheRecoveredPosition) {
   ShimInput input;
   input.Recover(/*taken=*/4, /*done=*/2);
   input.Feed(Piece("abcdef", 6));
@@ -93,7 +93,7 @@ TEST(ShimInputTest, GoesOnWhereAFoundShimIs) {
   EXPECT_EQ(input.position(), 2u);
 }
 
-TEST(ShimInputTest, CountsWhatAFoundShimHasAhead) {
+TEST(ShimInputTest, CountsUnreadInputOfARecoveredShim) {
   ShimInput input;
   input.Recover(kWindow, 0);
   input.Feed(Piece("a", kWindow + 1));
@@ -102,14 +102,14 @@ TEST(ShimInputTest, CountsWhatAFoundShimHasAhead) {
   EXPECT_TRUE(input.Next());
 }
 
-TEST(ShimInputTest, GivesNothingAfterClear) {
+TEST(ShimInputTest, ReturnsNothingAfterClear) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   input.Clear();
   EXPECT_FALSE(input.Next());
 }
 
-TEST(ShimInputTest, TellsWhatWasTakenForTheProcesses) {
+TEST(ShimInputTest, GivenCountsTheForwardedBytes) {
   ShimInput input;
   input.Recover(7, 5);
   EXPECT_EQ(input.given(), 7u);

@@ -55,7 +55,7 @@ class JobUnderTest {
   }
 
   ShimState state() const { return job_->state(); }
-  // The agent has closed the connection.
+  // Returns true if the agent has closed the connection.
   bool closed() const { return closed_; }
   bool gone() const { return gone_; }
 
@@ -198,8 +198,8 @@ void JobUnderTest::Apply(ShimEvent event) {
   }
 }
 
-// Some events are results of frames and have rows of their own; in other states
-// the frame's own row applies.
+// Returns true if the event can occur in the state. Some events are results of
+// frames and have their own rows; in other states the frame's own row applies.
 bool CanOccur(ShimState state, ShimEvent event) {
   switch (event) {
     case ShimEvent::kWelcome:
@@ -217,10 +217,10 @@ bool CanOccur(ShimState state, ShimEvent event) {
   }
 }
 
-// Without a shim there are no frames.
+// Returns true for frames, which do not exist without a shim.
 bool IsFrame(ShimEvent event) { return event <= ShimEvent::kUnknownFrame; }
 
-TEST(ShimJobTest, EachCellOfTheTableIsWhatHappens) {
+TEST(ShimJobTest, EachCellOfTheTableDescribesTheBehaviour) {
   for (size_t s = 0; s < kShimStates; ++s) {
     for (size_t e = 0; e < kShimEvents; ++e) {
       const auto state = static_cast<ShimState>(s);
@@ -245,15 +245,15 @@ TEST(ShimJobTest, EachCellOfTheTableIsWhatHappens) {
   }
 }
 
-// If the agent dies at this moment, the shim must not remain without a socket.
-TEST(ShimJobTest, ToldToForgetTheShimKnowsAtOnce) {
+// The shim must not remain without a socket if the agent dies at this moment.
+TEST(ShimJobTest, ForgetIsSentToTheShimAtOnce) {
   JobUnderTest job;
   job.Reach(ShimState::kStarted);
   job.Forget();
   EXPECT_TRUE(job.HasReceived(FrameType::kForget));
 }
 
-TEST(ShimJobTest, IsGoneWithAShimThatIsOfNoUse) {
+TEST(ShimJobTest, IsGoneWhenAnUnneededShimIsLost) {
   for (const ShimState state :
        {ShimState::kGreeting, ShimState::kForgotten, ShimState::kLeft}) {
     JobUnderTest job;
@@ -271,7 +271,7 @@ TEST(ShimJobTest, IsGoneWithAShimThatIsOfNoUse) {
   }
 }
 
-TEST(ShimStatesTest, TheDocumentHasTheTable) {
+TEST(ShimStatesTest, TheDocumentContainsTheTable) {
   std::ifstream in("docs/shim_states.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   for (size_t e = 0; e < kShimEvents; ++e) {

@@ -30,7 +30,7 @@ class ShimTextsTest : public testing::Test {
   std::vector<int> answers_;
 };
 
-TEST_F(ShimTextsTest, RequestsSayWhatTheTextsSay) {
+TEST_F(ShimTextsTest, ARequestContainsTheText) {
   ProcessText text = Text("err");
   text.pieces.push_back({false, "out"});
   text.key = "file";
@@ -49,7 +49,7 @@ TEST_F(ShimTextsTest, RequestsSayWhatTheTextsSay) {
                          {{kChannelStderr, "err"}, {kChannelStdout, "out"}}}));
 }
 
-TEST_F(ShimTextsTest, AnswersComeInOrder) {
+TEST_F(ShimTextsTest, AnswersArePassedInOrder) {
   EXPECT_FALSE(Answer(0)) << "nobody asked";
   Put(Text("a"));
   Put(Text("b"));
@@ -60,7 +60,7 @@ TEST_F(ShimTextsTest, AnswersComeInOrder) {
   EXPECT_FALSE(texts_.OnDone("\xff"));
 }
 
-TEST_F(ShimTextsTest, WhatIsTooLargeIsNotSent) {
+TEST_F(ShimTextsTest, TextsThatAreTooLargeAreNotSent) {
   EXPECT_TRUE(Put(Text(std::string(ProcessText::kMaxBytes, 'x'))));
   EXPECT_FALSE(Put(Text(std::string(ProcessText::kMaxBytes + 1, 'x'))));
   ProcessText text = Text("");
@@ -72,7 +72,7 @@ TEST_F(ShimTextsTest, WhatIsTooLargeIsNotSent) {
   EXPECT_EQ(answers_, std::vector<int>(3, kErrOutOfResource));
 }
 
-TEST_F(ShimTextsTest, NoMoreIsSentThanTheShimAnswers) {
+TEST_F(ShimTextsTest, UnansweredTextsAreLimited) {
   const std::string large(ProcessText::kMaxBytes, 'x');
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(Put(Text(large)));
   EXPECT_FALSE(Put(Text("x")));
@@ -80,7 +80,7 @@ TEST_F(ShimTextsTest, NoMoreIsSentThanTheShimAnswers) {
   EXPECT_TRUE(Put(Text("x")));
 }
 
-TEST_F(ShimTextsTest, AllFailTogether) {
+TEST_F(ShimTextsTest, FailAllAnswersAllPendingTexts) {
   Put(Text("a"));
   Put(Text("b"));
   texts_.FailAll(kErrNotSupported);

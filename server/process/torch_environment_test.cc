@@ -26,13 +26,13 @@ bool Has(const std::vector<std::string>& entries, const std::string& entry) {
   return std::ranges::count(entries, entry) == 1;
 }
 
-TEST(TorchEnvironmentTest, NothingUnlessAskedFor) {
+TEST(TorchEnvironmentTest, HasNoVariablesWithoutARendezvous) {
   const core::PrepareLocal prepare = Prepare("");
   EXPECT_TRUE(TorchJobVariables(*prepare.job).empty());
   EXPECT_TRUE(TorchRankVariables(prepare, 0).empty());
 }
 
-TEST(TorchEnvironmentTest, RanksOfJobAndNode) {
+TEST(TorchEnvironmentTest, ContainsRanksOfJobAndNode) {
   const core::PrepareLocal prepare = Prepare("10.0.0.1");
   const auto job = TorchJobVariables(*prepare.job);
   EXPECT_TRUE(Has(job, "MASTER_ADDR=10.0.0.1"));

@@ -85,7 +85,7 @@ TEST(JobInfoTest, AnotherServerReadsTheSameJob) {
             ValueOf(told.apps[0], "app.key"));
 }
 
-TEST(JobInfoTest, WhatIsOfThisNodeStaysWithIt) {
+TEST(JobInfoTest, KeysOfThisNodeStayWithThisNode) {
   const Registration told = Told();
   EXPECT_NE(ValueOf(told.job_keys, PMIX_LOCAL_PEERS), "none");
   const Registration there = Read(DescribeJob(told), 2, "b");
@@ -93,7 +93,7 @@ TEST(JobInfoTest, WhatIsOfThisNodeStaysWithIt) {
   EXPECT_NE(ValueOf(there.nodes[0], PMIX_LOCAL_PEERS), "none");
 }
 
-TEST(JobInfoTest, ANamespaceWithoutDataHasAName) {
+TEST(JobInfoTest, ANamespaceWithoutDataHasOnlyItsName) {
   Registration told;
   told.no_data = true;
   told.job.nspace = "job";

@@ -43,7 +43,7 @@ Result<Registration> Read(const InfoList& infos, int num_local_procs = 2,
                            .node_id = {}});
 }
 
-// Returns "0 0 1", for example: the node of each rank.
+// Returns the node of each rank, for example "0 0 1".
 std::string NodesOf(const Registration& registration) {
   std::string text;
   for (const ProcPlacement& proc : registration.job.procs) {
@@ -68,7 +68,7 @@ Value ValueOf(const Keys& keys, std::string_view key) {
   return {};
 }
 
-TEST(RegistrationTest, ANamespaceWithoutDataIsItsNameAlone) {
+TEST(RegistrationTest, ANamespaceWithoutDataHasOnlyItsName) {
   InfoList infos{Number(PMIX_JOB_SIZE, 4)};
   infos.Add(PMIX_REGISTER_NODATA, Value());
   const auto read = Read(infos, 1);
@@ -91,7 +91,7 @@ TEST(RegistrationTest, LocalProcessesNeedNoMap) {
   EXPECT_TRUE(Read({}, -1)->job.procs.empty());
 }
 
-// The infos that Slurm's plugin registers on the second of two nodes.
+// Returns the infos that Slurm's plug-in registers on the second of two nodes.
 InfoList SlurmInfos() {
   InfoList infos{{PMIX_SPAWNED, Value::Bool(false)},
                  Text(PMIX_TMPDIR, "/tmp/spool"),
@@ -139,7 +139,7 @@ TEST(RegistrationTest, ReadsWhatSlurmRegisters) {
   EXPECT_EQ(read->procs[3].global_rank, 3u);
 }
 
-TEST(RegistrationTest, KeysOfSlurmAreOfTheTypesThatProgramsExpect) {
+TEST(RegistrationTest, KeysOfSlurmGetTheTypesThatProgramsExpect) {
   const auto read = Read(SlurmInfos(), 2, {"n2"});
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(ValueOf(read->procs[0].keys, PMIX_APPLDR), Value::Rank(0));
@@ -152,14 +152,14 @@ TEST(RegistrationTest, KeysOfSlurmAreOfTheTypesThatProgramsExpect) {
   EXPECT_TRUE(ValueOf(read->procs[0].keys, PMIX_HOSTNAME).empty());
 }
 
-TEST(RegistrationTest, AServerThatHasTheNameOfNoNodeKnowsItselfByItsPeers) {
+TEST(RegistrationTest, AServerWithAnUnknownNameIsFoundByItsPeers) {
   const auto read = Read(SlurmInfos(), 2, {"machine"});
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->self_node, 1u);
   EXPECT_EQ(read->job.nodes[1].aliases, std::vector<std::string>{"machine"});
 }
 
-TEST(RegistrationTest, AServerKnowsItselfByItsLeaderOrItsNumber) {
+TEST(RegistrationTest, AServerIsFoundByItsLeaderOrItsNumber) {
   const InfoList map{Text(PMIX_NODE_MAP, "n1,n2"),
                      Text(PMIX_PROC_MAP, "0;1,2")};
   EXPECT_EQ(Read(map).code(), kErrBadParam);
@@ -174,8 +174,8 @@ TEST(RegistrationTest, AServerKnowsItselfByItsLeaderOrItsNumber) {
   EXPECT_EQ(Read(number).code(), kErrBadParam);
 }
 
-// The infos that orted registers for a job of two applications, with more nodes
-// than it names.
+// Returns the infos that orted registers for a job of two applications, with
+// more nodes than it names.
 InfoList OrtedInfos() {
   InfoList infos{Text(PMIX_JOBID, "[1,1]"),
                  Number(PMIX_NPROC_OFFSET, 5),
@@ -208,7 +208,7 @@ InfoList OrtedInfos() {
                  {PMIX_NODE_RANK, Value::Uint16(rank == 1 ? 2 : 1)},
                  Number(PMIX_NODEID, rank == 2 ? 4 : 3)});
     infos.Add(PMIX_PROC_DATA, Value::InfoArray(proc));
-    // The size of the process's application, outside its array.
+    // This is the size of the process's application, given outside its array.
     infos.Add(PMIX_APP_SIZE, Value::Uint32(app + 1));
   }
   return infos;
@@ -231,7 +231,7 @@ TEST(RegistrationTest, ReadsWhatOrtedRegisters) {
   EXPECT_EQ(read->procs[0].locality, "");
 }
 
-// The Standard's own form, with nested arrays.
+// Returns infos in the Standard's own form, with nested arrays.
 InfoList StandardInfos() {
   const InfoList apps[] = {
       {Number(PMIX_APPNUM, 0),
@@ -275,7 +275,7 @@ InfoList StandardInfos() {
        Array(PMIX_NODE_INFO_ARRAY, nodes[2])})};
 }
 
-TEST(RegistrationTest, ReadsArraysInArrays) {
+TEST(RegistrationTest, ReadsNestedArrays) {
   const auto read = Read(StandardInfos(), 1);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(NodesOf(*read), "0 1 1");
@@ -310,7 +310,7 @@ TEST(RegistrationTest, KeysStayInTheirRealms) {
   EXPECT_EQ(*DecodeValue(read->procs[2].locality), Value::String("NM0"));
 }
 
-TEST(RegistrationTest, TheLastValueOfAKeyCounts) {
+TEST(RegistrationTest, TheLastValueOfAKeyIsUsed) {
   const auto read = Read({Text("my.key", "old"), Text("my.key", "new"),
                           NullText("my.key"), Number("other", 1)});
   ASSERT_TRUE(read.ok()) << read.status().message();
@@ -318,7 +318,7 @@ TEST(RegistrationTest, TheLastValueOfAKeyCounts) {
   EXPECT_EQ(ValueOf(read->job_keys, "my.key"), Value::String("new"));
 }
 
-TEST(RegistrationTest, NumbersOfOtherTypesCountWhenTheyFit) {
+TEST(RegistrationTest, NumbersOfOtherTypesAreAcceptedIfTheyFit) {
   const auto read = Read({{PMIX_JOB_SIZE, Value::Int64(2)},
                           {PMIX_NPROC_OFFSET, Value::String("12")},
                           {PMIX_UNIV_SIZE, Value::Double(4)},
@@ -392,7 +392,7 @@ TEST(RegistrationTest, ReadsRawMapsAndRanges) {
   EXPECT_EQ(read->self_node, 1u);
 }
 
-TEST(RegistrationTest, AVectorIsAMapWhereThereIsNoOther) {
+TEST(RegistrationTest, AVectorIsUsedIfThereIsNoOtherMap) {
   const auto on = [](const char* vector, uint32_t size) {
     const auto read =
         Read({Text(PMIX_NODE_MAP, "a,b"), Text(PMIX_ANL_MAP, vector),
@@ -451,7 +451,7 @@ TEST(RegistrationTest, PeersOfNodesPlaceProcesses) {
   EXPECT_EQ(ValueOf(read->nodes[0], PMIX_LOCAL_PEERS), Value::String("2"));
 }
 
-TEST(RegistrationTest, NumbersOfNodesPlaceWhatNothingElseDoes) {
+TEST(RegistrationTest, NodeNumbersPlaceProcessesIfNothingElseDoes) {
   const auto read = Read(
       {ProcOn(0, Number(PMIX_NODEID, 9)), ProcOn(1, Number(PMIX_NODEID, 8)),
        Array(PMIX_NODE_INFO_ARRAY,
@@ -465,7 +465,7 @@ TEST(RegistrationTest, NumbersOfNodesPlaceWhatNothingElseDoes) {
   EXPECT_EQ(read->job.nodes[1].agent, 8u);
 }
 
-TEST(RegistrationTest, ArraysMayNameANodeByItsNumberAlone) {
+TEST(RegistrationTest, AnArrayMayIdentifyItsNodeOnlyByNumber) {
   const auto read =
       Read({Text(PMIX_NODE_MAP, "a,b"), Text(PMIX_PROC_MAP, "0,1;2"),
             Array(PMIX_NODE_INFO_ARRAY,
@@ -508,7 +508,7 @@ TEST(RegistrationTest, ApplicationsFollowEachOtherByTheirSizes) {
 
 // ------------------------------------------------------------- refusals ---
 
-// Includes the zeros, except the last one.
+// Returns the bytes of the text with its zeros, except the last one.
 template <size_t kSize>
 std::string Bytes(const char (&text)[kSize]) {
   return std::string(text, kSize - 1);
@@ -648,13 +648,17 @@ void ExpectRefused(const std::vector<Refusal>& refusals) {
   }
 }
 
-TEST(RegistrationTest, ContradictionsAreNamed) {
+TEST(RegistrationTest, ContradictionsAreReported) {
   ExpectRefused(Contradictions());
 }
 
-TEST(RegistrationTest, WhatIsMissingIsNamed) { ExpectRefused(Omissions()); }
+TEST(RegistrationTest, MissingEntriesAreReported) {
+  ExpectRefused(Omissions());
+}
 
-TEST(RegistrationTest, WhatIsMalformedIsNamed) { ExpectRefused(Malformed()); }
+TEST(RegistrationTest, MalformedEntriesAreReported) {
+  ExpectRefused(Malformed());
+}
 
 TEST(RegistrationTest, ArraysOfRanksAreReadAndChecked) {
   const ProcId procs[] = {{"job", 0}, {"job", 1}};
@@ -670,7 +674,7 @@ TEST(RegistrationTest, DeepArraysAreReadToTheLimit) {
   EXPECT_EQ(ValueOf(read->job_keys, "key"), Value::Uint32(1));
 }
 
-TEST(RegistrationTest, ValuesThatCannotTravelAreLeftOutUnlessRequired) {
+TEST(RegistrationTest, ValuesThatCannotBeSentAreOmittedUnlessRequired) {
   int here = 0;
   Value pointer;
   pointer.mutable_raw()->type = PMIX_POINTER;

@@ -28,7 +28,7 @@ std::string TextOf(const Keys& keys, std::string_view key) {
   return "";
 }
 
-// A job of session 7 on the nodes a, which is this one, and b.
+// Returns a job of session 7 on the nodes "a", which is this node, and "b".
 Registration Job(const Resources& resources, const InfoList& more = {}) {
   InfoList infos{Text(PMIX_NODE_MAP, "a,b"),
                  Text(PMIX_PROC_MAP, "0;1"),
@@ -52,7 +52,7 @@ Status Deregister(const InfoList& infos, Resources* resources) {
   return resources->Deregister(infos.span());
 }
 
-TEST(ResourcesTest, JobsHaveWhatBelongsToNone) {
+TEST(ResourcesTest, JobsGetDataThatBelongsToNoJob) {
   Resources resources;
   ASSERT_TRUE(Register({Text("site.key", "x"), Text(PMIX_RM_NAME, "rm"),
                         Text(PMIX_TOPOLOGY_SIGNATURE, "1N")},
@@ -66,7 +66,7 @@ TEST(ResourcesTest, JobsHaveWhatBelongsToNone) {
   EXPECT_EQ(TextOf(job.nodes[1], PMIX_TOPOLOGY_SIGNATURE), "");
 }
 
-TEST(ResourcesTest, WhatAJobSaysOfItselfStays) {
+TEST(ResourcesTest, AJobsOwnDataHasPrecedence) {
   Resources resources;
   ASSERT_TRUE(Register({Text("site.key", "x")}, &resources).ok());
   const Registration job = Job(resources, {Text("site.key", "own")});
@@ -89,7 +89,7 @@ InfoList OfSessionAndNodes() {
                 {Text(PMIX_HOSTNAME, "c"), Text("node.key", "of c")})};
 }
 
-TEST(ResourcesTest, SessionsAndNodesHaveTheirOwn) {
+TEST(ResourcesTest, SessionsAndNodesHaveTheirOwnData) {
   Resources resources;
   ASSERT_TRUE(Register(OfSessionAndNodes(), &resources).ok());
   const Registration job = Job(resources);
@@ -102,7 +102,7 @@ TEST(ResourcesTest, SessionsAndNodesHaveTheirOwn) {
   EXPECT_EQ(TextOf(job.other_nodes[0].keys, "node.key"), "of c");
 }
 
-TEST(ResourcesTest, DeregisteringGoesByKeys) {
+TEST(ResourcesTest, DeregisterRemovesByKeys) {
   Resources resources;
   InfoList infos = OfSessionAndNodes();
   infos.Append({Text("first", "1"), Text("second", "2")});
@@ -125,7 +125,7 @@ TEST(ResourcesTest, DeregisteringGoesByKeys) {
   EXPECT_TRUE(Deregister(keys, &resources).ok());
 }
 
-TEST(ResourcesTest, AnInventoryIsDeliveredWithoutItsDescription) {
+TEST(ResourcesTest, AnInventoryIsDeliveredWithoutTheTopology) {
   Resources resources;
   const InfoList inventory{
       Array(PMIX_NODE_INFO_ARRAY,
@@ -137,7 +137,7 @@ TEST(ResourcesTest, AnInventoryIsDeliveredWithoutItsDescription) {
   EXPECT_EQ(TextOf(job.nodes[1], PMIX_TOPOLOGY_XML), "");
 }
 
-TEST(ResourcesTest, RefusesWhatIsOfNoResource) {
+TEST(ResourcesTest, RefusesArraysThatDescribeNoResource) {
   Resources resources;
   const InfoList some{Text("key", "x")};
   for (const InfoList& infos :
@@ -159,7 +159,7 @@ TEST(ResourcesTest, RefusesWhatIsOfNoResource) {
   EXPECT_EQ(TextOf(Job(resources).job_keys, "key"), "");
 }
 
-TEST(ResourcesTest, ANamespaceWithoutDataHasNone) {
+TEST(ResourcesTest, ANamespaceWithoutDataGetsNoData) {
   Resources resources;
   ASSERT_TRUE(Register({Text("key", "x")}, &resources).ok());
   Registration none;

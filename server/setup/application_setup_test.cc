@@ -24,7 +24,7 @@ constexpr const char* kEnvironment[] = {"HOME=/root",
                                         "OMPI_NOTHING",
                                         nullptr};
 
-// Returns "UCX_TLS=tcp ...", or the status.
+// Returns the variables, for example "UCX_TLS=tcp ...", or the status.
 std::string Collected(const InfoList& directives) {
   const auto infos = SetUpApplication(directives.span(), kEnvironment);
   if (!infos.ok()) return std::to_string(infos.code());
@@ -43,7 +43,7 @@ KeyValue Flag(const char* key, bool flag = true) {
   return {key, Value::Bool(flag)};
 }
 
-TEST(ApplicationSetupTest, CollectsWhatModelsReadAndNotWhatAJobWasTold) {
+TEST(ApplicationSetupTest, CollectsVariablesOfModelsButNotOfAJob) {
   const std::string all =
       "OMPI_MCA_btl=self UCX_TLS=tcp OMP_NUM_THREADS=2 "
       "SHMEM_SYMMETRIC_SIZE=1G PMIX_MCA_ptl=a=b";
@@ -51,7 +51,7 @@ TEST(ApplicationSetupTest, CollectsWhatModelsReadAndNotWhatAJobWasTold) {
   EXPECT_EQ(Collected({Flag(PMIX_SETUP_APP_ALL)}), all);
 }
 
-TEST(ApplicationSetupTest, CollectsNothingUnasked) {
+TEST(ApplicationSetupTest, CollectsNothingWithoutARequest) {
   EXPECT_EQ(Collected({}), "");
   EXPECT_EQ(Collected({Flag(PMIX_SETUP_APP_ENVARS, false)}), "");
   EXPECT_EQ(Collected({Flag(PMIX_SETUP_APP_NONENVARS)}), "");
@@ -72,7 +72,7 @@ TEST(ApplicationSetupTest, AModelHasItsOwnVariables) {
   EXPECT_EQ(of("other"), Collected({Flag(PMIX_SETUP_APP_ENVARS)}));
 }
 
-TEST(ApplicationSetupTest, ReportsWhatHasNoEffect) {
+TEST(ApplicationSetupTest, ReportsDirectivesWithoutEffect) {
   std::string reported;
   auto& ignored = support::IgnoredDirectives::OfProcess();
   ignored.SetReport([&](std::string_view function, std::string_view key) {
@@ -83,7 +83,7 @@ TEST(ApplicationSetupTest, ReportsWhatHasNoEffect) {
   EXPECT_EQ(reported, "PMIx_server_setup_application site.directive");
 }
 
-TEST(ApplicationSetupTest, RefusesWhatItCannotFollow) {
+TEST(ApplicationSetupTest, RefusesDirectivesThatItCannotFollow) {
   const std::string not_supported = std::to_string(kErrNotSupported);
   EXPECT_EQ(Collected({{PMIX_ALLOC_FABRIC, Value::InfoArray({})}}),
             not_supported);

@@ -18,7 +18,7 @@ Value Envar(std::string name, std::string text) {
   return value;
 }
 
-TEST(LocalSupportTest, WhatWasCollectedComesIntoTheEnvironmentOfTheJob) {
+TEST(LocalSupportTest, CollectedVariablesAreAppliedToTheJobsEnvironment) {
   const char* environment[] = {"UCX_TLS=tcp", nullptr};
   const InfoList asked{{PMIX_SETUP_APP_ALL, Value::Bool(true)}};
   const auto collected = SetUpApplication(asked.span(), environment);
@@ -49,7 +49,7 @@ TEST(LocalSupportTest, ChangesAreMadeInOrder) {
   EXPECT_EQ(env, (spawn::Environment{"A=1,2"}));
 }
 
-TEST(LocalSupportTest, NothingIsAddedOfWhatIsRefused) {
+TEST(LocalSupportTest, ARefusedCallAddsNothing) {
   LocalSupport support;
   InfoList infos{{PMIX_SET_ENVAR, Envar("A", "1")},
                  {PMIX_SET_ENVAR, Value::Int(1)}};

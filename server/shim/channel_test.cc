@@ -67,7 +67,7 @@ TEST_F(ChannelTest, FramesKeepTheirOrderAndSize) {
   }
 }
 
-TEST_F(ChannelTest, DescriptorsComeWithTheirFrame) {
+TEST_F(ChannelTest, DescriptorsArriveWithTheirFrame) {
   const auto a = Open(std::move(near_));
   const auto b = Open(std::move(far_));
   const auto send = [&](int count) {
@@ -91,7 +91,7 @@ TEST_F(ChannelTest, DescriptorsComeWithTheirFrame) {
   }
 }
 
-TEST_F(ChannelTest, ACallbackSeesWhatWaits) {
+TEST_F(ChannelTest, ACallbackCanExamineWaitingFrames) {
   const auto a = Open(std::move(near_));
   std::unique_ptr<FrameChannel> b;
   std::vector<bool> waiting;
@@ -118,7 +118,7 @@ TEST_F(ChannelTest, ACallbackSeesWhatWaits) {
   EXPECT_EQ(received_[4].payload.size(), 300'000u);
 }
 
-TEST_F(ChannelTest, TheEndIsToldOnce) {
+TEST_F(ChannelTest, TheEndIsReportedOnce) {
   const auto a = Open(std::move(near_));
   far_.Reset();
   ASSERT_TRUE(RunUntil([&] { return !closed_.empty(); }));
@@ -128,7 +128,7 @@ TEST_F(ChannelTest, TheEndIsToldOnce) {
   EXPECT_EQ(closed_, std::vector<std::string>{"connection closed"});
 }
 
-TEST_F(ChannelTest, WhatCameBeforeTheEndIsDelivered) {
+TEST_F(ChannelTest, FramesBeforeTheEndAreDelivered) {
   const auto a = Open(std::move(near_));
   FrameHeader header;
   header.type = static_cast<uint8_t>(FrameType::kStart);
@@ -139,7 +139,7 @@ TEST_F(ChannelTest, WhatCameBeforeTheEndIsDelivered) {
   EXPECT_EQ(received_.size(), 1u);
 }
 
-TEST_F(ChannelTest, FramesTooLargeAreRefused) {
+TEST_F(ChannelTest, FramesThatAreTooLargeAreRefused) {
   const auto a = Open(std::move(near_));
   FrameHeader header;
   header.length = kMaxPayload + 1;

@@ -5,7 +5,7 @@
 namespace canopy::process {
 namespace {
 
-TEST(ParseCpuList, TakesNumbersAndRanges) {
+TEST(ParseCpuList, AcceptsNumbersAndRanges) {
   EXPECT_EQ(*ParseCpuList("0"), CpuMask{1});
   EXPECT_EQ(*ParseCpuList("0-3,8"), CpuMask{0x10f});
   EXPECT_EQ(*ParseCpuList("5,1-2,2"), CpuMask{0x26});
@@ -13,7 +13,7 @@ TEST(ParseCpuList, TakesNumbersAndRanges) {
   EXPECT_EQ(ParseCpuList("65535")->size(), 1024u);
 }
 
-TEST(ParseCpuList, RefusesEverythingElse) {
+TEST(ParseCpuList, RejectsAllOtherTexts) {
   for (const char* list : {"", ",", "1,", "a", "-1", "1-", "3-1", "1 2", "0x1",
                            "65536", "99999999999999999999", "1-2-3"}) {
     EXPECT_FALSE(ParseCpuList(list).has_value()) << list;

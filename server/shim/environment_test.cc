@@ -10,7 +10,7 @@ std::vector<std::string> Strings(const std::vector<char*>& pointers) {
   return std::vector<std::string>(pointers.begin(), pointers.end() - 1);
 }
 
-TEST(Environment, TheLastValueOfANameWins) {
+TEST(Environment, TheLastValueOfANameIsUsed) {
   Environment environment;
   environment.SetAll({"A=1", "B=2", "A=3", "no assignment", "=x", "C="});
   EXPECT_STREQ(environment.Get("A"), "3");
@@ -20,7 +20,7 @@ TEST(Environment, TheLastValueOfANameWins) {
             (std::vector<std::string>{"A=3", "B=2", "C="}));
 }
 
-TEST(Environment, AnOverlayLeavesTheBaseAlone) {
+TEST(Environment, AnOverlayDoesNotChangeTheBase) {
   Environment environment;
   environment.SetAll({"A=1", "B=2"});
   const std::vector<std::string> extra = {"B=rank", "C=rank", "junk"};

@@ -85,7 +85,7 @@ TEST_F(InputFeedTest, LargeDataWaitsForTheReader) {
   EXPECT_EQ(Read(a, 1), "");
 }
 
-TEST_F(InputFeedTest, DoneMeansDoneByAll) {
+TEST_F(InputFeedTest, DataIsDoneWhenAllRanksHaveReadIt) {
   const UniqueFd a = Add(0);
   const UniqueFd b = Add(1);
   const std::string text(200'000, 'x');
@@ -96,7 +96,7 @@ TEST_F(InputFeedTest, DoneMeansDoneByAll) {
   EXPECT_EQ(done_, text.size());
 }
 
-TEST_F(InputFeedTest, NobodyReadsAnyMore) {
+TEST_F(InputFeedTest, DataIsDoneWhenItsReadersAreGone) {
   UniqueFd a = Add(0);
   feed_->Feed({0, 7}, std::string(200'000, 'x'));
   a.Reset();
@@ -104,7 +104,7 @@ TEST_F(InputFeedTest, NobodyReadsAnyMore) {
   EXPECT_EQ(done_, 200'000u);
 }
 
-TEST_F(InputFeedTest, AnEndedRankIsClosed) {
+TEST_F(InputFeedTest, ClosingARankMakesItsDataDone) {
   const UniqueFd a = Add(0);
   feed_->Feed({0}, std::string(200'000, 'x'));
   feed_->Close(0);
@@ -112,7 +112,7 @@ TEST_F(InputFeedTest, AnEndedRankIsClosed) {
   loop_.RunOnce(0);
 }
 
-TEST_F(InputFeedTest, DestructionIsSilent) {
+TEST_F(InputFeedTest, DestructionReportsNothing) {
   const UniqueFd a = Add(0);
   feed_->Feed({0}, std::string(200'000, 'x'));
   feed_.reset();

@@ -48,7 +48,7 @@ class ShimUnderTest {
   HolderState state() const { return holder_->state(); }
   void Reach(HolderState state) {
     if (state == HolderState::kEmpty) return;
-    // The grace time ends at once, or not within this test.
+    // The grace time ends at once, or not during this test.
     grace_ms_ = state == HolderState::kForcing ? 0 : kNever;
     Apply(HolderEvent::kPrepare);
     if (state == HolderState::kDescribed) return;
@@ -62,7 +62,7 @@ class ShimUnderTest {
   }
 
   void Apply(HolderEvent event);
-  // Sends both frames at once. `ranks`: empty for all.
+  // Sends both frames at once. An empty `ranks` means all.
   void StartAndKill(const std::vector<Rank>& ranks) {
     agent_->Send(FrameType::kStart, "");
     Send(FrameType::kKill, Encode(KillRanks{kNever, ranks}));
@@ -76,7 +76,7 @@ class ShimUnderTest {
     Send(FrameType::kHello, Encode(Hello{version}));
     Send(FrameType::kResume, "");
   }
-  // Ends every rank, and waits until that is reported.
+  // Ends every rank, and waits until the end is reported.
   void Kill() {
     Send(FrameType::kKill, Encode(KillRanks{0, {}}));
     for (int i = 0; i < 1000 && exits_.empty(); ++i) {
@@ -86,11 +86,12 @@ class ShimUnderTest {
   }
   const Started& started() const { return started_; }
   const std::vector<ExitedRank>& exits() const { return exits_; }
-  // Pieces and ends of streams.
+  // Counts pieces of output and ends of streams.
   size_t outputs() const { return outputs_; }
 
-  // A new process has the shim's descriptors for a moment, so a connection may
-  // take as long to end.
+  // Runs the loop until the shim has this state and the connection is closed or
+  // not. A new process has the shim's descriptors for a moment, so a connection
+  // may take as long to end.
   void RunUntil(HolderState state, bool closed) {
     const int64_t deadline = EventLoop::Now() + 60'000'000'000;
     while ((holder_->state() != state || closed_ != closed) &&
@@ -169,7 +170,7 @@ void ShimUnderTest::Apply(HolderEvent event) {
     case HolderEvent::kRanks:
       return Send(FrameType::kRanks, Encode(std::vector{NextRank(0)}));
     case HolderEvent::kCheck:
-      // A check that fails: there is no such application.
+      // The check fails, because there is no such application.
       Send(FrameType::kRanks, Encode(std::vector{NextRank(7)}));
       return Send(FrameType::kCheck, "");
     case HolderEvent::kCheckPassed:
@@ -215,7 +216,7 @@ void ShimUnderTest::Apply(HolderEvent event) {
       holder_->OnTerminate();
       return Settle();
     case HolderEvent::kGraceOver:
-      return Settle();  // caused by a timer, see Reach
+      return Settle();  // a timer causes the event, see Reach
   }
 }
 
@@ -230,8 +231,8 @@ class JobHolderTest : public testing::Test {
   std::string directory_;
 };
 
-// Some events have no effect of their own in a state: a check that passes is
-// not one that fails, and the grace time ends in only one state.
+// Returns true if the event has its own effect in the state. In kDescribed, a
+// check that passes has the effect of kCheckPassed. A timer causes kGraceOver.
 bool CanOccur(HolderState state, HolderEvent event) {
   switch (event) {
     case HolderEvent::kCheckPassed:
@@ -245,7 +246,7 @@ bool CanOccur(HolderState state, HolderEvent event) {
   }
 }
 
-TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
+TEST_F(JobHolderTest, EachCellOfTheTableDescribesTheBehaviour) {
   for (size_t s = 0; s < kHolderStates; ++s) {
     for (size_t e = 0; e < kHolderEvents; ++e) {
       const auto state = static_cast<HolderState>(s);
@@ -259,7 +260,7 @@ TEST_F(JobHolderTest, EachCellOfTheTableIsWhatHappens) {
       if (event == HolderEvent::kCheckPassed) shim.Apply(HolderEvent::kRanks);
       const Cell<HolderState> cell = StepOf(state, event);
       shim.Apply(event);
-      // Without a job there is no grace time.
+      // If there is no job, there is no grace time.
       const bool at_once =
           state == HolderState::kEmpty && cell.next == HolderState::kEnding;
       shim.RunUntil(at_once ? HolderState::kForcing : cell.next,
@@ -297,7 +298,7 @@ class StartingTest : public JobHolderTest {
   ShimUnderTest shim_;
 };
 
-TEST_F(StartingTest, NothingIsStartedOfAJobThatIsToEnd) {
+TEST_F(StartingTest, StartsNoProcessOfAJobThatIsToEnd) {
   shim_.StartAndKill({});
   shim_.RunUntil(HolderState::kStarted, /*closed=*/false);
   EXPECT_TRUE(shim_.started().ranks.empty());
@@ -307,20 +308,20 @@ TEST_F(StartingTest, NothingIsStartedOfAJobThatIsToEnd) {
   EXPECT_EQ(shim_.outputs(), 2 * kRanks) << "each stream has an end";
 }
 
-TEST_F(StartingTest, TheEndOfSomeRanksIsNotThatOfOthers) {
+TEST_F(StartingTest, StartsOtherRanksIfOnlySomeAreToEnd) {
   shim_.StartAndKill({5});
   shim_.RunUntil(HolderState::kStarted, /*closed=*/false);
   EXPECT_EQ(shim_.started().ranks.size(), kRanks);
 }
 
-TEST_F(JobHolderTest, ACheckThatFailsLeavesTheJobDescribed) {
+TEST_F(JobHolderTest, AFailedCheckLeavesTheJobDescribed) {
   ShimUnderTest shim(directory_);
   shim.Reach(HolderState::kDescribed);
   shim.Apply(HolderEvent::kCheck);
   shim.RunUntil(HolderState::kDescribed, /*closed=*/false);
 }
 
-TEST(HolderStatesTest, TheDocumentHasTheTable) {
+TEST(HolderStatesTest, TheDocumentContainsTheTable) {
   std::ifstream in("docs/shim_states.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   for (size_t e = 0; e < kHolderEvents; ++e) {

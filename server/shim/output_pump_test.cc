@@ -53,7 +53,7 @@ class OutputPumpTest : public testing::Test {
   EventLoop loop_;
   std::unique_ptr<OutputPump> pump_;
   std::string log_;
-  std::string last_words_;  // put at the end of a stream
+  std::string last_words_;  // text that is put at the end of a stream
 };
 
 TEST_F(OutputPumpTest, EmitsOnlyWhileItFlows) {
@@ -74,7 +74,7 @@ TEST_F(OutputPumpTest, EmitsOnlyWhileItFlows) {
   EXPECT_FALSE(pump_->IsOpen(0));
 }
 
-TEST_F(OutputPumpTest, WithoutAPipeThereIsTheEnd) {
+TEST_F(OutputPumpTest, AStreamWithoutAPipeOnlyEnds) {
   Make(100);
   pump_->Resume();
   pump_->Add(3, 2, UniqueFd());
@@ -87,7 +87,7 @@ TEST_F(OutputPumpTest, WithoutAPipeThereIsTheEnd) {
   EXPECT_EQ(Log(), "3/2:END ") << "an agent may have missed it";
 }
 
-TEST_F(OutputPumpTest, ResumeRepeatsWhatWasNotAcknowledged) {
+TEST_F(OutputPumpTest, ResumeRepeatsUnacknowledgedOutput) {
   Make(100);
   pump_->Resume();
   UniqueFd a = Add(0, 2);
@@ -108,7 +108,7 @@ TEST_F(OutputPumpTest, ResumeRepeatsWhatWasNotAcknowledged) {
   EXPECT_EQ(Log(), "0/2:END ");
 }
 
-TEST_F(OutputPumpTest, TheWindowHolds) {
+TEST_F(OutputPumpTest, TheWindowLimitsTheOutput) {
   Make(4);
   pump_->Resume();
   const UniqueFd a = Add(0, 2);
@@ -135,7 +135,7 @@ TEST_F(OutputPumpTest, StreamsTakeTurns) {
   EXPECT_EQ(Log(), "0/2:aaaa 1/2:bbbb 0/2:aaaa 1/2:bbbb ");
 }
 
-TEST_F(OutputPumpTest, ManySmallPiecesAreBound) {
+TEST_F(OutputPumpTest, TheNumberOfPiecesIsLimited) {
   Make(1 << 20);
   pump_->Resume();
   const UniqueFd a = Add(0, 2);
@@ -165,7 +165,7 @@ TEST_F(OutputPumpTest, RanksEndWithTheirLastStream) {
   EXPECT_EQ(Log(), "3/4:END ended3 ");
 }
 
-TEST_F(OutputPumpTest, StreamsEndNotBeforeTheirProcess) {
+TEST_F(OutputPumpTest, StreamsDoNotEndBeforeTheirProcess) {
   Make(100);
   pump_->Resume();
   UniqueFd pipe = Add(0, 2);
@@ -177,12 +177,12 @@ TEST_F(OutputPumpTest, StreamsEndNotBeforeTheirProcess) {
   EXPECT_EQ(Log(), "0/2:text ");
   pump_->ProcessEnded(0);
   EXPECT_EQ(Log(), "0/2:END ended0 ");
-  // A process that the rank's process left behind may cause this.
+  // A process that outlives the rank's process may cause this.
   Put(0, 2, "late");
   EXPECT_EQ(Log(), "0/2:late ");
 }
 
-TEST_F(OutputPumpTest, TextsFollowWhatIsInThePipe) {
+TEST_F(OutputPumpTest, TextsFollowTheContentOfThePipe) {
   Make(100);
   pump_->Resume();
   const UniqueFd pipe = Add(0, 4);
@@ -229,7 +229,7 @@ TEST_F(OutputPumpTest, TextsAreKeptUntilTheyAreAcknowledged) {
   EXPECT_EQ(Log(), "");
 }
 
-TEST_F(OutputPumpTest, TextsThatWaitAreBound) {
+TEST_F(OutputPumpTest, WaitingTextsAreLimited) {
   Make(1);
   const UniqueFd pipe = Add(0, 2);
   Put(0, 2, "x");  // fills the window
@@ -244,7 +244,7 @@ TEST_F(OutputPumpTest, TextsThatWaitAreBound) {
   EXPECT_FALSE(pump_->HasRoom(1, 0));
 }
 
-TEST_F(OutputPumpTest, AStreamSaysItsLastBeforeItsEnd) {
+TEST_F(OutputPumpTest, TextsThatAreAddedAtTheEndPrecedeIt) {
   Make(100);
   pump_->Resume();
   UniqueFd pipe = Add(0, 2);
@@ -271,7 +271,7 @@ TEST_F(OutputPumpTest, AnEndWaitsForTheTextsBeforeIt) {
   EXPECT_EQ(Log(), "0/2:END ended0 ");
 }
 
-TEST_F(OutputPumpTest, StrangersHaveNoStream) {
+TEST_F(OutputPumpTest, UnknownRanksHaveNoStream) {
   Make(100);
   pump_->Resume();
   const UniqueFd pipe = Add(0, 2);

@@ -12,7 +12,7 @@
 namespace canopy::process {
 namespace {
 
-// Applies the policies in a child and returns whether `check` holds there.
+// Applies the policies in a child process. Returns true if `check` holds there.
 bool InChild(const ProcessPolicies& policies,
              const std::function<bool()>& check) {
   const pid_t pid = fork();
@@ -22,13 +22,13 @@ bool InChild(const ProcessPolicies& policies,
   return status == 0;
 }
 
-TEST(ProcessPoliciesTest, ValuesThatAreNotGivenStay) {
+TEST(ProcessPoliciesTest, PoliciesWithoutAValueAreUnchanged) {
   const mode_t mask = umask(0);
   umask(mask);
   EXPECT_TRUE(InChild({}, [mask] { return umask(0) == mask; }));
 }
 
-TEST(ProcessPoliciesTest, TheProcessGetsWhatIsGiven) {
+TEST(ProcessPoliciesTest, TheProcessGetsTheGivenPolicies) {
   ProcessPolicies policies;
   policies.umask = 0137;
   policies.nice = NiceValue{19};
@@ -59,7 +59,7 @@ TEST(ProcessPoliciesTest, SoftLimitsAreLoweredToTheHardLimits) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(ProcessPoliciesTest, ARefusedNiceValueIsNamed) {
+TEST(ProcessPoliciesTest, ARefusedNiceValueIsReported) {
   ProcessPolicies policies;
   policies.nice = NiceValue{-5};
   const std::string text = PolicyFailure(policies, EACCES);

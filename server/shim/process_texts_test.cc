@@ -78,7 +78,7 @@ class ProcessTextsTest : public testing::Test {
   std::string log_;
 };
 
-TEST_F(ProcessTextsTest, PiecesGoToTheirStreams) {
+TEST_F(ProcessTextsTest, PartsGoToTheirStreams) {
   TextRequest request = Request(1, "err\n");
   request.parts.push_back({kChannelStdout, "out\n"});
   EXPECT_EQ(texts_->Take(request), kSuccess);
@@ -86,7 +86,7 @@ TEST_F(ProcessTextsTest, PiecesGoToTheirStreams) {
   EXPECT_EQ(texts_->Take(Request(7, "x")), kErrNotFound);
 }
 
-TEST_F(ProcessTextsTest, MergedStreamsAreOne) {
+TEST_F(ProcessTextsTest, MergedStreamsHaveOneChannel) {
   Make(true);
   EXPECT_EQ(texts_->Take(Request(1, "err\n")), kSuccess);
   EXPECT_EQ(Log(), "1/2:err\n");
@@ -97,7 +97,7 @@ TEST_F(ProcessTextsTest, MergedStreamsAreOne) {
   EXPECT_NE(Log().find("1/2:1 more process has sent"), std::string::npos);
 }
 
-TEST_F(ProcessTextsTest, NoMoreThanFits) {
+TEST_F(ProcessTextsTest, RefusesTextsThatDoNotFit) {
   const std::string large(kMaxWaitingText, 'x');
   EXPECT_EQ(texts_->Take(Request(0, large)), kSuccess);
   EXPECT_EQ(texts_->Take(Request(1, large)), kErrOutOfResource);
@@ -107,7 +107,7 @@ TEST_F(ProcessTextsTest, NoMoreThanFits) {
   EXPECT_EQ(texts_->Take(Kind(1, "small")), kSuccess) << "it was not counted";
 }
 
-TEST_F(ProcessTextsTest, OneKindIsGathered) {
+TEST_F(ProcessTextsTest, TextsOfOneKindAreAggregated) {
   EXPECT_EQ(texts_->Take(Kind(0, "first\n")), kSuccess);
   EXPECT_EQ(Log(), "0/4:first\n");
   EXPECT_EQ(texts_->Take(Kind(1, "second\n")), kSuccess);
@@ -125,7 +125,7 @@ TEST_F(ProcessTextsTest, OneKindIsGathered) {
             std::string::npos);
 }
 
-TEST_F(ProcessTextsTest, TheCountComesAfterAWhile) {
+TEST_F(ProcessTextsTest, TheCountIsPrintedAfterADelay) {
   texts_->Take(Kind(0, "first\n"));
   texts_->Take(Kind(1, "second\n"));
   Log();
@@ -135,7 +135,7 @@ TEST_F(ProcessTextsTest, TheCountComesAfterAWhile) {
   EXPECT_EQ(Log().find("more"), std::string::npos);
 }
 
-TEST_F(ProcessTextsTest, WhatHasNoKeyOrValueIsNotGathered) {
+TEST_F(ProcessTextsTest, TextsWithoutAKeyOrValueAreNotAggregated) {
   for (const bool has_key : {false, true}) {
     for (Rank rank = 0; rank < 2; ++rank) {
       TextRequest request = Request(rank, "text\n");
@@ -146,7 +146,7 @@ TEST_F(ProcessTextsTest, WhatHasNoKeyOrValueIsNotGathered) {
   }
 }
 
-TEST_F(ProcessTextsTest, KindsAreBound) {
+TEST_F(ProcessTextsTest, TheNumberOfKindsIsLimited) {
   for (int i = 0; i < 300; ++i) {
     for (Rank rank = 0; rank < 2; ++rank) {
       texts_->Take(Kind(rank, "x", std::to_string(i)));
@@ -156,7 +156,7 @@ TEST_F(ProcessTextsTest, KindsAreBound) {
   EXPECT_EQ(Log().size(), 5u * (300 + 300 - 256));
 }
 
-TEST_F(ProcessTextsTest, WhatComesAgainIsPrintedOnce) {
+TEST_F(ProcessTextsTest, ARepeatedTextIsPrintedOnce) {
   TextRequest request = Request(0, "text\n");
   EXPECT_EQ(texts_->Take(request), kSuccess);
   EXPECT_EQ(Log(), "0/4:text\n");
@@ -167,7 +167,7 @@ TEST_F(ProcessTextsTest, WhatComesAgainIsPrintedOnce) {
   texts_->OnNewAgent();
   EXPECT_EQ(texts_->Take(request), kSuccess);
   EXPECT_EQ(Log(), "");
-  // A new request with the numbers of an earlier one.
+  // This is a new request with the numbers of an earlier one.
   request.again = false;
   EXPECT_EQ(texts_->Take(request), kSuccess);
   EXPECT_EQ(Log(), "0/4:text\n");

@@ -15,8 +15,8 @@ namespace {
 class ProgramTest : public testing::Test {
  protected:
   ProgramTest() {
-    // Not below the test's own directory, because other users may have no
-    // access to it.
+    // The directory is not below the test's own, to which other users may have
+    // no access.
     std::string pattern = "/tmp/programXXXXXX";
     root_ = mkdtemp(pattern.data());
     for (const char* name : {"/a", "/b", "/a/folder"}) {
@@ -56,7 +56,7 @@ TEST_F(ProgramTest, SearchesPathInOrder) {
   EXPECT_EQ(*FindProgram("sh", "", nullptr), "/usr/bin/sh");
 }
 
-TEST_F(ProgramTest, RelativeNamesStartAtTheDirectory) {
+TEST_F(ProgramTest, RelativePathsStartAtTheDirectory) {
   EXPECT_EQ(*FindProgram("b/tool", root_, nullptr), root_ + "/b/tool");
   EXPECT_EQ(*FindProgram("./tool", root_ + "/b/", nullptr),
             root_ + "/b/./tool");
@@ -80,7 +80,7 @@ TEST_F(ProgramTest, TheWorkingDirectoryIsSearchedAfterPath) {
                 "/a\"; give its path, or a directory with --path");
 }
 
-TEST_F(ProgramTest, SaysWhatIsWrong) {
+TEST_F(ProgramTest, ErrorsDescribeTheReason) {
   EXPECT_EQ(FindProgram("", "", nullptr).code(), kErrJobNoExeSpecified);
   EXPECT_EQ(FindProgram("x", root_ + "/none", nullptr).code(),
             kErrJobWdirNotFound);
@@ -103,7 +103,7 @@ TEST_F(ProgramTest, SaysWhatIsWrong) {
           "/a/plain\": Permission denied; make it executable with chmod +x");
 }
 
-TEST_F(ProgramTest, LooksAsSomebodyElse) {
+TEST_F(ProgramTest, SearchesAsAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can";
   chmod(root_.c_str(), 0755);
   Make("/b/private", 0700);
@@ -121,7 +121,7 @@ TEST_F(ProgramTest, LooksAsSomebodyElse) {
   EXPECT_EQ(geteuid(), 0u);
 }
 
-TEST_F(ProgramTest, FindsOutWhetherOurLibraryFits) {
+TEST_F(ProgramTest, DeterminesWhetherOurLibraryFits) {
   ProgramQuery query = Query("/proc/self/exe", nullptr);
   query.library = "/proc/self/exe";
   const auto found = FindPrograms({query});
@@ -131,7 +131,7 @@ TEST_F(ProgramTest, FindsOutWhetherOurLibraryFits) {
 }
 
 // A known finding is used while the files are the same, for any user.
-TEST_F(ProgramTest, KnownFindingIsUsedWhileItHolds) {
+TEST_F(ProgramTest, AKnownFindingIsUsedWhileItIsValid) {
   const std::string path = Path();
   ProgramQuery query = Query("tool", path.c_str());
   query.library = "/proc/self/exe";
@@ -158,7 +158,7 @@ TEST_F(ProgramTest, KnownFindingIsUsedWhileItHolds) {
   EXPECT_EQ((*FindPrograms({query}))[0].finding->reason, "");
 }
 
-TEST(DescribeSpawnFailure, NamesTheCulprit) {
+TEST(DescribeSpawnFailure, NamesTheCause) {
   const auto describe = [](SpawnStep step, int error) {
     return DescribeSpawnFailure(step, error, "/p", "/d", "0-3");
   };

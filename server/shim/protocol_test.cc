@@ -16,7 +16,7 @@ void ExpectRoundTrip(const T& message) {
   EXPECT_FALSE(Decode(bytes + "\xff", &copy));
 }
 
-TEST(ShimProtocol, MessagesComeBack) {
+TEST(ShimProtocol, MessagesSurviveARoundTrip) {
   ExpectRoundTrip(Hello{});
   PrepareJob prepare;
   prepare.nspace = "job@1";
@@ -57,7 +57,7 @@ TEST(ShimProtocol, MessagesComeBack) {
   ExpectRoundTrip(TextTaken{-29});
 }
 
-TEST(ShimProtocol, IncarnationsAreToldWhereThereAreSome) {
+TEST(ShimProtocol, IncarnationsSurviveARoundTrip) {
   const std::vector<ExitedRank> later = {{0, 9, 3}, {1, 0}};
   std::vector<ExitedRank> back;
   ASSERT_TRUE(Decode(Encode(later), &back));
@@ -71,7 +71,7 @@ TEST(ShimProtocol, IncarnationsAreToldWhereThereAreSome) {
   EXPECT_EQ(copy.ranks[0].incarnation, 1u);
 }
 
-TEST(ShimProtocol, UsageIsToldWhereItIsMeasured) {
+TEST(ShimProtocol, UsageSurvivesARoundTrip) {
   std::vector<ExitedRank> ranks = {{0, 9}, {1, 0}};
   ranks[1].used = {uint64_t{1} << 40, 4096};
   std::vector<ExitedRank> back;
@@ -83,7 +83,7 @@ TEST(ShimProtocol, UsageIsToldWhereItIsMeasured) {
   EXPECT_FALSE(Decode(Encode(ranks) + "x", &back));
 }
 
-TEST(ShimProtocol, NamesMayHaveRanks) {
+TEST(ShimProtocol, IndexedArgvSurvivesARoundTrip) {
   PrepareJob prepare;
   prepare.nspace = "job";
   prepare.window = 1;
@@ -99,7 +99,7 @@ TEST(ShimProtocol, NamesMayHaveRanks) {
   }
 }
 
-TEST(ShimProtocol, RanksMayBeStoppedAtTheirExec) {
+TEST(ShimProtocol, StopsAtTheExecSurviveARoundTrip) {
   PrepareJob prepare;
   prepare.nspace = "job";
   prepare.window = 1;
@@ -117,7 +117,7 @@ TEST(ShimProtocol, RanksMayBeStoppedAtTheirExec) {
   }
 }
 
-TEST(ShimProtocol, ApplicationsMayMergeTheirStreams) {
+TEST(ShimProtocol, MergedStreamsOfApplicationsSurviveARoundTrip) {
   PrepareJob prepare;
   prepare.nspace = "job";
   prepare.window = 1;
@@ -135,7 +135,7 @@ TEST(ShimProtocol, ApplicationsMayMergeTheirStreams) {
   }
 }
 
-TEST(ShimProtocol, TextsAreBound) {
+TEST(ShimProtocol, TextsAreLimited) {
   const auto is_accepted = [](const TextRequest& text) {
     TextRequest copy;
     return Decode(Encode(text), &copy);
@@ -156,7 +156,7 @@ TEST(ShimProtocol, TextsAreBound) {
   EXPECT_FALSE(is_accepted(text));
 }
 
-TEST(ShimProtocol, NamesComeBack) {
+TEST(ShimProtocol, NamesSurviveARoundTrip) {
   const std::vector<std::string> names = {"a", "", "stock.7"};
   std::vector<std::string> copy;
   ASSERT_TRUE(DecodeNames(EncodeNames(names), &copy));
@@ -180,7 +180,7 @@ TEST(ShimProtocol, DataFollowsItsHead) {
   EXPECT_EQ(data, "typed");
 }
 
-TEST(ShimProtocol, LengthsAreBoundedByTheBytes) {
+TEST(ShimProtocol, LengthsBeyondTheBytesAreRejected) {
   std::vector<ExitedRank> exits;
   EXPECT_FALSE(Decode("\xff\xff\xff\xff\xff\xff\xff\xff\x7f", &exits));
   std::vector<Rank> ranks;
@@ -188,7 +188,7 @@ TEST(ShimProtocol, LengthsAreBoundedByTheBytes) {
   EXPECT_FALSE(DecodeInput("\xff\xff\xff\x7f", &ranks, &data));
 }
 
-TEST(ShimProtocol, TooManyDescriptorsAreRefused) {
+TEST(ShimProtocol, TooManyDescriptorsAreRejected) {
   std::vector<RankSpec> ranks(1), copy;
   ranks[0].fd_names.assign(kMaxInherited + 1, "X");
   EXPECT_FALSE(Decode(Encode(ranks), &copy));

@@ -13,7 +13,7 @@ namespace {
 class SocketFileTest : public testing::Test {
  protected:
   SocketFileTest() {
-    // Too long for a socket's address.
+    // The path is too long for a socket's address.
     root_ = testing::TempDir() + "/" + std::string(100, 'd') + "XXXXXX";
     EXPECT_NE(mkdtemp(root_.data()), nullptr);
     directory_ = std::move(*OpenDirectory(root_));
@@ -29,7 +29,7 @@ class SocketFileTest : public testing::Test {
   UniqueFd directory_;
 };
 
-TEST_F(SocketFileTest, ListenerCanBeReached) {
+TEST_F(SocketFileTest, AListenerCanBeReached) {
   EXPECT_EQ(ConnectAt(directory_.get(), "s").code(), kErrCommFailure);
   Result<UniqueFd> listener = ListenAt(directory_.get(), "s");
   ASSERT_TRUE(listener.ok());
@@ -39,7 +39,7 @@ TEST_F(SocketFileTest, ListenerCanBeReached) {
   EXPECT_EQ(ConnectAt(directory_.get(), "s").code(), kErrUnreach);
 }
 
-TEST_F(SocketFileTest, RemovesItsOwnOnly) {
+TEST_F(SocketFileTest, RemovesOnlyItsOwnFile) {
   const Result<UniqueFd> first = ListenAt(directory_.get(), "s");
   SocketFile file = File();
   std::filesystem::rename(root_ + "/s", root_ + "/moved");
@@ -52,13 +52,13 @@ TEST_F(SocketFileTest, RemovesItsOwnOnly) {
   EXPECT_FALSE(Exists());
 }
 
-TEST_F(SocketFileTest, RemovesNothingButSockets) {
+TEST_F(SocketFileTest, RemovesOnlySockets) {
   std::ofstream(root_ + "/s") << "precious";
   File().Remove();
   EXPECT_TRUE(Exists());
 }
 
-TEST_F(SocketFileTest, MissingDirectoryIsAnError) {
+TEST_F(SocketFileTest, AMissingDirectoryIsAnError) {
   EXPECT_FALSE(OpenDirectory(root_ + "/none").ok());
 }
 

@@ -29,7 +29,7 @@ class SpawnTest : public testing::Test {
   }
   ~SpawnTest() override { close(null_); }
 
-  // Returns the exit code of `sh -c script`.
+  // Runs `sh -c script` and returns its exit code.
   int Run(const char* script) {
     argv_[2] = const_cast<char*>(script);
     const SpawnResult result = Spawn(request_);
@@ -60,11 +60,11 @@ class SpawnTest : public testing::Test {
   SpawnRequest request_;
 };
 
-TEST_F(SpawnTest, GivesArgumentsAndEnvironment) {
+TEST_F(SpawnTest, PassesArgumentsAndEnvironment) {
   EXPECT_EQ(Run("test \"$X\" = yes && exit 42"), 42);
 }
 
-TEST_F(SpawnTest, GivesDirectoryAndDescriptors) {
+TEST_F(SpawnTest, PassesDirectoryAndDescriptors) {
   request_.cwd = "/usr";
   int fds[2];
   ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
@@ -135,7 +135,7 @@ TEST_F(SpawnTest, StopsBeforeTheFirstInstruction) {
   EXPECT_EQ(Wait(pid), 7);
 }
 
-TEST_F(SpawnTest, AProgramThatIsNotThereDoesNotStop) {
+TEST_F(SpawnTest, AMissingProgramDoesNotStop) {
   request_.stop = true;
   request_.path = "/none";
   ExpectFailure(SpawnStep::kExec, ENOENT);

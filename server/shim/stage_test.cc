@@ -34,8 +34,8 @@ class StageTest : public testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  // Runs the program in a process of its own, with the files "in", "out" and
-  // "err" as streams.
+  // Runs the program in its own process, with the files "in", "out" and "err"
+  // as streams.
   int Run(std::vector<std::string> args) const {
     args.insert(args.begin(), preload::kStageProgram);
     std::vector<char*> argv;
@@ -58,7 +58,7 @@ class StageTest : public testing::Test {
   std::string top_;
 };
 
-TEST_F(StageTest, WhatOneReadsAnotherWrites) {
+TEST_F(StageTest, AWriterWritesWhatAReaderReads) {
   const std::string content(200000, 'x');
   Put("data", content);
   ASSERT_EQ(Run({"read", "files/d/data", Path("data"), "", "", "programs/0/sh",
@@ -71,7 +71,7 @@ TEST_F(StageTest, WhatOneReadsAnotherWrites) {
   EXPECT_EQ(access(Path("programs/0/sh").c_str(), X_OK), 0);
 }
 
-TEST_F(StageTest, WhatIsMissingIsSaidInOneLine) {
+TEST_F(StageTest, MissingFilesAreReportedInOneLine) {
   EXPECT_EQ(Run({"read", "files/x", Path("none"), "", ""}), 1);
   EXPECT_EQ(Get("out"), "");
   EXPECT_EQ(Get("err"), "file \"" + Path("none") +
@@ -81,7 +81,7 @@ TEST_F(StageTest, WhatIsMissingIsSaidInOneLine) {
   EXPECT_EQ(Run({"read", "programs/0/x", Path("plain"), "", ""}), 126);
 }
 
-TEST_F(StageTest, FilesThatEndTooEarlyAreNone) {
+TEST_F(StageTest, AnArchiveThatEndsTooEarlyIsAnError) {
   Put("data", std::string(1000, 'x'));
   ASSERT_EQ(Run({"read", "files/x", Path("data"), "", ""}), 0);
   Put("in", Get("out").substr(0, 500));

@@ -19,14 +19,14 @@ TEST(EnvironmentTest, SetOverwritesAndAddDoesNot) {
             (Environment{"A=1", "B=3"}));
 }
 
-TEST(EnvironmentTest, UnsetTakesOneNameOrAllWithABeginning) {
+TEST(EnvironmentTest, UnsetRemovesOneNameOrAllWithAPrefix) {
   const Environment env = {"AB=1", "A=2", "ABC=3"};
   EXPECT_EQ(After({{Kind::kUnset, "A", ""}}, env),
             (Environment{"AB=1", "ABC=3"}));
   EXPECT_EQ(After({{Kind::kUnset, "AB*", ""}}, env), (Environment{"A=2"}));
 }
 
-TEST(EnvironmentTest, ListsGrowAtTheEndThatIsNamed) {
+TEST(EnvironmentTest, PrependAndAppendExtendLists) {
   EXPECT_EQ(After({{Kind::kPrepend, "P", "x", ':'}}, {"P=a:b"}),
             (Environment{"P=x:a:b"}));
   EXPECT_EQ(After({{Kind::kAppend, "P", "x", ';'}}, {"P=a"}),
@@ -34,7 +34,7 @@ TEST(EnvironmentTest, ListsGrowAtTheEndThatIsNamed) {
   EXPECT_EQ(After({{Kind::kAppend, "P", "x", ':'}}, {}), (Environment{"P=x"}));
 }
 
-TEST(EnvironmentTest, FirstMovesWhatIsInTheListAlready) {
+TEST(EnvironmentTest, FirstMovesAnExistingElement) {
   EXPECT_EQ(After({{Kind::kFirst, "P", "x", ':'}}, {"P=a:x:b:x"}),
             (Environment{"P=x:a:b"}));
   EXPECT_EQ(After({{Kind::kFirst, "P", "x", ':'}}, {"P=x"}),
@@ -49,8 +49,8 @@ TEST(EnvironmentTest, EditsAreAppliedInTheirOrder) {
             (Environment{"A=2:3"}));
 }
 
-// The time would be noticed if each edit searched the whole list.
-TEST(EnvironmentTest, ManyEditsOfManyVariablesTakeLittleTime) {
+// If each edit searched the whole list, the test would take noticeably long.
+TEST(EnvironmentTest, ManyEditsAreAppliedInLittleTime) {
   Environment env;
   std::vector<EnvarEdit> edits;
   for (int i = 0; i < 100'000; ++i) {
@@ -63,7 +63,7 @@ TEST(EnvironmentTest, ManyEditsOfManyVariablesTakeLittleTime) {
   EXPECT_EQ(env.back(), "NEW99999=2");
 }
 
-TEST(EnvironmentTest, ApplicationsThatDifferShareWhatTheyHaveInCommon) {
+TEST(EnvironmentTest, TakeApartKeepsCommonEntriesInTheBase) {
   Environment base = {"A=1", "B=1", "C=1"};
   const auto own = TakeApart({{"A=1", "B=2"}, {"A=1", "B=1", "C=1"}}, &base);
   EXPECT_EQ(base, (Environment{"A=1", "B=1"})) << "one must not have C";

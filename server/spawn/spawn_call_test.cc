@@ -68,7 +68,7 @@ int Refusal(const InfoList& job, std::vector<TestApp> apps = {TestApp()}) {
   return ParseSpawnCall(bytes).code();
 }
 
-TEST(SpawnCallTest, StopsForADebugger) {
+TEST(SpawnCallTest, ReadsStopsForADebugger) {
   InfoList job;
   job.Add(PMIX_DEBUG_STOP_ON_EXEC, Value::Bool(true));
   job.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Rank(3));
@@ -96,7 +96,7 @@ TEST(SpawnCallTest, AStopOfOneApplicationIsRefused) {
   EXPECT_EQ(Refusal({}, {app, TestApp()}), kErrNotSupported);
 }
 
-TEST(SpawnCallTest, DebuggerDaemonsOfAJobThatRuns) {
+TEST(SpawnCallTest, ReadsDebuggerDaemonsOfARunningJob) {
   TestApp app;
   app.infos.Add(PMIX_DEBUGGER_DAEMONS, Value::Bool(true));
   EXPECT_EQ(Refusal({}, {app}), kErrBadParam) << "of which job?";
@@ -118,7 +118,7 @@ TEST(SpawnCallTest, DebuggerDaemonsOfAJobThatRuns) {
       << "a debugger does not wait for itself";
 }
 
-TEST(SpawnCallTest, DebuggerDaemonsBesideTheJob) {
+TEST(SpawnCallTest, ReadsDebuggerDaemonsBesideTheJob) {
   TestApp daemon{.cmd = "debugger", .argv = {}};
   daemon.infos.Add(PMIX_DEBUGGER_DAEMONS, Value::Bool(true));
   daemon.infos.Add(PMIX_DEBUG_DAEMONS_PER_PROC, Value::Uint16(1));
@@ -139,7 +139,7 @@ TEST(SpawnCallTest, DebuggerDaemonsBesideTheJob) {
   EXPECT_EQ(Refusal({}, {TestApp(), daemon, beside}), kErrNotSupported);
 }
 
-TEST(SpawnCallTest, NumbersOfDebuggerDaemonsNeedDaemons) {
+TEST(SpawnCallTest, ANumberOfDebuggerDaemonsNeedsDaemons) {
   for (const char* key :
        {PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_DEBUG_DAEMONS_PER_PROC}) {
     InfoList job;
@@ -151,7 +151,7 @@ TEST(SpawnCallTest, NumbersOfDebuggerDaemonsNeedDaemons) {
   }
 }
 
-TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
+TEST(SpawnCallTest, ReadsProgramsAndTheirEnvironment) {
   TestApp app;
   app.env = {"A=1", "noequals", "=none", "A=2", "B="};
   app.cwd = "/there";
@@ -164,7 +164,7 @@ TEST(SpawnCallTest, ProgramsAndTheirEnvironment) {
   EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"two"}));
 }
 
-// Programs with older libraries send their argv unchanged.
+// Programs with older libraries send their argv unchanged, without the command.
 TEST(SpawnCallTest, ArgvWithoutTheCommandKeepsItsFirstWord) {
   const SpawnCall call =
       Parse({}, {TestApp{.cmd = "/opt/prog", .argv = {"-v", "3"}},
@@ -174,7 +174,7 @@ TEST(SpawnCallTest, ArgvWithoutTheCommandKeepsItsFirstWord) {
   EXPECT_EQ(call.apps[1].argv, (std::vector<std::string>{"/opt/prog", "3"}));
 }
 
-TEST(SpawnCallTest, AnAgentExecutesThePrograms) {
+TEST(SpawnCallTest, AnExecAgentExecutesThePrograms) {
   InfoList job;
   job.Add(PMIX_EXEC_AGENT, Value::String("/an/agent"));
   TestApp app;
@@ -205,7 +205,7 @@ void IsHonoured(const char* key, Value value) {
       << key;
 }
 
-// Takes the value twice, because a list owns its values.
+// The value is a parameter twice, because a list owns its values.
 void IsNotHonoured(const char* key, Value optional, Value required) {
   EXPECT_EQ(Parse(One(key, std::move(optional))).ignored,
             (std::vector<std::string>{key}));
@@ -214,7 +214,7 @@ void IsNotHonoured(const char* key, Value optional, Value required) {
       << key;
 }
 
-TEST(SpawnCallTest, ValuesWithoutAnEffectAreNamedOrRefused) {
+TEST(SpawnCallTest, ValuesWithoutEffectAreReportedOrRefused) {
   IsHonoured(PMIX_PERSONALITY, Value::String("ompi5,pmix"));
   IsNotHonoured(PMIX_PERSONALITY, Value::String("charm"),
                 Value::String("ompi,charm"));
@@ -225,8 +225,8 @@ TEST(SpawnCallTest, ValuesWithoutAnEffectAreNamedOrRefused) {
   }
 }
 
-// An agent knows its spawner; no process spawns in the name of another one.
-TEST(SpawnCallTest, TheSpawnerIsNoAttribute) {
+// An agent knows its spawner, so no process can spawn on behalf of another one.
+TEST(SpawnCallTest, AttributesCannotNameTheSpawner) {
   IsNotHonoured(PMIX_PARENT_ID, Value::Proc({"other", 1}),
                 Value::Proc({"other", 1}));
   for (const char* key : {PMIX_SPAWNED, PMIX_REQUESTOR_IS_CLIENT}) {
@@ -234,13 +234,13 @@ TEST(SpawnCallTest, TheSpawnerIsNoAttribute) {
   }
 }
 
-TEST(SpawnCallTest, WhatALibraryHasDoneIsNoMatter) {
+TEST(SpawnCallTest, AttributesThatTheLibraryHasHonouredAreAccepted) {
   const SpawnCall call = Parse(One(PMIX_IOF_BUFFERING_SIZE, Value::Uint32(1),
                                    PMIX_INFO_REQD | PMIX_INFO_REQD_PROCESSED));
   EXPECT_TRUE(call.ignored.empty());
 }
 
-TEST(SpawnCallTest, WhatShowsOutputNeedsALauncherOrAPuller) {
+TEST(SpawnCallTest, AttributesThatShowOutputNeedALauncherOrAPuller) {
   InfoList job;
   job.Add(PMIX_DISPLAY_MAP, Value::Bool(true));
   job.Add(PMIX_REPORT_BINDINGS, Value::Bool(false), PMIX_INFO_REQD);
@@ -264,7 +264,7 @@ TEST(SpawnCallTest, WhatShowsOutputNeedsALauncherOrAPuller) {
             " is required, and the job has no launcher that honours it");
 }
 
-TEST(SpawnCallTest, StatementsChangeNothing) {
+TEST(SpawnCallTest, AttributesThatOnlyInformAreAccepted) {
   for (const char* key :
        {PMIX_ENVARS_HARVESTED, PMIX_NON_PMI, PMIX_WDIR_USER_SPECIFIED}) {
     for (const bool flag : {false, true}) {
@@ -278,7 +278,7 @@ TEST(SpawnCallTest, StatementsChangeNothing) {
   }
 }
 
-TEST(SpawnCallTest, WhatIsMissingOrImpossible) {
+TEST(SpawnCallTest, MissingOrImpossibleValuesAreRefused) {
   EXPECT_EQ(Refusal({}, {}), kErrBadParam);
   EXPECT_EQ(Refusal({}, {TestApp{.cmd = "", .argv = {}}}),
             kErrJobNoExeSpecified);
@@ -287,7 +287,7 @@ TEST(SpawnCallTest, WhatIsMissingOrImpossible) {
   EXPECT_EQ(Refusal({}, std::vector<TestApp>(kMaxApps + 1)), kErrOutOfResource);
 }
 
-TEST(SpawnCallTest, EveryCutIsMalformed) {
+TEST(SpawnCallTest, EveryTruncatedCallIsMalformed) {
   InfoList job;
   job.Add(PMIX_HOST, Value::String("a"));
   const std::string bytes = Call(job, {TestApp()});
@@ -299,7 +299,7 @@ TEST(SpawnCallTest, EveryCutIsMalformed) {
   EXPECT_EQ(ParseSpawnCall(longer).code(), kErrUnpackFailure);
 }
 
-TEST(SpawnCallTest, AttributesOfTheJob) {
+TEST(SpawnCallTest, ReadsAttributesOfTheJob) {
   InfoList job;
   job.Add(PMIX_WDIR, Value::String("/w"));
   job.Add(PMIX_HOST, Value::String("a,b:2"));
@@ -332,7 +332,7 @@ TEST(SpawnCallTest, AttributesOfTheJob) {
             "ppr:2:node:pe=3:nooversubscribe");
 }
 
-TEST(SpawnCallTest, WhatIsToBecomeOfFailures) {
+TEST(SpawnCallTest, ReadsHowFailuresAreHandled) {
   InfoList job;
   job.Add(PMIX_JOB_RECOVERABLE, Value::Bool(true));
   job.Add(PMIX_JOB_CONTINUOUS, Value::Bool(true));
@@ -349,7 +349,7 @@ TEST(SpawnCallTest, WhatIsToBecomeOfFailures) {
   EXPECT_EQ(Parse(job).request.max_restarts, 4u);
 }
 
-TEST(SpawnCallTest, TheNiceValueOfTheProcesses) {
+TEST(SpawnCallTest, ReadsTheNiceValue) {
   InfoList job;
   job.Add("canopy.nice", Value::Int(-20));
   EXPECT_EQ(Parse(job).request.process.nice, NiceValue{-20});
@@ -357,7 +357,7 @@ TEST(SpawnCallTest, TheNiceValueOfTheProcesses) {
   EXPECT_EQ(Refusal(job), kErrBadParam);
 }
 
-TEST(SpawnCallTest, WhatIsToBeReported) {
+TEST(SpawnCallTest, ReadsTheRequestedReports) {
   EXPECT_EQ(Parse({}).request.reports, 0u);
   InfoList job;
   job.Add(PMIX_NOTIFY_PROC_TERMINATION, Value::Bool(true));
@@ -369,7 +369,7 @@ TEST(SpawnCallTest, WhatIsToBeReported) {
   EXPECT_EQ(Parse(job).request.reports, kNotifyProcs | kLogJobEvents);
 }
 
-TEST(SpawnCallTest, AttributesOfAnApplicationAreItsOwn) {
+TEST(SpawnCallTest, AttributesOfAnApplicationDoNotAffectOthers) {
   TestApp app;
   app.infos.Add(PMIX_WDIR, Value::String("/own"));
   app.infos.Add(PMIX_ADD_HOST, Value::String("c"));
@@ -380,7 +380,7 @@ TEST(SpawnCallTest, AttributesOfAnApplicationAreItsOwn) {
   EXPECT_EQ(call.placing.cwd, "");
 }
 
-TEST(SpawnCallTest, APolicyOfTheOnlyApplicationIsTheJobs) {
+TEST(SpawnCallTest, APolicyOfTheOnlyApplicationAppliesToTheJob) {
   TestApp app;
   app.infos.Add(PMIX_MAPBY, Value::String("node"));
   EXPECT_EQ(Parse({}, {app}).request.places.map_by, "node");
@@ -389,7 +389,7 @@ TEST(SpawnCallTest, APolicyOfTheOnlyApplicationIsTheJobs) {
   EXPECT_EQ(two.ignored, (std::vector<std::string>{PMIX_MAPBY}));
 }
 
-TEST(SpawnCallTest, OutputIsShownAsEachApplicationWants) {
+TEST(SpawnCallTest, EachApplicationHasItsOwnFormOfOutput) {
   InfoList job;
   job.Add(PMIX_TAG_OUTPUT, Value::Bool(true));
   job.Add(PMIX_IOF_OUTPUT_TO_FILE, Value::String("all"));
@@ -436,7 +436,7 @@ TEST(SpawnCallTest, VariablesKeepTheirOrder) {
   EXPECT_EQ(call.placing.edits[2].separator, ';');
 }
 
-TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
+TEST(SpawnCallTest, UnknownAttributesAreNamedOnceAndRefusedIfRequired) {
   InfoList job;
   job.Add("some.key", Value::Bool(true));
   job.Add("some.key", Value::Bool(true));
@@ -448,7 +448,7 @@ TEST(SpawnCallTest, WhatNobodyHonoursIsNamedOnceAndRefusedWhenRequired) {
   EXPECT_EQ(Refusal(required), kErrNotSupported);
 }
 
-TEST(SpawnCallTest, WhatMayBeForwardedIsSaidWhenItIsSpawned) {
+TEST(SpawnCallTest, ReadsWhichOutputMayBeForwarded) {
   EXPECT_EQ(Parse({}).request.forwarding, JobForwarding());
   EXPECT_EQ(Parse({}).request.stdin_target, StdinTarget::kNone);
   InfoList job;
@@ -471,7 +471,7 @@ TEST(SpawnCallTest, WhatMayBeForwardedIsSaidWhenItIsSpawned) {
   EXPECT_EQ(Refusal(text), kErrBadParam);
 }
 
-TEST(SpawnCallTest, CopiesAreOfTheJobOrOfAnApplication) {
+TEST(SpawnCallTest, ReadsPreloadsOfTheJobOrOfAnApplication) {
   InfoList infos;
   infos.Add(PMIX_PRELOAD_BIN, Value::Bool(true), PMIX_INFO_REQD);
   infos.Add(PMIX_PRELOAD_FILES, Value::String("a,b"), PMIX_INFO_REQD);
@@ -482,7 +482,7 @@ TEST(SpawnCallTest, CopiesAreOfTheJobOrOfAnApplication) {
   EXPECT_TRUE(call.ignored.empty());
 }
 
-TEST(SpawnCallTest, WhatAsksForNothingIsHonoured) {
+TEST(SpawnCallTest, AttributesThatRequestNothingAreHonoured) {
   InfoList job;
   job.Add(PMIX_NOHUP, Value::Bool(false), PMIX_INFO_REQD);
   job.Add(PMIX_PRELOAD_BIN, Value::Bool(false), PMIX_INFO_REQD);
@@ -502,7 +502,7 @@ TestApp Designated(const std::string& cmd, bool cospawn = true) {
   return app;
 }
 
-TEST(SpawnCallTest, DesignatedApplicationsAreAJobOfTheirOwn) {
+TEST(SpawnCallTest, DesignatedApplicationsBecomeASecondJob) {
   InfoList job;
   job.Add(PMIX_WDIR, Value::String("/w"));
   TestApp alone{.cmd = "b"};
@@ -522,7 +522,7 @@ TEST(SpawnCallTest, DesignatedApplicationsAreAJobOfTheirOwn) {
   EXPECT_EQ(call.cospawned->cospawned, nullptr);
 }
 
-TEST(SpawnCallTest, SomethingIsLeftBesideWhatIsDesignated) {
+TEST(SpawnCallTest, AtLeastOneApplicationMustNotBeDesignated) {
   EXPECT_EQ(Refusal({}, {Designated("a"), Designated("b")}), kErrBadParam);
   EXPECT_EQ(Parse({}, {Designated("a", false)}).cospawned, nullptr);
   InfoList all;

@@ -40,7 +40,7 @@ class FakeService : public v1::Control::CallbackService {
     return reactor;
   }
 
-  // Receives a call that is left without an answer.
+  // If not null, the next call is passed here and stays without an answer.
   std::promise<grpc::ServerUnaryReactor*>* held = nullptr;
 };
 
@@ -117,9 +117,10 @@ ssize_t Greet(int fd) {
   return n < 0 && errno == ECONNRESET ? 0 : n;
 }
 
-TEST_F(ControlServerTest, SurvivesATimeWithoutDescriptors) {
+TEST_F(ControlServerTest, ContinuesAfterDescriptorsWereExhausted) {
   Start();
-  // These clients wait to be accepted and use up the last descriptors.
+  // These clients wait until they are accepted, and use up the last
+  // descriptors.
   std::vector<UniqueFd> clients;
   for (int i = 0; i < 12; ++i) {
     auto client = ConnectUnix(path_);
@@ -141,7 +142,7 @@ TEST_F(ControlServerTest, SurvivesATimeWithoutDescriptors) {
   }
   EXPECT_GE(served, 3);
   EXPECT_LT(served, 12);
-  // The loop continues to do other work.
+  // The loop continues its other work.
   std::binary_semaphore other_work(0);
   loop_.Post([&] { other_work.release(); });
   EXPECT_TRUE(other_work.try_acquire_for(std::chrono::seconds(30)));

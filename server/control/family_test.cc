@@ -41,7 +41,7 @@ TEST(FamilyTest, TheFirstJobsFailureIsTheFamilysFailure) {
   EXPECT_TRUE(family.Conclusion().has_first_failed());
 }
 
-TEST(FamilyTest, ASpawnedJobsFailureCountsIfTheFirstJobDidNotFailByItself) {
+TEST(FamilyTest, ASpawnedJobsFailureCountsUnlessTheFirstJobFailed) {
   for (const v1::JobEnd& first : {kWell, kConsequence}) {
     Family family("first");
     family.Add("a");
@@ -56,7 +56,7 @@ TEST(FamilyTest, ASpawnedJobsFailureCountsIfTheFirstJobDidNotFailByItself) {
   }
 }
 
-TEST(FamilyTest, AJobThatEndsBecauseOfAnotherIsNotTheCause) {
+TEST(FamilyTest, AJobThatEndsAsAConsequenceIsNotAFailure) {
   Family family("first");
   family.Add("child");
   family.OnEnded("child", kConsequence);
@@ -64,7 +64,7 @@ TEST(FamilyTest, AJobThatEndsBecauseOfAnotherIsNotTheCause) {
   EXPECT_EQ(family.Conclusion().exit_code(), 0);
 }
 
-TEST(FamilyTest, AJobThatAProcessHasEndedIsNotAFailure) {
+TEST(FamilyTest, AJobThatWasEndedByRequestIsNotAFailure) {
   Family family("first");
   family.Add("a");
   family.Add("b");
@@ -89,7 +89,7 @@ TEST(FamilyTest, RecordsAreKeptWhileTheirSpawnerMayRepeatTheRequest) {
   EXPECT_EQ(family.kept().size(), core::kMaxSpawnsOfProcess + 1);
 }
 
-TEST(FamilyTest, TheNumberOfItsJobsIsLimited) {
+TEST(FamilyTest, TheNumberOfJobsIsLimited) {
   const SpawnQuota quota{3, 5};
   Family family("first");
   family.Add("a");
@@ -119,7 +119,7 @@ TEST(FamilyTest, BothJobsOfARequestCountOnce) {
             (std::vector<std::string>{"main0", "beside0"}));
 }
 
-// Makes jobs from names, each with the name of its spawner.
+// Returns jobs with these names, each with the name of its spawner.
 JobRecords Jobs(const std::vector<std::pair<std::string, std::string>>& jobs) {
   JobRecords out;
   for (const auto& [nspace, parent] : jobs) {

@@ -151,7 +151,7 @@ TEST_F(HostedLauncherTest, TheFirstPositionIsPersisted) {
   EXPECT_EQ(Written(), "earlier\nhello\n");
 }
 
-TEST_F(HostedLauncherTest, ASuccessorBeginsAnewIfThereWasNoOutput) {
+TEST_F(HostedLauncherTest, ASuccessorStartsFromTheBeginningIfThereWasNoOutput) {
   ASSERT_TRUE(Begin().ok());
   std::ofstream(output_.output, std::ios::app) << "not persisted";
   Make();
@@ -171,7 +171,7 @@ TEST_F(HostedLauncherTest, ASuccessorWithoutItsFileDropsOutputAndWarns) {
   EXPECT_NE(said_[0].find("gone/out"), std::string::npos);
 }
 
-TEST_F(HostedLauncherTest, AFileThatCannotBeOpenedEndsTheLaunch) {
+TEST_F(HostedLauncherTest, AFileThatCannotBeOpenedFailsTheLaunch) {
   output_.output = directory_ + "/gone/out";
   bool called = false;
   launcher_->Begin(output_, nullptr, [&](const Status& status) {
@@ -184,7 +184,7 @@ TEST_F(HostedLauncherTest, AFileThatCannotBeOpenedEndsTheLaunch) {
   EXPECT_TRUE(state_.empty());
 }
 
-TEST_F(HostedLauncherTest, NoticesForPeopleAreWrittenToo) {
+TEST_F(HostedLauncherTest, NoticesForPeopleAreAlsoWritten) {
   ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   v1::RunEvent event;
@@ -219,7 +219,7 @@ TEST_F(HostedLauncherTest, OtherEventsAreIgnored) {
   EXPECT_EQ(Written(), "");
 }
 
-TEST_F(HostedLauncherTest, AFullFileEndsNothing) {
+TEST_F(HostedLauncherTest, AFullFileDoesNotEndTheJob) {
   output_.output = "/dev/full";
   ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");

@@ -83,7 +83,7 @@ TEST_F(JobManagerTest, AFailureDoesNotEndACospawnedJob) {
   EXPECT_EQ(Killed(), std::set<std::string>());
 }
 
-TEST_F(JobManagerTest, BothJobsAreRecordedOrNone) {
+TEST_F(JobManagerTest, EitherBothJobsOrNoneAreRecorded) {
   Launch();
   sink_.inputs.clear();
   num_accepted_ = 1;
@@ -111,10 +111,10 @@ TEST_F(JobManagerTest, AStartedJobEndsIfItsPartnerDoesNotStart) {
   EXPECT_EQ(stream_.Of(v1::RunEvent::kEnd)[0].end().exit_code(), 0);
 }
 
-TEST_F(JobManagerTest, ASuccessorStartsBothJobsOrNone) {
+TEST_F(JobManagerTest, ASuccessorStartsEitherBothJobsOrNone) {
   Launch();
   SpawnTwo();
-  // The first job ends successfully before the other has started.
+  // The first job succeeds before the other has started.
   Change("child1", JobPhase::kEnded, 2);
   Start();
   sink_.inputs.clear();

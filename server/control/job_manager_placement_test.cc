@@ -155,7 +155,7 @@ TEST_F(PlacementTest, AGrantThatCannotBeUsedIsReleasedAndAnotherRequested) {
   EXPECT_EQ(placement_.launched.at(0).id.attempt, 2u);
 }
 
-TEST_F(PlacementTest, AJobIsKilledWhileItWaitsToAskAgain) {
+TEST_F(PlacementTest, AJobCanBeKilledBeforeItsNextRequest) {
   Ask();
   launch_refusal_ = Status(kErrJobAllocFailed, "no such node");
   placement_.Grant();
@@ -164,7 +164,7 @@ TEST_F(PlacementTest, AJobIsKilledWhileItWaitsToAskAgain) {
   EXPECT_TRUE(placement_.cancelled.empty()) << "nothing is requested";
 }
 
-TEST_F(PlacementTest, TheFourthGrantThatCannotBeUsedIsTheLast) {
+TEST_F(PlacementTest, TheFourthUnusableGrantEndsTheJob) {
   Ask();
   launch_refusal_ = Status(kErrJobInsufficientResources, "too few CPUs");
   for (size_t grant = 0; grant < 4; ++grant) {
@@ -178,7 +178,7 @@ TEST_F(PlacementTest, TheFourthGrantThatCannotBeUsedIsTheLast) {
   EXPECT_EQ(placement_.released.size(), 4u);
 }
 
-TEST_F(PlacementTest, ALauncherLearnsThatASilentSchedulerHasItsJob) {
+TEST_F(PlacementTest, ALauncherIsNotifiedThatTheSchedulerIsSilent) {
   Ask();
   for (int i = 0; i < 2000 && stream_.Of(v1::RunEvent::kQueued).empty(); ++i) {
     loop_.RunOnce(10);
@@ -237,7 +237,7 @@ TEST_F(PlacementTest, ACancelAShutdownAndALostLauncherRemoveAQueuedJob) {
   EXPECT_EQ(manager_->queued().size(), 0u);
 }
 
-TEST_F(PlacementTest, EarlyInputReachesTheJob) {
+TEST_F(PlacementTest, InputOfAQueuedJobReachesTheJob) {
   Ask();
   v1::RunRequest input;
   input.mutable_input()->set_data("early");
@@ -328,7 +328,7 @@ TEST_F(PlacementTest, AGrantOfTwoJobsIsReleasedWithTheLast) {
   EXPECT_TRUE(placement_.ends[1].last);
 }
 
-TEST_F(PlacementTest, TheHostEndsAndSignalsAJobByItsOwnName) {
+TEST_F(PlacementTest, TheHostCanEndAndSignalAJobByItsOwnName) {
   Ask();
   placement_.Grant();
   EXPECT_EQ(manager_->commands().KillHostJob("other", "why", false).code(),
@@ -339,7 +339,7 @@ TEST_F(PlacementTest, TheHostEndsAndSignalsAJobByItsOwnName) {
   EXPECT_EQ(Killed(), std::set<std::string>{"first"});
 }
 
-TEST_F(PlacementTest, TheHostChangesTheTimeLimitOfAJob) {
+TEST_F(PlacementTest, TheHostCanChangeTheTimeLimitOfAJob) {
   Ask();
   placement_.Grant();
   EXPECT_EQ(manager_->commands().SetHostTimeLimit("other", 60, 5).code(),
@@ -506,7 +506,7 @@ HostLaunch OfTheHost() {
   return launch;
 }
 
-TEST_F(PlacementTest, TheHostLaunchesAJob) {
+TEST_F(PlacementTest, TheHostCanLaunchAJob) {
   const HostLaunch launch = OfTheHost();
   const Result<std::string> nspace = LaunchHostJob(launch);
   ASSERT_TRUE(nspace.ok()) << nspace.status().message();

@@ -16,7 +16,7 @@ namespace {
 
 using core::JobPhase;
 
-TEST_F(JobManagerTest, AJobIsLaunchedWhenItsFilesAreCopied) {
+TEST_F(JobManagerTest, AJobIsLaunchedAfterItsFilesAreCopied) {
   LaunchWithFiles();
   const auto copying = sink_.Take<core::LaunchRequested>();
   ASSERT_EQ(copying.size(), 1u);
@@ -54,7 +54,7 @@ TEST_F(JobManagerTest, AJobWithoutItsFilesIsNotLaunched) {
   EXPECT_TRUE(manager_->jobs().empty());
 }
 
-TEST_F(JobManagerTest, ACopyingJobEndsWithTheLauncher) {
+TEST_F(JobManagerTest, AStagingJobEndsWithTheLauncher) {
   LaunchWithFiles();
   manager_->OnGone(kLauncher);
   EXPECT_EQ(Killed(), std::set<std::string>{"first-preload"});
@@ -139,7 +139,7 @@ TEST_F(JobManagerTest, ASpawnThatCannotBeMappedIsAnsweredAndReported) {
   EXPECT_NE(notices[0].notice().find("no slots"), std::string::npos);
 }
 
-TEST_F(JobManagerTest, OutputNamesItsJobAndCreditGoesThere) {
+TEST_F(JobManagerTest, OutputNamesItsJobAndCreditGoesToThatJob) {
   Launch();
   SpawnRunning("first", 5, "child1");
   Output("first", 0, 10);
@@ -215,7 +215,7 @@ TEST_F(JobManagerTest, ASuccessorKnowsThatNoLauncherReattaches) {
   EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u) << "at once";
 }
 
-TEST_F(JobManagerTest, AJobThatIsBeingEndedSpawnsNothing) {
+TEST_F(JobManagerTest, AJobThatIsBeingEndedCannotSpawn) {
   Launch();
   Change("first", JobPhase::kEnding, 2, kErrJobNonZeroTerm, 1);
   Spawn("first", 5);
@@ -289,7 +289,7 @@ TEST_F(JobManagerTest, AStartedJobHasNoStartTimeoutAtASuccessor) {
   EXPECT_EQ(child.facts.spawn_request, 5u);
 }
 
-TEST_F(JobManagerTest, ASuccessorEndsTheJobsThatAFailureEnds) {
+TEST_F(JobManagerTest, ASuccessorEndsTheConsequencesOfAFailure) {
   Launch();
   SpawnRunning("first", 5, "child1");
   Change("first", JobPhase::kEnded, 2, kErrJobNonZeroTerm, 4);

@@ -5,7 +5,7 @@
 namespace canopy::control {
 namespace {
 
-TEST(JobMapTest, NodesHaveTheirSlotsAndProcesses) {
+TEST(JobMapTest, ContainsTheSlotsAndProcessesOfEachNode) {
   JobSpec job;
   job.nodes.resize(2);
   job.nodes[0].name = "a";

@@ -33,7 +33,7 @@ class Sink : public InputSink {
 
 constexpr int kKilled = 9;
 
-// Uses a job of two processes, spawned by rank 1 of "job".
+// The tests use a job of two processes, which rank 1 of "job" has spawned.
 class JobNoticesTest : public testing::Test {
  protected:
   JobNoticesTest() {
@@ -75,7 +75,8 @@ class JobNoticesTest : public testing::Test {
     return event.status == core::kEventProcTerminated &&
            core::HasFlag(event.info, core::kNonDefaultKey);
   }
-  // Returns the codes of those for all handlers, and clears the events.
+  // Returns the codes of the events that are for all handlers, and clears the
+  // events.
   std::vector<int> Told() {
     std::vector<int> out;
     for (const auto& event : Events()) {
@@ -130,7 +131,7 @@ TEST_F(JobNoticesTest, OnlyRequestedEventsAreSentToTheSpawner) {
   EXPECT_TRUE(lines_.empty());
 }
 
-TEST_F(JobNoticesTest, ProcessesWithAHandlerAreWarnedOfATimeLimit) {
+TEST_F(JobNoticesTest, AnEventWarnsProcessesOfATimeLimit) {
   core::JobChanged change;
   change.nspace = "child";
   change.phase = JobPhase::kRunning;
@@ -161,7 +162,7 @@ TEST_F(JobNoticesTest, TheSpawnerReceivesStartAndEnd) {
                                       "job child has ended"}));
 }
 
-TEST_F(JobNoticesTest, AGoodEndMayBeSilent) {
+TEST_F(JobNoticesTest, ASuccessfulEndIsSilentIfRequested) {
   record_.facts.reports = kNotifyCompletion | kSilentEnd;
   Change(JobPhase::kEnded);
   EXPECT_TRUE(Told().empty());
@@ -169,7 +170,7 @@ TEST_F(JobNoticesTest, AGoodEndMayBeSilent) {
   EXPECT_EQ(Told(), std::vector<int>{core::kEventJobEnd});
 }
 
-TEST_F(JobNoticesTest, EveryEndOrOnlyTheFailuresOfProcesses) {
+TEST_F(JobNoticesTest, ReportsEveryEndOrOnlyFailuresOfProcesses) {
   record_.connected = false;
   record_.facts.reports = kNotifyProcs | kLogFailedProcs;
   Change(JobPhase::kRunning, {{0, 0, false, true, true}, {1, kKilled}});
@@ -184,7 +185,7 @@ TEST_F(JobNoticesTest, EveryEndOrOnlyTheFailuresOfProcesses) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, ConnectedJobsReceiveTheCauseAndNotItsConsequences) {
+TEST_F(JobNoticesTest, ConnectedJobsReceiveTheCauseButNotItsConsequences) {
   Change(JobPhase::kEnding, {{1, kKilled}, {0, 15}}, kErrJobAbortedBySig, 1);
   ASSERT_EQ(Events().size(), 1u);
   EXPECT_EQ(Events()[0].targets, (std::vector<ProcId>{{"job", kRankWildcard}}));
@@ -195,7 +196,7 @@ TEST_F(JobNoticesTest, ConnectedJobsReceiveTheCauseAndNotItsConsequences) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsReportedThen) {
+TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsReportedLate) {
   spec_->recoverable = true;
   record_.connected = false;
   Change(JobPhase::kRunning, {{1, kKilled}, {0, 0}});
@@ -209,7 +210,7 @@ TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsReportedThen) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, AFailureThatTheJobSurvivesIsReportedLate) {
+TEST_F(JobNoticesTest, AFailureThatTheJobSurvivesIsReportedAtItsEnd) {
   spec_->recoverable = true;
   Change(JobPhase::kEnded, {{1, kKilled}, {0, 0}});
   EXPECT_EQ(ToldToParent(), std::vector<int>{kErrProcTermWoSync});
@@ -274,8 +275,8 @@ TEST_F(JobNoticesTest, ARestartIsReportedAsARestart) {
   EXPECT_TRUE(lines_[0].ends_with(", and is started again (restart 1 of 1)"));
 }
 
-// A user sees that processes are restarted without having requested reports.
-TEST_F(JobNoticesTest, EachRestartIsOneLine) {
+// The user sees restarts of processes without having requested reports.
+TEST_F(JobNoticesTest, EachRestartIsReportedInOneLine) {
   spec_->max_restarts = kUnlimitedRestarts;
   Change(JobPhase::kRunning, {{1, kKilled, false, true, false, 1, true}});
   ASSERT_EQ(lines_.size(), 1u);

@@ -5,7 +5,7 @@
 namespace canopy::control {
 namespace {
 
-TEST(LaunchFacts, OversubscriptionIsRequestedInTwoWays) {
+TEST(LaunchFacts, OversubscriptionCanBeRequestedInTwoWays) {
   JobRequest request;
   EXPECT_FALSE(FactsOf(request, {}).oversubscribe);
   request.places.map_by = "node:oversubscribe";
@@ -23,7 +23,7 @@ TEST(LaunchFacts, ReportsOfATimeoutAreRecorded) {
             uint32_t{kTimeoutStates | kTimeoutStacks});
 }
 
-TEST(LaunchFacts, APlaceThatWasGrantedByName) {
+TEST(LaunchFacts, AGrantOfNamedNodesIsRecorded) {
   Placed placed;
   EXPECT_FALSE(FactsOf(JobRequest(), placed).placed.any());
   placed.id.request = "request";

@@ -15,7 +15,7 @@
 namespace canopy::control {
 namespace {
 
-// A server whose loop runs on a thread of its own.
+// A server whose loop runs on its own thread.
 class RunningServer {
  public:
   explicit RunningServer(const NetworkOptions& options)
@@ -60,7 +60,7 @@ TEST(NetworkServerTest, HealthIsServed) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   grpc::Slice slice;
   ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
-  // HealthCheckResponse{status: SERVING}
+  // The bytes of HealthCheckResponse{status: SERVING}.
   EXPECT_EQ(
       std::string(reinterpret_cast<const char*>(slice.begin()), slice.size()),
       std::string("\x08\x01"));

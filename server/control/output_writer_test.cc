@@ -114,7 +114,7 @@ TEST_F(OutputWriterTest, BothStreamsCanGoToOneFile) {
   }
 }
 
-TEST_F(OutputWriterTest, WithAppendTheFormerContentStays) {
+TEST_F(OutputWriterTest, WithAppendTheFormerContentIsKept) {
   Fill(In("out"), "before\n");
   ASSERT_TRUE(Open({In("out"), "", true}).ok());
   Write("after\n");
@@ -174,7 +174,7 @@ TEST_F(OutputWriterTest, OutputWaitsUntilTheFilesAreOpen) {
   close(reader);
 }
 
-TEST_F(OutputWriterTest, NoCallbackRunsAfterItsEndWhileFilesAreOpened) {
+TEST_F(OutputWriterTest, NoCallbackRunsAfterDestructionWhileFilesAreOpened) {
   Begin({In("out"), "", false});
   writer_.reset();
   for (int i = 0; i < 2000 && held_.use_count() > 1; ++i) loop_.RunOnce(1);
@@ -183,7 +183,7 @@ TEST_F(OutputWriterTest, NoCallbackRunsAfterItsEndWhileFilesAreOpened) {
   EXPECT_FALSE(opened_.has_value());
 }
 
-TEST_F(OutputWriterTest, AFullFileIsReportedOnceAndBlocksNothing) {
+TEST_F(OutputWriterTest, AFullFileIsReportedOnceAndDoesNotBlockTheOther) {
   ASSERT_TRUE(Open({"/dev/full", In("err"), false}).ok());
   Write("one");
   Wait();
@@ -195,7 +195,7 @@ TEST_F(OutputWriterTest, AFullFileIsReportedOnceAndBlocksNothing) {
   EXPECT_EQ(Read(In("err")), "three");
 }
 
-TEST_F(OutputWriterTest, NoCallbackRunsAfterItsEnd) {
+TEST_F(OutputWriterTest, NoCallbackRunsAfterDestruction) {
   ASSERT_TRUE(Open({In("out"), "", false}).ok());
   writer_->Write(false, Bytes("text"));
   writer_.reset();

@@ -41,7 +41,7 @@ TEST(PlacementRequestTest, OnlyNamesOfRequestsAreRecognised) {
   EXPECT_EQ(RequestNameOf({{"job", 3}, 8, {}}), "job.3.8");
 }
 
-TEST(PlacementRequestTest, APlacedJobHasItsNodes) {
+TEST(PlacementRequestTest, APlacedJobContainsItsNodes) {
   JobRecord record;
   record.job = Job("job");
   record.facts.placed = {{"request", 2}, "host job", 4, 5, "caller"};
@@ -55,7 +55,7 @@ TEST(PlacementRequestTest, APlacedJobHasItsNodes) {
   EXPECT_EQ(placed.caller.host_job, "caller");
 }
 
-TEST(PlacementRequestTest, WithoutNamedNodesThereIsNothingToRelease) {
+TEST(PlacementRequestTest, FactsWithoutNamedNodesAreEmpty) {
   EXPECT_FALSE(PlacementFactsOf({{"request", 1}, {}, 0, 0}).any());
 }
 

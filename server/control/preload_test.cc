@@ -32,7 +32,7 @@ TEST(PreloadTest, NothingIsCopiedByDefault) {
   EXPECT_FALSE(preload->wanted);
 }
 
-TEST(PreloadTest, FilesAreWhereTheSpawnerRuns) {
+TEST(PreloadTest, FilesAreReadOnTheSpawnersNode) {
   spawn::SpawnCall call = Call();
   call.placing.preload_files = "x";
   call.apps[1].placing.preload_files = "y,/etc/z";

@@ -15,7 +15,7 @@ const ProcId kSpawner{"first", 1};
 
 class RecoveredRequestsTest : public testing::Test {
  protected:
-  // Adds a job of request 5.
+  // Adds a job of the spawn request 5.
   PersistedJob& Add(const std::string& nspace, const std::string& partner = "",
                     bool cospawned = false) {
     auto job = std::make_shared<JobSpec>();
@@ -36,7 +36,8 @@ class RecoveredRequestsTest : public testing::Test {
     for (const auto& [nspace, job] : jobs_) family.push_back(&job);
     return RecoveredRequests(family);
   }
-  // Returns "+" for a complete request or "-", followed by its jobs.
+  // Returns "+" for a complete request or "-" for an incomplete one, followed
+  // by its jobs.
   std::string Only() const {
     const auto all = Requests();
     if (all.size() != 1) return std::to_string(all.size()) + " requests";
@@ -50,7 +51,7 @@ class RecoveredRequestsTest : public testing::Test {
   std::map<std::string, PersistedJob> jobs_;
 };
 
-TEST_F(RecoveredRequestsTest, ARequestOfOneJob) {
+TEST_F(RecoveredRequestsTest, RecoversARequestOfOneJob) {
   Add("main").facts.start_deadline = 7;
   const auto all = Requests();
   ASSERT_EQ(all.size(), 1u);
@@ -67,7 +68,7 @@ TEST_F(RecoveredRequestsTest, AJobThatWasNotSpawnedHasNoRequest) {
   EXPECT_TRUE(Requests().empty());
 }
 
-TEST_F(RecoveredRequestsTest, ARequestOfTwoJobsThatAreBeingStarted) {
+TEST_F(RecoveredRequestsTest, RecoversARequestOfTwoJobsThatAreBeingStarted) {
   Add("main", "beside");
   AddCospawned("main");
   EXPECT_EQ(Only(), "+ main beside");
@@ -75,7 +76,7 @@ TEST_F(RecoveredRequestsTest, ARequestOfTwoJobsThatAreBeingStarted) {
   EXPECT_EQ(Only(), "+ main beside over");
 }
 
-TEST_F(RecoveredRequestsTest, ARequestOfTwoStartedJobsIsTheMainJobs) {
+TEST_F(RecoveredRequestsTest, ARequestOfTwoStartedJobsContainsOnlyTheMainJob) {
   Add("main");
   AddCospawned("");
   EXPECT_EQ(Only(), "+ main");
@@ -83,7 +84,7 @@ TEST_F(RecoveredRequestsTest, ARequestOfTwoStartedJobsIsTheMainJobs) {
   EXPECT_TRUE(Requests().empty());
 }
 
-TEST_F(RecoveredRequestsTest, OneRecordShowsThatBothHaveStarted) {
+TEST_F(RecoveredRequestsTest, OneRecordSufficesToShowThatBothHaveStarted) {
   Add("main");
   AddCospawned("main");
   EXPECT_EQ(Only(), "+ main");

@@ -45,7 +45,7 @@ class FakeOwner : public LauncherListener {
   uint64_t last_ = 0;
 };
 
-// A launcher played by the test.
+// A launcher that the test plays.
 class TestLauncher {
  public:
   explicit TestLauncher(const std::string& path) {
@@ -176,7 +176,7 @@ TEST_F(RunServerTest, EventsMayExceedTheSocketsBuffer) {
   EXPECT_EQ(owner_.requests[0].input().data().size(), kSize);
 }
 
-TEST_F(RunServerTest, RequestsInPiecesAndTogether) {
+TEST_F(RunServerTest, ReadsRequestsInPiecesOrTogether) {
   With([](TestLauncher* launcher) {
     std::string message;
     v1::RunRequest request;

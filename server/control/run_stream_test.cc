@@ -80,7 +80,7 @@ class RunStreamTest : public testing::Test {
   std::unique_ptr<v1::Control::Stub> stub_;
 };
 
-TEST_F(RunStreamTest, ArgumentsAreAnyBytes) {
+TEST_F(RunStreamTest, ARequestMayContainAnyBytes) {
   owner_.on_request = [this] { service_.stream->FinishWhenWritten(); };
   WithCall([](Call* call, grpc::ClientContext*) {
     v1::RunRequest request;

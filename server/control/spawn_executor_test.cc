@@ -19,7 +19,7 @@
 namespace canopy::control {
 namespace {
 
-// Uses a family of the job "first", whose launcher can reattach.
+// The tests use a family of the job "first", whose launcher can reattach.
 class SpawnExecutorTest : public testing::Test {
  protected:
   SpawnExecutorTest() {
@@ -76,7 +76,7 @@ class SpawnExecutorTest : public testing::Test {
       [this](const std::string& text) { warnings_.push_back(text); }};
 };
 
-TEST_F(SpawnExecutorTest, AJobIsMappedRecordedAndLaunchedInTheSpawnersFamily) {
+TEST_F(SpawnExecutorTest, MapsRecordsAndLaunchesAJobInTheSpawnersFamily) {
   Attach();
   Spawn();
   EXPECT_EQ(stream_.Of(v1::RunEvent::kMapped).size(), 1u);
@@ -117,7 +117,7 @@ TEST_F(SpawnExecutorTest, AJobThatCannotBeRecordedIsNotLaunched) {
   EXPECT_TRUE(sink_.Take<core::LaunchRequested>().empty());
 }
 
-TEST_F(SpawnExecutorTest, AJobOfAToolIsAFamilyOfItsOwn) {
+TEST_F(SpawnExecutorTest, AJobOfAToolBeginsAFamily) {
   SpawnByTool();
   EXPECT_EQ(sink_.Take<core::LaunchRequested>().at(0).job->nspace, "child");
   const Family* const family = families_.FamilyOf("child");
@@ -135,7 +135,7 @@ TEST_F(SpawnExecutorTest, AToolReceivesTheReasonOfARefusal) {
             kErrJobInsufficientResources);
 }
 
-TEST_F(SpawnExecutorTest, LaunchersAttributesAreRefusedForATool) {
+TEST_F(SpawnExecutorTest, AttributesForLaunchersAreRefusedForATool) {
   SpawnByTool(CallBytes(0, false, PMIX_OUTPUT_TO_FILE));
   EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrNotSupported);
   SpawnByTool(CallBytes(0, false, PMIX_IOF_OUTPUT_TO_FILE));
@@ -161,7 +161,7 @@ TEST_F(SpawnExecutorTest, AttributesWithoutEffectForAToolAreLoggedOnce) {
                 " of PMIx_Spawn is ignored"}));
 }
 
-TEST_F(SpawnExecutorTest, AFamilyWithoutALauncherSpawnsNothing) {
+TEST_F(SpawnExecutorTest, AnAbandonedFamilyCannotSpawn) {
   families_.Abandon(family_);
   Spawn();
   EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrJobCanceled);

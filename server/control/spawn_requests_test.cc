@@ -29,7 +29,7 @@ class SpawnRequestsTest : public testing::Test {
     change.status = status;
     return change;
   }
-  // Returns true if the change completes no request.
+  // Returns true if no spawner is notified because of the change.
   bool ToldNobody(const core::JobChanged& change) {
     return requests_.OnJobChanged(change, 2).empty();
   }
@@ -58,7 +58,7 @@ TEST_F(SpawnRequestsTest, IsAnsweredOnceAllProcessesHaveStarted) {
   EXPECT_EQ(sink_.inputs.size(), 1u);
 }
 
-TEST_F(SpawnRequestsTest, AFailureIsAnsweredWhenNothingRunsAnyMore) {
+TEST_F(SpawnRequestsTest, AFailureIsAnsweredWhenNoProcessRunsAnyMore) {
   requests_.Begin(kSpawn, {"child"}, 0);
   EXPECT_TRUE(ToldNobody(Change(JobPhase::kEnding, 1, kErrJobExeNotFound)));
   EXPECT_TRUE(sink_.inputs.empty());
@@ -67,7 +67,7 @@ TEST_F(SpawnRequestsTest, AFailureIsAnsweredWhenNothingRunsAnyMore) {
   EXPECT_EQ(Only().nspace, "");
 }
 
-TEST_F(SpawnRequestsTest, AJobThatStartedAndEndedAtOnceHasStarted) {
+TEST_F(SpawnRequestsTest, AJobThatEndsAtOnceCountsAsStarted) {
   requests_.Begin(kSpawn, {"child"}, 0);
   EXPECT_FALSE(ToldNobody(Change(JobPhase::kEnded, 2, kErrJobNonZeroTerm)));
   EXPECT_EQ(Only().status, kSuccess);
@@ -79,7 +79,7 @@ TEST_F(SpawnRequestsTest, OtherStatusesBecomeAFailureToLaunch) {
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
 }
 
-TEST_F(SpawnRequestsTest, ASystemErrorIsReportedAsOne) {
+TEST_F(SpawnRequestsTest, ASystemErrorIsReportedAsASystemError) {
   requests_.Begin(kSpawn, {"child"}, 0);
   requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrSysLimitsFiles), 2);
   EXPECT_EQ(Only().status, kErrJobSysOpFailed);
@@ -142,7 +142,7 @@ class TwoJobsTest : public SpawnRequestsTest {
   const Names both_ = {"main", "beside"};
 };
 
-TEST_F(TwoJobsTest, AreAnsweredOnceBothHaveStarted) {
+TEST_F(TwoJobsTest, TheRequestIsAnsweredOnceBothHaveStarted) {
   requests_.Begin(kSpawn, both_, 0);
   EXPECT_TRUE(Beside(JobPhase::kRunning, 2).empty());
   EXPECT_TRUE(Main(JobPhase::kStarting, 1).empty());
@@ -176,7 +176,7 @@ TEST_F(TwoJobsTest, AFailureBeforeThePartnersStartFailsTheRequest) {
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
 }
 
-TEST_F(TwoJobsTest, AJobThatEndedWellHasStarted) {
+TEST_F(TwoJobsTest, AJobThatHasSucceededCountsAsStarted) {
   requests_.Begin(kSpawn, both_, 0);
   EXPECT_TRUE(Main(JobPhase::kEnded, 2).empty());
   EXPECT_TRUE(Killed().empty());

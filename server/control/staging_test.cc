@@ -69,7 +69,7 @@ class StagingTest : public testing::Test {
   Staging staging_;
 };
 
-TEST_F(StagingTest, AWriterRunsOnEachNodeAndOneReader) {
+TEST_F(StagingTest, OneWriterRunsOnEachNodeAndOneReader) {
   const JobSpec job = StagingJob(*Job(), OnNode2());
   EXPECT_EQ(job.nspace, kCopying);
   EXPECT_EQ(job.uid, 7u);
@@ -102,7 +102,7 @@ TEST_F(StagingTest, DataIsWrittenAndThenAcknowledged) {
   EXPECT_TRUE(sink_.Take<core::InputOffered>().empty());
 }
 
-TEST_F(StagingTest, TheCopiesStayUntilTheJobIsPrepared) {
+TEST_F(StagingTest, TheCopiesAreKeptUntilTheJobIsPrepared) {
   Begin();
   AllWritten();
   ASSERT_EQ(done_.size(), 1u);
@@ -119,7 +119,7 @@ TEST_F(StagingTest, TheCopiesStayUntilTheJobIsPrepared) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(StagingTest, AFailedProcessReportsWhy) {
+TEST_F(StagingTest, AFailedProcessReportsTheReason) {
   Begin();
   EXPECT_TRUE(Output(2, 4, "program \"x\" to preload: none\nmore\n"));
   EXPECT_TRUE(Change(kCopying, JobPhase::kEnding, kErrJobNonZeroTerm, 127));
@@ -159,7 +159,7 @@ TEST_F(StagingTest, AJobThatIsBeingEndedIsNotLaunched) {
   EXPECT_EQ(done_[0].message(), "too late");
 }
 
-TEST_F(StagingTest, LostCopiesEndAJobThatIsNotPrepared) {
+TEST_F(StagingTest, LostCopiesEndAJobThatIsNotYetPrepared) {
   Begin();
   AllWritten();
   EXPECT_TRUE(Change(kCopying, JobPhase::kEnded, kErrJobAbortedBySig, 137));

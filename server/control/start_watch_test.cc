@@ -24,7 +24,7 @@ class StartWatchTest : public testing::Test {
     }
   }
 
-  // Returns the number of the next question to the agents.
+  // Returns the number of the next request to the agents.
   uint64_t Asked() {
     for (;;) {
       const auto asked = sink_.Take<core::StateRequested>();
@@ -59,7 +59,7 @@ TEST_F(StartWatchTest, AgentsThatDoNotAnswerAreNamed) {
       << lines_[0];
 }
 
-TEST_F(StartWatchTest, AJobThatWaitsForSomethingElseStaysWatched) {
+TEST_F(StartWatchTest, AJobIsWatchedAgainIfAllAgentsAnswer) {
   watch_.Begin(job_);
   Answer(Asked(), {0, 1});
   EXPECT_TRUE(lines_.empty());

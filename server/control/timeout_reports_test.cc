@@ -19,7 +19,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Uses a job "first" that is to be ended.
+// The tests use a job "first" that is to be ended.
 class TimeoutReportsTest : public testing::Test {
  protected:
   TimeoutReportsTest() {
@@ -43,8 +43,8 @@ class TimeoutReportsTest : public testing::Test {
     families_.FindJob("first")->facts.reports = wanted;
     reports_.OnOutOfTime("first");
   }
-  // Returns whether the pending operations of the job are being collected; the
-  // job is ended afterwards.
+  // Returns true if the pending operations of the job are being collected,
+  // after which the job is ended.
   bool Ends() { return !sink_.Take<core::StateRequested>().empty(); }
 
   EventLoop loop_;
@@ -70,7 +70,7 @@ TEST_F(TimeoutReportsTest, AJobWithoutReportsIsEndedAtOnce) {
   EXPECT_TRUE(argv_.empty());
 }
 
-TEST_F(TimeoutReportsTest, AReportingJobRunsBeforeTheEnd) {
+TEST_F(TimeoutReportsTest, TheReportRunsAsAJobBeforeTheEnd) {
   RunOut(kTimeoutStates | kTimeoutStacks);
   EXPECT_FALSE(Ends());
   EXPECT_EQ(argv_, (Words{"/p/canopy-stacks", "first", "--report", "states",
@@ -90,7 +90,7 @@ TEST_F(TimeoutReportsTest, OnlyRequestedReportsAreMade) {
   EXPECT_EQ(argv_, (Words{"/p/canopy-stacks", "first", "--report", "stacks"}));
 }
 
-TEST_F(TimeoutReportsTest, WithoutALauncherThereIsNoReport) {
+TEST_F(TimeoutReportsTest, NoReportIsMadeWithoutALauncher) {
   families_.launchers().clear();
   RunOut(kTimeoutStates);
   EXPECT_TRUE(Ends());
@@ -105,7 +105,7 @@ TEST_F(TimeoutReportsTest, AMissingReportIsExplained) {
             "job first: its processes are not looked at: no nodes");
 }
 
-TEST_F(TimeoutReportsTest, AJobThatHasEndedMeanwhileIsNotEnded) {
+TEST_F(TimeoutReportsTest, AJobThatHasEndedDuringTheReportIsNotEnded) {
   RunOut(kTimeoutStates);
   families_.RemoveJob("first");
   reports_.OnEnded("reporter");

@@ -17,7 +17,7 @@ namespace {
 
 const ProcId kTool{"tool", 0};
 
-TEST(ToolRecordTest, HasTheEnvironmentWithoutVariablesOfAJob) {
+TEST(ToolRecordTest, ContainsTheEnvironmentWithoutVariablesOfAJob) {
   setenv("PMIX_NAMESPACE", "of.another", 1);
   setenv("SOMETHING", "else", 1);
   const JobRecord record = ToolRecord(kTool);
@@ -28,7 +28,7 @@ TEST(ToolRecordTest, HasTheEnvironmentWithoutVariablesOfAJob) {
             0);
 }
 
-TEST(ToolRecordTest, AToolsJobsEndWithTheirFamily) {
+TEST(ToolRecordTest, EndsTheJobsOfATool) {
   Families families;
   RecordingSink sink;
   const auto add = [&](Family* family, const std::string& name,

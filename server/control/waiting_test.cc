@@ -17,7 +17,9 @@ void Add(v1::WhyReply* reply, const std::string& operation, uint64_t age_ms,
   }
 }
 
-TEST(WaitingTest, NothingWaits) { EXPECT_EQ(WaitingLine({}), ""); }
+TEST(WaitingTest, TheLineIsEmptyIfNothingWaits) {
+  EXPECT_EQ(WaitingLine({}), "");
+}
 
 TEST(WaitingTest, NamesTheMissingRanksAndTheTime) {
   v1::WhyReply reply;
@@ -28,7 +30,7 @@ TEST(WaitingTest, NamesTheMissingRanksAndTheTime) {
             "has waited 0.3 s");
 }
 
-TEST(WaitingTest, IsOneBoundedLine) {
+TEST(WaitingTest, TheLineIsLimited) {
   v1::WhyReply reply;
   for (int i = 0; i < 1000; ++i) {
     Add(&reply, "fence #" + std::to_string(i), 1000, 100);

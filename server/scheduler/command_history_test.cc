@@ -33,7 +33,8 @@ class CommandHistoryTest : public testing::Test {
     result.set_pmix_status(status);
     history_->End(result, keep, now);
   }
-  // Returns the command's status; 1: it is unknown, 2: it is being executed.
+  // Returns the command's status; 1 means that it is unknown, and 2 that it is
+  // being executed.
   int Status(const std::string& id, int64_t now = kNow) const {
     const CommandHistory::Known* known = history_->Find(id, now);
     if (known == nullptr) return 1;
@@ -45,7 +46,7 @@ class CommandHistoryTest : public testing::Test {
   std::unique_ptr<CommandHistory> history_;
 };
 
-TEST_F(CommandHistoryTest, WhatWasExecutedIsKnown) {
+TEST_F(CommandHistoryTest, ExecutedCommandsAreKnown) {
   EXPECT_EQ(Status("a"), 1);
   history_->Begin("a", "", kNow);
   EXPECT_EQ(Status("a"), 2);
@@ -55,7 +56,7 @@ TEST_F(CommandHistoryTest, WhatWasExecutedIsKnown) {
   EXPECT_EQ(Status("b"), 0);
 }
 
-TEST_F(CommandHistoryTest, ASuccessorKnowsItToo) {
+TEST_F(CommandHistoryTest, ASuccessorKnowsStoredCommands) {
   Restart();
   End("a", -46);
   End("of this process", 0, /*keep=*/false);
@@ -73,7 +74,7 @@ TEST_F(CommandHistoryTest, ASuccessorKnowsItToo) {
   EXPECT_EQ(Status("b"), -5);
 }
 
-TEST_F(CommandHistoryTest, TheOldestAreForgotten) {
+TEST_F(CommandHistoryTest, TheOldestCommandsAreForgotten) {
   Restart();
   for (size_t i = 0; i <= CommandHistory::kMaxCommands; ++i) {
     End(std::to_string(i));
@@ -85,7 +86,7 @@ TEST_F(CommandHistoryTest, TheOldestAreForgotten) {
   EXPECT_EQ(Status("1"), 0);
 }
 
-TEST_F(CommandHistoryTest, WhatIsADayOldIsForgotten) {
+TEST_F(CommandHistoryTest, CommandsAreForgottenAfterADay) {
   constexpr int64_t kLater = kNow + CommandHistory::kMaxAgeMs;
   Restart();
   End("a");
@@ -99,7 +100,7 @@ TEST_F(CommandHistoryTest, WhatIsADayOldIsForgotten) {
   EXPECT_EQ(Status("a", kLater + 1), -7) << "the name may be used again";
 }
 
-TEST_F(CommandHistoryTest, WhatIsMalformedIsIgnored) {
+TEST_F(CommandHistoryTest, MalformedEntriesAreIgnored) {
   Restart();
   End("a");
   store_.commands.insert(store_.commands.begin(),
@@ -109,7 +110,7 @@ TEST_F(CommandHistoryTest, WhatIsMalformedIsIgnored) {
   EXPECT_EQ(Status("a"), 0);
 }
 
-TEST_F(CommandHistoryTest, ThatNothingCanBeStoredIsSaidOnce) {
+TEST_F(CommandHistoryTest, AFailureToStoreIsLoggedOnce) {
   Restart();
   store_.status = canopy::Status(kErrJobSysOpFailed, "no space");
   End("a");

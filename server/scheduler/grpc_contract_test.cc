@@ -1,5 +1,5 @@
-// Checks that the ports of a scheduler over gRPC keep the contracts of their
-// suites, with real calls to a service that the test controls.
+// Checks that a scheduler's ports over gRPC keep the contracts of their suites,
+// with real calls to a service that the test controls.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -40,7 +40,7 @@ const std::map<HostOp, v1::Feature> kFeatures = {
     {HostOp::kValidateCredential, v1::FEATURE_VALIDATE_CREDENTIAL},
 };
 
-// A scheduler, and the agent's connection to it.
+// A scheduler and the agent's connection to it.
 class Connection {
  public:
   Connection() {
@@ -51,7 +51,7 @@ class Connection {
                                    "there", [](const core::LogLine&) {});
   }
 
-  // Runs until the agent knows what the scheduler implements.
+  // Runs until the agent knows the scheduler's features.
   void Start(std::vector<v1::Feature> features) {
     features_ = std::move(features);
     scheduler_.Start(features_);
@@ -87,8 +87,8 @@ class Connection {
 
 // ------------------------------------------------------------- host calls ---
 
-// The calls of one kind: the scheduler gets all of them, or the agent's own
-// host does.
+// The calls of one kind. Either the scheduler gets all of them, or the agent's
+// own host does.
 class GrpcHost : public RemotePlayedHost {
  public:
   GrpcHost(InputSink* sink, const std::set<HostOp>& implemented)
@@ -221,7 +221,7 @@ class GrpcTools : public testing::Test {
   std::vector<Status> told_;
 };
 
-TEST_F(GrpcTools, TheSchedulerDecides) {
+TEST_F(GrpcTools, TheSchedulerDecidesAboutTools) {
   Connect();
   AwaitCalls(1);
   const PlayedScheduler::Call heard = connection_.scheduler().calls()[0];
@@ -239,7 +239,7 @@ TEST_F(GrpcTools, TheSchedulerDecides) {
   EXPECT_EQ(Told(3), kErrServerFailedRequest);
 }
 
-TEST_F(GrpcTools, WhoComesBackIsAskedAgain) {
+TEST_F(GrpcTools, ASchedulerThatReturnsIsAskedAgain) {
   Connect();
   AwaitCalls(1);
   connection_.GoAway();

@@ -36,7 +36,7 @@ InfoList Sample() {
   return infos;
 }
 
-TEST(InfosTest, WhatGoesThereComesBackTheSame) {
+TEST(InfosTest, InfosSurviveARoundTrip) {
   const InfoList infos = Sample();
   Infos there;
   PutInfos(infos.span(), &there);
@@ -54,7 +54,7 @@ TEST(InfosTest, WhatGoesThereComesBackTheSame) {
   }
 }
 
-TEST(InfosTest, AValueWithoutATypeHasThatOfItsKind) {
+TEST(InfosTest, AValueWithoutATypeGetsTheTypeOfItsKind) {
   Infos infos;
   v1::Info* const info = infos.Add();
   info->set_key("n");
@@ -65,7 +65,7 @@ TEST(InfosTest, AValueWithoutATypeHasThatOfItsKind) {
   EXPECT_EQ(got->FindUint("n"), 5u);
 }
 
-TEST(InfosTest, WhatIsMalformedIsRefused) {
+TEST(InfosTest, MalformedInfosAreRejected) {
   const auto refused = [](auto&& make) {
     Infos infos;
     v1::Info* const info = infos.Add();
@@ -96,8 +96,9 @@ TEST(InfosTest, WhatIsMalformedIsRefused) {
   }));
 }
 
-// A few bytes of a message must not use an unbounded number of half KiBs.
-TEST(InfosTest, AreBoundedInAll) {
+// A few bytes of a message must not use an unlimited amount of memory: each
+// info takes half a KiB.
+TEST(InfosTest, TheTotalNumberOfInfosIsLimited) {
   const auto nested = [](int lists, int infos) {
     Infos all;
     for (int i = 0; i < lists; ++i) {

@@ -96,7 +96,7 @@ class JobPlacementTest : public testing::Test {
     link_->Start();
   }
   void Up() { client_.Up({v1::FEATURE_PLACE_JOB}); }
-  // The connection is lost, and with it this call.
+  // Simulates that the connection is lost, and with it this call.
   void Lose(const std::function<void(const CallEnd&)>& on_end) {
     client_.is_connected = false;
     on_end(kGone);
@@ -104,7 +104,7 @@ class JobPlacementTest : public testing::Test {
   void RunUntil(const std::function<bool()>& done) {
     for (int i = 0; i < 300 && !done(); ++i) loop_.RunOnce(10);
   }
-  // Runs until it has requested the capabilities again.
+  // Runs the loop until the link has requested the capabilities again.
   void Reconnect() {
     const size_t before = client_.capabilities.size();
     for (int i = 0; i < 300 && client_.capabilities.size() == before; ++i) {
@@ -121,7 +121,7 @@ class JobPlacementTest : public testing::Test {
   std::unique_ptr<JobPlacement> placement_;
 };
 
-TEST_F(JobPlacementTest, AJobIsAskedForOnceTheSchedulerIsThere) {
+TEST_F(JobPlacementTest, AJobIsRequestedOnceTheSchedulerIsReachable) {
   placement_->Place(Request());
   EXPECT_TRUE(client_.places.empty());
   EXPECT_EQ(heard_.queued.at(0).reason,
@@ -140,7 +140,7 @@ TEST_F(JobPlacementTest, AJobIsAskedForOnceTheSchedulerIsThere) {
   EXPECT_EQ(heard_.grants[0].nodes.at(0).slots, 3u);
 }
 
-TEST_F(JobPlacementTest, WhatWaitsIsAskedAgainUnderTheSameName) {
+TEST_F(JobPlacementTest, AWaitingJobIsRequestedAgainWithTheSameName) {
   Up();
   placement_->Place(Request());
   Lose(client_.places[0].on_end);
@@ -158,7 +158,7 @@ TEST_F(JobPlacementTest, WhatWaitsIsAskedAgainUnderTheSameName) {
   EXPECT_EQ(heard_.granted.size(), 1u);
 }
 
-TEST_F(JobPlacementTest, AnEndWithoutAnAnswerIsNoAnswer) {
+TEST_F(JobPlacementTest, ACallThatEndsWithoutADecisionIsRepeated) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_end({});
@@ -166,7 +166,7 @@ TEST_F(JobPlacementTest, AnEndWithoutAnAnswerIsNoAnswer) {
   EXPECT_EQ(client_.places.size(), 2u);
 }
 
-TEST_F(JobPlacementTest, AnswersAfterTheFirstAreDropped) {
+TEST_F(JobPlacementTest, DecisionsAfterTheFirstAreDropped) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_update(Grant({"node1"}));
@@ -195,7 +195,7 @@ TEST_F(JobPlacementTest, AMalformedGrantIsRefusedAndReleased) {
   EXPECT_TRUE(heard_.granted.empty());
 }
 
-TEST_F(JobPlacementTest, ARefusalIsToldWithItsReason) {
+TEST_F(JobPlacementTest, ARefusalIsReportedWithItsReason) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_end({8, "too much\n", kErrJobInsufficientResources});
@@ -211,9 +211,9 @@ TEST_F(JobPlacementTest, ARefusalIsToldWithItsReason) {
   EXPECT_EQ(heard_.refused.at(2).code(), kErrNoPermissions);
 }
 
-// The call is not repeated at once: a scheduler that fails all calls would use
-// the agent up.
-TEST_F(JobPlacementTest, AFailureOfTheSchedulerCostsNoPlaceInTheQueue) {
+// The call is not repeated at once, because a scheduler that fails all calls
+// would keep the agent busy.
+TEST_F(JobPlacementTest, AFailureOfTheSchedulerKeepsThePlaceInTheQueue) {
   Up();
   placement_->Place(Request());
   size_t calls = 1;
@@ -233,7 +233,7 @@ TEST_F(JobPlacementTest, AFailureOfTheSchedulerCostsNoPlaceInTheQueue) {
   EXPECT_EQ(heard_.granted.size(), 1u);
 }
 
-TEST_F(JobPlacementTest, WhyItIsNotDecidedIsToldWithoutTheTimeLimitOfACall) {
+TEST_F(JobPlacementTest, OnlyErrorsAreReportedAsReasonsOfADelay) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_end({4, "Deadline Exceeded"});
@@ -244,7 +244,7 @@ TEST_F(JobPlacementTest, WhyItIsNotDecidedIsToldWithoutTheTimeLimitOfACall) {
             std::string::npos);
 }
 
-TEST_F(JobPlacementTest, TheSchedulersPauseIsKept) {
+TEST_F(JobPlacementTest, TheRequestedPauseIsKept) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_end(
@@ -256,7 +256,7 @@ TEST_F(JobPlacementTest, TheSchedulersPauseIsKept) {
   EXPECT_EQ(client_.released.size(), 1u);
 }
 
-TEST_F(JobPlacementTest, ACookieIsHandedBack) {
+TEST_F(JobPlacementTest, ACookieIsReturnedToTheScheduler) {
   Up();
   placement_->Place(Request());
   v1::PlaceJobResponse update;
@@ -281,7 +281,7 @@ TEST_F(JobPlacementTest, ALostConnectionIsNoticedWithoutACall) {
   EXPECT_EQ(client_.places.size(), 1u);
 }
 
-TEST_F(JobPlacementTest, WhatIsNeededIsSaid) {
+TEST_F(JobPlacementTest, ARequestStatesItsNeeds) {
   Up();
   PlacementRequest request = Request();
   request.job.places.map_by = "slot:pe=2:nolocal";
@@ -312,7 +312,7 @@ TEST_F(JobPlacementTest, WhatIsNeededIsSaid) {
   EXPECT_EQ(ppr.refused_nodes_size(), 0);
 }
 
-TEST_F(JobPlacementTest, LongCommandsAreCut) {
+TEST_F(JobPlacementTest, LongCommandsAreTruncated) {
   Up();
   PlacementRequest request = Request();
   JobApp& large = request.job.apps.emplace_back();
@@ -326,7 +326,7 @@ TEST_F(JobPlacementTest, LongCommandsAreCut) {
   EXPECT_TRUE(asked.applications(1).argv_cut());
 }
 
-TEST_F(JobPlacementTest, BoundsOfAGrantAreKept) {
+TEST_F(JobPlacementTest, AGrantBeyondTheLimitsIsRejected) {
   Up();
   v1::PlaceJobResponse many = Grant({"node1"});
   for (int i = 0; i < 4097; ++i) many.mutable_granted()->add_env("A=b");
@@ -345,7 +345,7 @@ TEST_F(JobPlacementTest, BoundsOfAGrantAreKept) {
   EXPECT_TRUE(heard_.granted.empty());
 }
 
-TEST_F(JobPlacementTest, WhoWasAskedIsToldThatItIsInVain) {
+TEST_F(JobPlacementTest, ACancelledJobIsReleasedAtTheScheduler) {
   Up();
   placement_->Place(Request());
   placement_->Cancel({"job", 2});
@@ -358,7 +358,7 @@ TEST_F(JobPlacementTest, WhoWasAskedIsToldThatItIsInVain) {
   EXPECT_TRUE(heard_.granted.empty());
 }
 
-TEST_F(JobPlacementTest, WithoutPlacementThereIsARefusalOrAnEmptyGrant) {
+TEST_F(JobPlacementTest, WithoutPlacementTheAnswerIsARefusalOrAnEmptyGrant) {
   client_.Up({});
   placement_->Place(Request());
   EXPECT_EQ(heard_.refused.at(0).code(), kErrNotSupported);
@@ -368,7 +368,7 @@ TEST_F(JobPlacementTest, WithoutPlacementThereIsARefusalOrAnEmptyGrant) {
   EXPECT_TRUE(heard_.grants.at(0).nodes.empty());
 }
 
-TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
+TEST_F(JobPlacementTest, EventsOfAJobAreSentInOrderAndRepeated) {
   Up();
   PlacedJob job;
   job.id = {"job", 1};
@@ -403,7 +403,7 @@ TEST_F(JobPlacementTest, WhatBecomesOfAJobIsToldInOrderAndAgain) {
   EXPECT_TRUE(placement_->Jobs().empty());
 }
 
-TEST_F(JobPlacementTest, ASuspendedJobIsInAStateOfItsOwn) {
+TEST_F(JobPlacementTest, ASuspendedJobIsReportedAsSuspended) {
   Up();
   PlacedJob job;
   job.id = {"job", 1};
@@ -420,7 +420,7 @@ TEST_F(JobPlacementTest, ASuspendedJobIsInAStateOfItsOwn) {
   EXPECT_EQ(heard_.jobs.back().state(), v1::JOB_STATE_ENDING);
 }
 
-TEST_F(JobPlacementTest, WhatAJobHasUsedIsOnItsRecord) {
+TEST_F(JobPlacementTest, TheRecordContainsTheUsageOfTheJob) {
   Up();
   PlacedEnd end;
   end.used = {{2'500'999, 8192}, 3};
@@ -432,7 +432,7 @@ TEST_F(JobPlacementTest, WhatAJobHasUsedIsOnItsRecord) {
   EXPECT_EQ(record.procs_measured(), 3u);
 }
 
-TEST_F(JobPlacementTest, WhatAPredecessorMayNotHaveReleasedIsReleased) {
+TEST_F(JobPlacementTest, AReleaseOfThePredecessorIsRepeated) {
   Up();
   v1::JobReleasedRequest release;
   release.mutable_placement()->set_request_id("job");
@@ -455,7 +455,7 @@ TEST_F(JobPlacementTest, WhatAPredecessorMayNotHaveReleasedIsReleased) {
   EXPECT_EQ(heard_.released.size(), 2u);
 }
 
-TEST_F(JobPlacementTest, AReleaseThatFailsIsRepeatedAndInTheEndDropped) {
+TEST_F(JobPlacementTest, AReleaseThatFailsIsRepeatedAndFinallyDropped) {
   Up();
   v1::JobReleasedRequest release;
   release.mutable_placement()->set_request_id("job");
@@ -469,7 +469,7 @@ TEST_F(JobPlacementTest, AReleaseThatFailsIsRepeatedAndInTheEndDropped) {
   EXPECT_NE(lines_.back().find("nonsense"), std::string::npos);
 }
 
-TEST_F(JobPlacementTest, AReleaseThatKeepsFailingLetsOthersGoFirst) {
+TEST_F(JobPlacementTest, AReleaseThatKeepsFailingDoesNotDelayOthers) {
   Up();
   for (const char* const name : {"fails", "other"}) {
     v1::JobReleasedRequest release;
@@ -490,8 +490,8 @@ TEST_F(JobPlacementTest, AReleaseThatKeepsFailingLetsOthersGoFirst) {
   EXPECT_EQ(client_.released.at(11).request.placement().request_id(), "fails");
 }
 
-// Otherwise the release would arrive after the new grant, and free it.
-TEST_F(JobPlacementTest, WhatIsToBeReleasedIsAskedForAfterThat) {
+// If the release were sent after the new request, it would free the new grant.
+TEST_F(JobPlacementTest, AJobIsRequestedAfterItsPendingRelease) {
   Up();
   v1::JobReleasedRequest release;
   release.mutable_placement()->set_request_id("job");
@@ -507,8 +507,9 @@ TEST_F(JobPlacementTest, WhatIsToBeReleasedIsAskedForAfterThat) {
   EXPECT_EQ(client_.places[1].request.placement().attempt(), 1u);
 }
 
-// Only the scheduler knows whether something was granted; its snapshot tells.
-TEST_F(JobPlacementTest, WhatWasCancelledIsNotKeptForASuccessor) {
+// Only the scheduler knows whether it has granted anything; its snapshot shows
+// it.
+TEST_F(JobPlacementTest, ACancellationIsNotStoredForASuccessor) {
   Up();
   placement_->Place(Request());
   placement_->Cancel({"job", 1});
@@ -517,7 +518,7 @@ TEST_F(JobPlacementTest, WhatWasCancelledIsNotKeptForASuccessor) {
   EXPECT_TRUE(heard_.released.empty());
 }
 
-TEST_F(JobPlacementTest, OneThatSharesWhatWasGrantedDoesNotReleaseIt) {
+TEST_F(JobPlacementTest, AJobThatSharesItsGrantDoesNotReleaseIt) {
   Up();
   PlacedJob job;
   job.id = {"job", 1};

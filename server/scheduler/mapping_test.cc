@@ -9,7 +9,7 @@ namespace {
 
 namespace v1 = hostmodule::v1;
 
-TEST(MappingTest, WhatIsSaidIsWhatTheMapperDoes) {
+TEST(MappingTest, PoliciesSurviveARoundTrip) {
   for (const char* const map_by :
        {"slot", "node", "seq", "core", "hwthread", "package", "numa", "l3cache",
         "l2cache", "l1cache", "ppr:2:node", "ppr:3:numa", "slot:pe=2",
@@ -21,7 +21,7 @@ TEST(MappingTest, WhatIsSaidIsWhatTheMapperDoes) {
   EXPECT_EQ(*MapByOf(v1::Mapping()), "slot");
 }
 
-TEST(MappingTest, NeedsAreThoseOfThePolicy) {
+TEST(MappingTest, NeedsFollowFromThePolicy) {
   EXPECT_EQ(NeedsOf("slot:pe=3").slots_per_process, 3u);
   EXPECT_EQ(NeedsOf("slot:pe=3").cpus_per_process, 3u);
   EXPECT_EQ(NeedsOf("slot").slots_per_process, 1u);
@@ -32,7 +32,7 @@ TEST(MappingTest, NeedsAreThoseOfThePolicy) {
   EXPECT_EQ(NeedsOf("nonsense").slots_per_process, 1u);
 }
 
-TEST(MappingTest, ContradictionsAreRefused) {
+TEST(MappingTest, ContradictionsAreRejected) {
   v1::Mapping mapping;
   mapping.set_procs_per_resource(2);
   EXPECT_FALSE(MapByOf(mapping).ok()) << "of slots";

@@ -20,7 +20,7 @@ PlacementRequest Request() {
   return request;
 }
 
-TEST(SchedulerMessages, TheHintsOfTheUserTravel) {
+TEST(SchedulerMessages, ARequestContainsTheUsersHints) {
   PlacementRequest request = Request();
   request.job.name = "ocean";
   request.job.hints = {"long", "physics", JobPriority{-3}, {"a=1", "b=c=d"}};
@@ -34,7 +34,7 @@ TEST(SchedulerMessages, TheHintsOfTheUserTravel) {
   EXPECT_FALSE(ToMessage(Request(), "n1", 0, 0).hints().has_priority());
 }
 
-TEST(SchedulerMessages, AReportAndARecordHaveTheHintsAndTheResources) {
+TEST(SchedulerMessages, ReportsAndRecordsContainHintsAndResources) {
   PlacedJob job;
   job.name = "ocean";
   job.hints.account = "physics";
@@ -68,7 +68,7 @@ v1::Granted Grant() {
   return grant;
 }
 
-TEST(SchedulerMessages, AGrantNamesCpusGpusAndVariablesOfANode) {
+TEST(SchedulerMessages, AGrantCanContainCpusGpusAndVariables) {
   v1::Granted message = Grant();
   v1::GrantedNode* const node = message.mutable_nodes(0);
   node->set_cpus("0-1,4");
@@ -82,7 +82,7 @@ TEST(SchedulerMessages, AGrantNamesCpusGpusAndVariablesOfANode) {
             std::vector<std::string>{"CUDA_VISIBLE_DEVICES=1"});
 }
 
-TEST(SchedulerMessages, AGrantBeyondItsBoundsIsMalformed) {
+TEST(SchedulerMessages, AGrantBeyondItsLimitsIsMalformed) {
   const auto problem = [](const v1::Granted& grant) {
     const Result<PlacementGrant> result = FromMessage(grant);
     EXPECT_EQ(result.code(), kErrUnpackFailure);

@@ -25,13 +25,13 @@ constexpr char kTable[] =
     "00000000     0        0 3 1 0 100 0 0 10 0\n"
     "nonsense\n";
 
-TEST(OwnerTest, ListenersAreThoseOfThePort) {
+TEST(OwnerTest, ReturnsTheListenersOfThePort) {
   EXPECT_EQ(ListenersOf(kTable, 7000), std::vector<uid_t>{1000});
   EXPECT_EQ(ListenersOf(kTable, 7001), std::vector<uid_t>{0});
   EXPECT_TRUE(ListenersOf(kTable, 7002).empty());
 }
 
-TEST(OwnerTest, APortIsItsListeners) {
+TEST(OwnerTest, APortBelongsToItsListener) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -50,8 +50,8 @@ TEST(OwnerTest, APortIsItsListeners) {
   close(fd);
 }
 
-TEST(OwnerTest, ASocketIsItsFiles) {
-  // A socket's path must be short.
+TEST(OwnerTest, ASocketBelongsToTheOwnerOfItsFile) {
+  // The path of a socket must be short.
   char directory[] = "/tmp/owner-test-XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);
   const std::string path = std::string(directory) + "/s";

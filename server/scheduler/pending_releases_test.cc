@@ -42,7 +42,7 @@ class PendingReleasesTest : public testing::Test {
   std::unique_ptr<PendingReleases> releases_;
 };
 
-TEST_F(PendingReleasesTest, ASuccessorTellsWhatWasNotTold) {
+TEST_F(PendingReleasesTest, ASuccessorGetsTheUnsentReleases) {
   EXPECT_TRUE(Restart().empty());
   releases_->Add(Of("a", 1));
   releases_->Add(Of("a", 2));
@@ -55,7 +55,7 @@ TEST_F(PendingReleasesTest, ASuccessorTellsWhatWasNotTold) {
   EXPECT_EQ(Restart(), std::vector<std::string>{"c"});
 }
 
-TEST_F(PendingReleasesTest, OneThatEndsAgainIsStoredOnce) {
+TEST_F(PendingReleasesTest, AJobThatEndsAgainIsStoredOnce) {
   Restart();
   releases_->Add(Of("a", 1));
   Restart();
@@ -66,20 +66,20 @@ TEST_F(PendingReleasesTest, OneThatEndsAgainIsStoredOnce) {
   EXPECT_TRUE(store_.releases.empty());
 }
 
-TEST_F(PendingReleasesTest, WhatIsMalformedIsIgnored) {
+TEST_F(PendingReleasesTest, MalformedReleasesAreIgnored) {
   store_.releases[3] = "nonsense";
   EXPECT_TRUE(Restart().empty());
   releases_->Add(Of("a", 1));
   EXPECT_TRUE(store_.releases.contains(4));
 }
 
-TEST_F(PendingReleasesTest, WithoutAStoreNothingIsKept) {
+TEST_F(PendingReleasesTest, NothingIsKeptWithoutAStore) {
   releases_->Add(Of("a", 1));
   releases_->Remove(Of("a", 1));
   EXPECT_TRUE(store_.releases.empty());
 }
 
-TEST_F(PendingReleasesTest, ThatNothingCanBeStoredIsSaidOnce) {
+TEST_F(PendingReleasesTest, AFailureToStoreIsLoggedOnce) {
   Restart();
   store_.status = Status(kErrJobSysOpFailed, "no space");
   releases_->Add(Of("a", 1));

@@ -50,7 +50,7 @@ class ReportQueueTest : public testing::Test {
   std::unique_ptr<ReportQueue> queue_;
 };
 
-TEST_F(ReportQueueTest, WhatWasTakenIsDropped) {
+TEST_F(ReportQueueTest, AcknowledgedReportsAreDropped) {
   EXPECT_EQ(queue_->first(), 1u);
   EXPECT_EQ(queue_->last(), 0u);
   EXPECT_EQ(Record("a"), 1u);
@@ -65,7 +65,7 @@ TEST_F(ReportQueueTest, WhatWasTakenIsDropped) {
   EXPECT_EQ(queue_->first(), 4u);
 }
 
-TEST_F(ReportQueueTest, ASuccessorHasTheRecordsThatWereNotTaken) {
+TEST_F(ReportQueueTest, ASuccessorGetsUnacknowledgedRecords) {
   queue_->SetStore(&store_, store_.Load());
   Record("a");
   Record("b");
@@ -83,7 +83,7 @@ TEST_F(ReportQueueTest, ASuccessorHasTheRecordsThatWereNotTaken) {
 }
 
 // The scheduler may have received states whose numbers were not stored.
-TEST_F(ReportQueueTest, NoNumberIsGivenTwice) {
+TEST_F(ReportQueueTest, NoNumberIsUsedTwice) {
   queue_->SetStore(&store_, store_.Load());
   uint64_t last = 0;
   for (int restart = 0; restart < 3; ++restart) {
@@ -98,7 +98,7 @@ TEST_F(ReportQueueTest, NoNumberIsGivenTwice) {
   EXPECT_LT(store_.reservations, 10u);
 }
 
-TEST_F(ReportQueueTest, WhatWasReportedBeforeItIsStoredIsKept) {
+TEST_F(ReportQueueTest, ReportsBeforeTheStoreIsSetAreKept) {
   Record("earlier");
   queue_->SetStore(&store_, store_.Load());
   Restart(6);
@@ -112,7 +112,7 @@ TEST_F(ReportQueueTest, WhatWasReportedBeforeItIsStoredIsKept) {
   EXPECT_EQ(Names(), (std::vector<std::string>{"earlier", "own"}));
 }
 
-// The agent was killed before it had recorded that the job was over.
+// The agent was killed before it recorded that the job was over.
 TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
   queue_->SetStore(&store_, store_.Load());
   Record("a");
@@ -126,7 +126,7 @@ TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
   EXPECT_EQ(Names(), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(ReportQueueTest, StatesGoFirstThenRecordsAreCounted) {
+TEST_F(ReportQueueTest, StatesAreDroppedBeforeRecordsAndRecordsAreCounted) {
   queue_->SetStore(&store_, store_.Load());
   Record("kept");
   for (size_t i = 1; i < ReportQueue::kMaxReports; ++i) State();
@@ -148,7 +148,7 @@ TEST_F(ReportQueueTest, StatesGoFirstThenRecordsAreCounted) {
   EXPECT_EQ(queue_->reports().size(), ReportQueue::kMaxReports);
 }
 
-TEST_F(ReportQueueTest, MemoryIsBound) {
+TEST_F(ReportQueueTest, MemoryIsLimited) {
   const std::string large(ReportQueue::kMaxBytes / 4, 'x');
   for (const char* name : {"a", "b", "c", "d"}) Record(name, large);
   EXPECT_EQ(Names(), (std::vector<std::string>{"b", "c", "d"}));
@@ -157,7 +157,7 @@ TEST_F(ReportQueueTest, MemoryIsBound) {
   EXPECT_EQ(Names(), std::vector<std::string>{"e"});
 }
 
-TEST_F(ReportQueueTest, ThatNothingCanBeStoredIsSaidOnce) {
+TEST_F(ReportQueueTest, AFailureToStoreIsLoggedOnce) {
   store_.status = Status(kErrJobSysOpFailed, "no space");
   queue_->SetStore(&store_, store_.Load());
   EXPECT_EQ(Record("a"), 1u);

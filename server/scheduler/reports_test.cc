@@ -62,7 +62,7 @@ class Commands : public JobCommandsPort {
   std::vector<std::string> said;
   bool keeps = false;  // launches are not answered at once
   std::vector<Launched> launching;
-  std::string there;  // request of a running job
+  std::string there;  // the request of a running job
 };
 
 class ReportsTest : public testing::Test {
@@ -134,7 +134,7 @@ class ReportsTest : public testing::Test {
   std::unique_ptr<Reports> reports_;
 };
 
-TEST_F(ReportsTest, TheRootAloneAttaches) {
+TEST_F(ReportsTest, OnlyTheRootAttaches) {
   client_.Up({v1::FEATURE_ATTACH});
   EXPECT_TRUE(client_.streams.empty());
   reports_->SetRoot(true);
@@ -143,13 +143,13 @@ TEST_F(ReportsTest, TheRootAloneAttaches) {
   EXPECT_TRUE(Stream().call->cancelled);
 }
 
-TEST_F(ReportsTest, NobodyIsAttachedToWithoutTheSlot) {
+TEST_F(ReportsTest, DoesNotAttachWithoutTheFeature) {
   reports_->SetRoot(true);
   client_.Up({v1::FEATURE_PLACE_JOB});
   EXPECT_TRUE(client_.streams.empty());
 }
 
-TEST_F(ReportsTest, TheSnapshotComesAfterTheGreeting) {
+TEST_F(ReportsTest, TheSnapshotFollowsTheGreeting) {
   Record("early");
   Attach();
   ASSERT_EQ(Written().size(), 1u);
@@ -167,7 +167,7 @@ TEST_F(ReportsTest, TheSnapshotComesAfterTheGreeting) {
   EXPECT_EQ(Written()[3].report().sequence(), 2u);
 }
 
-TEST_F(ReportsTest, ALargeSnapshotHasPages) {
+TEST_F(ReportsTest, ALargeSnapshotHasSeveralPages) {
   jobs_.resize(1000);
   for (v1::JobReport& job : jobs_) job.set_nspace(std::string(1000, 'x'));
   Attach();
@@ -184,7 +184,7 @@ TEST_F(ReportsTest, ALargeSnapshotHasPages) {
   EXPECT_EQ(jobs, 1000);
 }
 
-TEST_F(ReportsTest, OnlyStatesThatAreWantedAreReported) {
+TEST_F(ReportsTest, OnlyRequestedStatesAreReported) {
   Attach();
   v1::AttachResponse message;
   message.mutable_hello()->mutable_filter()->add_job_states(
@@ -201,8 +201,8 @@ TEST_F(ReportsTest, OnlyStatesThatAreWantedAreReported) {
   EXPECT_EQ(Written().size(), before + 2);
 }
 
-// Otherwise each end would lead to a new stream at once.
-TEST_F(ReportsTest, AStreamThatIsRefusedIsOpenedAfterAPause) {
+// Without a pause, each end would lead to a new stream at once.
+TEST_F(ReportsTest, ARefusedStreamIsOpenedAgainAfterAPause) {
   Attach();
   const size_t asked = client_.capabilities.size();
   for (size_t streams = 1; streams < 3; ++streams) {
@@ -216,7 +216,7 @@ TEST_F(ReportsTest, AStreamThatIsRefusedIsOpenedAfterAPause) {
   EXPECT_EQ(client_.capabilities.size(), asked) << "the connection is there";
 }
 
-TEST_F(ReportsTest, AnOverlayThatEndsSaysSo) {
+TEST_F(ReportsTest, AnOverlayThatEndsSendsAGoodbye) {
   Attach();
   const size_t before = Written().size();
   reports_->SayGoodbye();
@@ -226,7 +226,7 @@ TEST_F(ReportsTest, AnOverlayThatEndsSaysSo) {
   EXPECT_TRUE(Written().back().has_goodbye());
 }
 
-TEST_F(ReportsTest, WhatWasTakenIsNotSentAgain) {
+TEST_F(ReportsTest, AcknowledgedReportsAreNotSentAgain) {
   Attach();
   Greet();
   Record("a");
@@ -240,14 +240,14 @@ TEST_F(ReportsTest, WhatWasTakenIsNotSentAgain) {
   EXPECT_EQ(Written()[2].report().record().nspace(), "c");
 }
 
-TEST_F(ReportsTest, WhatAnotherRunWasToldSaysNothing) {
+TEST_F(ReportsTest, AcknowledgementsOfAnotherSeriesAreIgnored) {
   Attach();
   Record("a");
   Greet(4, 100);
   EXPECT_EQ(Written().back().report().record().nspace(), "a");
 }
 
-// Reports of a predecessor that was killed.
+// The reports of a predecessor that was killed.
 class LeftReports : public FakeReportStore {
  public:
   LeftReports() {
@@ -278,7 +278,7 @@ class SuccessorTest : public ReportsTest {
   LeftReports store_;
 };
 
-TEST_F(SuccessorTest, GoesOnWithTheRecordsOfItsPredecessor) {
+TEST_F(SuccessorTest, SendsTheRecordsOfItsPredecessor) {
   Attach();
   EXPECT_EQ(released_, std::vector<std::string>{"free"});
   EXPECT_EQ(Written()[0].hello().incarnation(), 4u);
@@ -306,7 +306,7 @@ v1::Command LaunchOf(const std::string& id, const std::string& request) {
   return command;
 }
 
-TEST_F(SuccessorTest, ExecutesNoCommandThatItsPredecessorHas) {
+TEST_F(SuccessorTest, ExecutesNoCommandOfItsPredecessorAgain) {
   Attach();
   Greet();
   v1::Command command;
@@ -323,7 +323,7 @@ TEST_F(SuccessorTest, ExecutesNoCommandThatItsPredecessorHas) {
 }
 
 // Commands whose effect ends with the agent are executed again.
-TEST_F(SuccessorTest, DrainsAgain) {
+TEST_F(SuccessorTest, DrainsNodesAgain) {
   Attach();
   Greet();
   v1::Command command;
@@ -338,7 +338,7 @@ TEST_F(SuccessorTest, DrainsAgain) {
   EXPECT_EQ(store_.commands.size(), noted + 1);
 }
 
-TEST_F(SuccessorTest, ReleasesAreStoredUntilTheyAreTold) {
+TEST_F(SuccessorTest, ReleasesAreStoredUntilTheyAreSent) {
   Attach();
   v1::JobReleasedRequest release;
   release.mutable_placement()->set_request_id("a");
@@ -367,7 +367,7 @@ TEST_F(ReportsTest, ALaunchIsAnsweredWhenItHasBegun) {
   EXPECT_EQ(commands_.said.size(), 1u);
 }
 
-TEST_F(ReportsTest, ALaunchMayEndWhenItIsGone) {
+TEST_F(ReportsTest, ALaunchMayEndAfterTheReports) {
   Attach();
   Greet();
   commands_.keeps = true;
@@ -389,7 +389,7 @@ TEST_F(ReportsTest, RecordsAreKeptLongerThanStates) {
   EXPECT_EQ(Written()[2].report().record().nspace(), "kept");
 }
 
-TEST_F(ReportsTest, AStreamOutOfOrderIsEnded) {
+TEST_F(ReportsTest, AStreamWithoutAGreetingIsEnded) {
   Attach();
   Acknowledge(1);
   EXPECT_TRUE(Stream().call->cancelled);
@@ -409,7 +409,7 @@ TEST_F(ReportsTest, ACommandIsExecutedOnceAndAnsweredEachTime) {
   EXPECT_EQ(commands_.said, std::vector<std::string>{"kill 7 why"});
 }
 
-TEST_F(ReportsTest, CommandsReachWhomTheyName) {
+TEST_F(ReportsTest, CommandsApplyToTheNamedJobOrNode) {
   Attach();
   Greet();
   v1::Command command;
@@ -426,7 +426,7 @@ TEST_F(ReportsTest, CommandsReachWhomTheyName) {
             (std::vector<std::string>{"suspend 7", "drain node1"}));
 }
 
-TEST_F(ReportsTest, AJobOfTheSchedulersOwnIsLaunched) {
+TEST_F(ReportsTest, TheSchedulerCanLaunchAJob) {
   Attach();
   Greet();
   v1::Command command;
@@ -458,7 +458,7 @@ TEST_F(ReportsTest, AJobOfTheSchedulersOwnIsLaunched) {
                                 "launch batch 1 program/home/out/tmp/err"}));
 }
 
-TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {
+TEST_F(ReportsTest, AnUnknownCommandIsNotSupported) {
   Attach();
   Greet();
   v1::Command command;
@@ -466,7 +466,7 @@ TEST_F(ReportsTest, WhatIsNotKnownIsNotSupported) {
   EXPECT_EQ(Tell(command).pmix_status(), kErrNotSupported);
 }
 
-TEST_F(ReportsTest, TimeLimitsAndRequeuesAreJobsOfTheRoot) {
+TEST_F(ReportsTest, TimeLimitsAndRequeuesAreExecuted) {
   Attach();
   Greet();
   v1::Command command;

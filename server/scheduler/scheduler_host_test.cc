@@ -17,7 +17,7 @@
 namespace canopy::scheduler {
 namespace {
 
-// Stores the requests.
+// A host that stores the requests.
 class Embedded : public HostPort {
  public:
   void Ask(const core::AskHost& request) override { asked.push_back(request); }
@@ -101,7 +101,7 @@ class SchedulerHostTest : public testing::Test {
   void Connect(const ArrivingTool& tool = {{"tool", 3}, 77, 78, false}) {
     host_->AskAboutTool(tool, [this](const Status& s) { told_.push_back(s); });
   }
-  // The link finds the scheduler unreachable.
+  // Simulates that the link finds the scheduler unreachable.
   void GoAway() {
     link_->Lost("gone");
     ASSERT_FALSE(link_->up());
@@ -114,7 +114,7 @@ class SchedulerHostTest : public testing::Test {
   }
 
   int64_t tool_ms_ = 10'000;
-  std::vector<Status> told_;  // about tools
+  std::vector<Status> told_;  // the answers about tools
   EventLoop loop_;
   FakeServiceClient client_;
   FakeSink sink_;
@@ -123,7 +123,7 @@ class SchedulerHostTest : public testing::Test {
   std::unique_ptr<SchedulerHost> host_;
 };
 
-TEST_F(SchedulerHostTest, AnAllocationIsTheSchedulersToDecide) {
+TEST_F(SchedulerHostTest, TheSchedulerDecidesAllocations) {
   Up();
   host_->Ask(Allocation(5));
   ASSERT_EQ(client_.allocations.size(), 1u);
@@ -147,7 +147,7 @@ TEST_F(SchedulerHostTest, AnAllocationIsTheSchedulersToDecide) {
   EXPECT_EQ(results.FindString("result"), "why");
 }
 
-TEST_F(SchedulerHostTest, AQueryIsTheSchedulersToAnswer) {
+TEST_F(SchedulerHostTest, TheSchedulerAnswersQueries) {
   client_.Up({v1::FEATURE_QUERY});
   host_->Ask(QueueQuery(7));
   ASSERT_EQ(client_.queries.size(), 1u);
@@ -184,7 +184,7 @@ TEST_F(SchedulerHostTest, TheStatusOfAQueryFollowsFromItsAnswers) {
   EXPECT_EQ(status(both), kSuccess);
 }
 
-TEST_F(SchedulerHostTest, AQueryIsNotWaitedForLongerThanItsCaller) {
+TEST_F(SchedulerHostTest, AQueryTimesOutWithItsCaller) {
   client_.Up({v1::FEATURE_QUERY});
   host_->Ask(QueueQuery(7, 1));
   RunUntil([this] { return !Answers().empty(); });
@@ -195,14 +195,14 @@ TEST_F(SchedulerHostTest, AQueryIsNotWaitedForLongerThanItsCaller) {
   EXPECT_EQ(Answers().size(), 1u);
 }
 
-TEST_F(SchedulerHostTest, WhatItDoesNotImplementIsNotSupported) {
+TEST_F(SchedulerHostTest, RequestsThatItDoesNotImplementAreNotSupported) {
   client_.Up({});
   host_->Ask(Allocation(5));
   EXPECT_EQ(Answers().at(0).status, kErrNotSupported);
   EXPECT_TRUE(embedded_.asked.empty());
 }
 
-TEST_F(SchedulerHostTest, OrTheAgentsOwnWhereTheOperatorSaysSo) {
+TEST_F(SchedulerHostTest, WithFallbackTheAgentsOwnHostDecides) {
   Make(true);
   client_.Up({});
   host_->Ask(Allocation(5));
@@ -222,7 +222,7 @@ TEST_F(SchedulerHostTest, JobControlStaysWithTheAgent) {
   EXPECT_EQ(embedded_.asked.size(), 1u);
 }
 
-TEST_F(SchedulerHostTest, ACallIsMadeAgainUnderTheSameName) {
+TEST_F(SchedulerHostTest, ACallIsRepeatedWithTheSameName) {
   host_->Ask(Allocation(5));
   EXPECT_TRUE(client_.allocations.empty());
   Up();
@@ -241,8 +241,8 @@ TEST_F(SchedulerHostTest, ACallIsMadeAgainUnderTheSameName) {
   EXPECT_EQ(Answers().size(), 1u) << "once";
 }
 
-// The connection is there, so the capabilities are not requested again.
-TEST_F(SchedulerHostTest, ACallThatMayBeRepeatedIsAfterAPause) {
+// The connection exists, so the capabilities are not requested again.
+TEST_F(SchedulerHostTest, ACallIsRepeatedAfterAPause) {
   Up();
   host_->Ask(Allocation(5));
   const size_t asked = client_.capabilities.size();
@@ -256,7 +256,7 @@ TEST_F(SchedulerHostTest, ACallThatMayBeRepeatedIsAfterAPause) {
 }
 
 // The other scheduler at the address may have other features.
-TEST_F(SchedulerHostTest, EachConnectionIsAskedForItsFeatures) {
+TEST_F(SchedulerHostTest, TheFeaturesAreRequestedOnEachConnection) {
   client_.Up({});
   client_.is_connected = false;
   const size_t before = client_.capabilities.size();
@@ -267,7 +267,7 @@ TEST_F(SchedulerHostTest, EachConnectionIsAskedForItsFeatures) {
   EXPECT_EQ(client_.allocations.size(), 1u);
 }
 
-TEST_F(SchedulerHostTest, WhoDoesNotAnswerIsNotWaitedForLongerThanAsked) {
+TEST_F(SchedulerHostTest, ACallTimesOutIfTheSchedulerDoesNotAnswer) {
   Up();
   host_->Ask(Allocation(5, 1));
   RunUntil([&] { return !Answers().empty(); });
@@ -277,7 +277,7 @@ TEST_F(SchedulerHostTest, WhoDoesNotAnswerIsNotWaitedForLongerThanAsked) {
   EXPECT_EQ(Answers().size(), 1u);
 }
 
-TEST_F(SchedulerHostTest, NorWhoIsNotThere) {
+TEST_F(SchedulerHostTest, ACallTimesOutIfTheSchedulerIsUnreachable) {
   host_->Ask(Allocation(5, 1));
   RunUntil([&] { return !Answers().empty(); });
   EXPECT_EQ(Answers().at(0).status, kErrUnreach);
@@ -292,7 +292,7 @@ TEST_F(SchedulerHostTest, AMalformedAnswerIsAnError) {
   EXPECT_EQ(Answers().at(0).status, kErrUnpackFailure);
 }
 
-TEST_F(SchedulerHostTest, SoIsAMalformedCall) {
+TEST_F(SchedulerHostTest, AMalformedCallIsAnError) {
   Up();
   core::AskHost ask = Allocation(5);
   ask.call = Bytes("\xff\xff");
@@ -320,8 +320,8 @@ TEST_F(SchedulerHostTest, CallsOfAJobEndWithIt) {
   EXPECT_TRUE(Answers().empty());
 }
 
-// Agents query the scheduler's supported keys for themselves.
-TEST_F(SchedulerHostTest, AgentsAskWhatItServes) {
+// Agents themselves query the keys that the scheduler supports.
+TEST_F(SchedulerHostTest, AgentsCanQueryTheSupportedCalls) {
   core::AskHost ask;
   ask.number = 1;
   ask.op = HostOp::kQuery;
@@ -341,7 +341,7 @@ TEST_F(SchedulerHostTest, AgentsAskWhatItServes) {
 
 // ------------------------------------------------------------------ tools ---
 
-TEST_F(SchedulerHostTest, AToolIsTheSchedulersToServe) {
+TEST_F(SchedulerHostTest, TheSchedulerDecidesAboutTools) {
   ToolsUp();
   Connect();
   ASSERT_EQ(client_.tools.size(), 1u);
@@ -366,7 +366,7 @@ TEST_F(SchedulerHostTest, AToolIsTheSchedulersToServe) {
   EXPECT_NE(client_.tools[1].request.call().call_id(), asked.call().call_id());
 }
 
-TEST_F(SchedulerHostTest, ARefusalIsTheSchedulers) {
+TEST_F(SchedulerHostTest, ARefusedToolGetsTheSchedulersReason) {
   ToolsUp();
   Connect();
   client_.tools[0].done({7, "not in the group"}, {});
@@ -377,7 +377,7 @@ TEST_F(SchedulerHostTest, ARefusalIsTheSchedulers) {
   EXPECT_EQ(told_.at(1).code(), kErrServerFailedRequest);
 }
 
-TEST_F(SchedulerHostTest, WhoHasNoSayInToolsIsNotAsked) {
+TEST_F(SchedulerHostTest, ASchedulerWithoutTheFeatureIsNotAskedAboutTools) {
   Up();
   Connect();
   EXPECT_TRUE(told_.at(0).ok());
@@ -391,7 +391,7 @@ TEST_F(SchedulerHostTest, WhoHasNoSayInToolsIsNotAsked) {
   EXPECT_TRUE(told_.at(2).ok());
 }
 
-TEST_F(SchedulerHostTest, AToolWaitsForWhoIsAwayAndNotLonger) {
+TEST_F(SchedulerHostTest, AToolWaitsForAnUnreachableSchedulerForALimitedTime) {
   tool_ms_ = 50;
   Make(false);
   Connect();
@@ -406,7 +406,7 @@ TEST_F(SchedulerHostTest, AToolWaitsForWhoIsAwayAndNotLonger) {
   EXPECT_EQ(told_.at(1).code(), kErrUnreach);
 }
 
-TEST_F(SchedulerHostTest, WhoNeverAnswersRefuses) {
+TEST_F(SchedulerHostTest, AToolIsRejectedIfTheSchedulerNeverAnswers) {
   tool_ms_ = 50;
   Make(false);
   ToolsUp();
@@ -418,7 +418,7 @@ TEST_F(SchedulerHostTest, WhoNeverAnswersRefuses) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
-TEST_F(SchedulerHostTest, ToolsThatWaitAreLimited) {
+TEST_F(SchedulerHostTest, TheNumberOfWaitingToolsIsLimited) {
   ToolsUp();
   for (size_t i = 0; i < SchedulerHost::kMaxTools; ++i) Connect();
   EXPECT_TRUE(told_.empty());
@@ -429,7 +429,7 @@ TEST_F(SchedulerHostTest, ToolsThatWaitAreLimited) {
   EXPECT_EQ(told_.size(), 2u) << "there is room again";
 }
 
-TEST_F(SchedulerHostTest, TheEndOfAJobIsNoneOfATool) {
+TEST_F(SchedulerHostTest, TheEndOfAJobDoesNotDropTools) {
   ToolsUp();
   Connect();
   host_->DropJob("tool");

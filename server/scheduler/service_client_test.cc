@@ -40,7 +40,7 @@ class Service : public v1::HostModuleService::Service {
   std::string authorization;  // of the last call
 };
 
-// A server that listens on all addresses, so its address is not local.
+// The server listens on all addresses, so its address is not local.
 class ServiceClientTest : public testing::Test {
  protected:
   static constexpr char kAnywhere[] = "0.0.0.0:";
@@ -71,7 +71,7 @@ class ServiceClientTest : public testing::Test {
   }
   std::string Address() const { return kAnywhere + std::to_string(port_); }
 
-  // Serves with the files that 'canopy host-module certificate' makes for the
+  // Serves with the files that 'canopy host-module certificate' creates for the
   // key.
   void ServeAsScheduler(char digit) {
     const auto identity =
@@ -113,31 +113,31 @@ class ServiceClientTest : public testing::Test {
   std::unique_ptr<grpc::Server> server_;
 };
 
-TEST_F(ServiceClientTest, OneWithACertificateOfTheKeyIsCalled) {
+TEST_F(ServiceClientTest, AServerWithACertificateOfTheKeyIsAccepted) {
   ServeAsScheduler('1');
   const CallEnd end = Ask(WithKey('1'));
   EXPECT_TRUE(end.ok()) << end.message;
   EXPECT_EQ(service_.authorization, "Bearer secret");
 }
 
-TEST_F(ServiceClientTest, OneThatPassesForAnAgentIsNot) {
+TEST_F(ServiceClientTest, AServerWithAnAgentsCertificateIsRejected) {
   Serve(WithKey('1'));
   IsRefused(Ask(WithKey('1')), "the overlay's cluster key");
 }
 
-TEST_F(ServiceClientTest, OneWithAnotherKeyIsNot) {
+TEST_F(ServiceClientTest, AServerWithAnotherKeyIsRejected) {
   ServeAsScheduler('2');
   const CallEnd end = Ask(WithKey('1'));
   IsRefused(end, "the overlay's cluster key");
 }
 
 // The server expects calls without TLS.
-TEST_F(ServiceClientTest, OneWithoutAnIdentityIsNot) {
+TEST_F(ServiceClientTest, AServerWithoutTlsIsRejected) {
   Serve(grpc::InsecureServerCredentials());
   IsRefused(Ask(WithKey('1')), "it is called by TLS");
 }
 
-TEST_F(ServiceClientTest, InClearIsForThoseWhoSaySo) {
+TEST_F(ServiceClientTest, PlaintextMustBeAllowed) {
   Serve(grpc::InsecureServerCredentials());
   const auto refused = ServiceClient::Make(&loop_, Address(), Plaintext(false));
   EXPECT_EQ(refused.status().code(), kErrNoPermissions);
@@ -146,12 +146,12 @@ TEST_F(ServiceClientTest, InClearIsForThoseWhoSaySo) {
   EXPECT_EQ(service_.authorization, "") << "others could read it";
 }
 
-TEST_F(ServiceClientTest, OneWithTlsIsNotCalledInClear) {
+TEST_F(ServiceClientTest, AServerWithTlsRejectsPlaintextCalls) {
   Serve(WithKey('1'));
   IsRefused(Ask(Plaintext(true)), "--security plaintext");
 }
 
-TEST_F(ServiceClientTest, CertificatesThatAreNotThereAreSaid) {
+TEST_F(ServiceClientTest, MissingCertificatesAreReported) {
   security::SecurityConfig config;
   config.mode = security::SecurityMode::kFiles;
   config.ca_path = "/no/such/ca";
@@ -159,9 +159,9 @@ TEST_F(ServiceClientTest, CertificatesThatAreNotThereAreSaid) {
   EXPECT_NE(refused.status().message().find("/no/such/ca"), std::string::npos);
 }
 
-// A listener without TLS sees the beginning of the handshake, and nothing of
-// the call.
-TEST_F(ServiceClientTest, NothingIsSaidInClear) {
+// A listener without TLS receives the beginning of the handshake, and no data
+// of the call.
+TEST_F(ServiceClientTest, NothingIsSentInPlaintext) {
   const UniqueFd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;

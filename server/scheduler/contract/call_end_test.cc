@@ -28,14 +28,14 @@ std::string Reason(const std::string& name,
   return DetailsOf("ErrorInfo", info);
 }
 
-TEST(CallEndTest, TheDetailsNameThePmixStatus) {
+TEST(CallEndTest, TheDetailsContainThePmixStatus) {
   const CallEnd end = EndOf(8, "full", Reason("PMIX_ERR_OUT_OF_RESOURCE"));
   EXPECT_EQ(StatusOf(end).code(), kErrOutOfResource);
   EXPECT_FALSE(end.leaves_undecided()) << "it is decided";
   EXPECT_FALSE(end.passes());
 }
 
-TEST(CallEndTest, OtherNamesAreIgnored) {
+TEST(CallEndTest, OtherReasonsAreIgnored) {
   for (const std::string& details :
        {Reason("PMIX_ERR_NO_SUCH_THING"), Reason("PMIX_SUCCESS"),
         Reason("PMIX_MAX_NSLEN"), Reason("PMIX_ERR_TIMEOUT", "elsewhere.org"),
@@ -44,7 +44,7 @@ TEST(CallEndTest, OtherNamesAreIgnored) {
   }
 }
 
-TEST(CallEndTest, WithoutDetailsTheCodeDecides) {
+TEST(CallEndTest, WithoutDetailsTheCodeDeterminesTheStatus) {
   EXPECT_EQ(StatusOf({3, ""}).code(), kErrBadParam);
   EXPECT_EQ(StatusOf({6, ""}).code(), kErrExists);
   EXPECT_EQ(StatusOf({7, ""}).code(), kErrNoPermissions);
@@ -64,7 +64,7 @@ TEST(CallEndTest, APlacementIsUndecidedAfterAFailureOfTheScheduler) {
   }
 }
 
-TEST(CallEndTest, ACallOfAProcessIsRepeatedAfterFewOfThem) {
+TEST(CallEndTest, ACallOfAProcessIsRepeatedAfterFewerCodes) {
   for (const int code : {1, 10, 14}) {
     EXPECT_TRUE((CallEnd{code, ""}.passes())) << code;
   }
@@ -73,7 +73,7 @@ TEST(CallEndTest, ACallOfAProcessIsRepeatedAfterFewOfThem) {
   }
 }
 
-TEST(CallEndTest, ThePauseBeforeARepeatIsBounded) {
+TEST(CallEndTest, ThePauseBeforeARepetitionIsLimited) {
   v1::RetryInfo info;
   info.mutable_retry_delay()->set_seconds(2);
   info.mutable_retry_delay()->set_nanos(5);

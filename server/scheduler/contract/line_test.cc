@@ -7,13 +7,13 @@
 namespace canopy::scheduler {
 namespace {
 
-TEST(LineTest, IsPrintable) {
+TEST(LineTest, TheLineIsPrintable) {
   EXPECT_EQ(LineOf("two\nlines"), "two\\nlines");
   EXPECT_EQ(LineOf(""), "");
   EXPECT_EQ(LineOf(std::string(kMaxLine, 'x')), std::string(kMaxLine, 'x'));
 }
 
-TEST(LineTest, IsCutBetweenCharacters) {
+TEST(LineTest, ALongLineIsCutBetweenCharacters) {
   EXPECT_EQ(LineOf(std::string(kMaxLine + 1, 'x')),
             std::string(kMaxLine, 'x') + "...");
   EXPECT_EQ(LineOf(std::string(kMaxLine - 1, 'x') + "\xc3\xa4" + "x"),

@@ -5,7 +5,7 @@
 namespace canopy::scheduler {
 namespace {
 
-TEST(TimesTest, MomentsSurviveBothWays) {
+TEST(TimesTest, TimesSurviveARoundTrip) {
   for (const int64_t ms : {int64_t{0}, int64_t{1'795'857'936'204}, int64_t{1},
                            int64_t{-1}, int64_t{-1500}}) {
     const google::protobuf::Timestamp time = TimestampOf(ms);
@@ -14,13 +14,13 @@ TEST(TimesTest, MomentsSurviveBothWays) {
   }
 }
 
-TEST(TimesTest, MomentsBeyondTheirRangeAreLimited) {
+TEST(TimesTest, TimesBeyondTheRangeAreLimited) {
   google::protobuf::Timestamp time;
   time.set_seconds(int64_t{1} << 62);
   EXPECT_EQ(MsOf(time), 253'402'300'799'000);
 }
 
-TEST(TimesTest, SpansAreRoundedUpAndLimited) {
+TEST(TimesTest, DurationsAreRoundedUpAndLimited) {
   EXPECT_EQ(SecondsOf(DurationOfMs(1)), 1u);
   EXPECT_EQ(SecondsOf(DurationOfMs(2000)), 2u);
   EXPECT_EQ(SecondsOf(DurationOfSeconds(-3)), 0u);

@@ -61,7 +61,7 @@ grpc::StatusCode CallControl(const std::string& address) {
   return stub->Status(&context, {}, &reply).error_code();
 }
 
-// The launcher of one daemon, which waits for a second member that never comes.
+// The launcher of a daemon. It waits for a second member, which never comes.
 class Launcher {
  public:
   Launcher() {
@@ -72,7 +72,7 @@ class Launcher {
     Leave();
     for (const int fd : {in_[0], out_[0], out_[1]}) close(fd);
   }
-  // Lets the agent's Run end. Any thread.
+  // Ends the agent's Run. Any thread.
   void Leave() {
     if (in_[1] >= 0) close(std::exchange(in_[1], -1));
   }
@@ -92,7 +92,7 @@ class Launcher {
   int out_[2];
 };
 
-TEST_F(AgentTest, WithoutTlsControlIsNotServedOnTheNetwork) {
+TEST_F(AgentTest, ControlIsServedOnTheNetworkOnlyWithTls) {
   auto config = ConfigOf("plaintext");
   config.set_embedded(false);
   Agent agent(config);
@@ -109,7 +109,7 @@ TEST_F(AgentTest, WithoutTlsControlIsNotServedOnTheNetwork) {
   EXPECT_EQ(code.get(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST_F(AgentTest, DaemonEndsWhenItsLauncherLeavesBeforeItIsReady) {
+TEST_F(AgentTest, ADaemonEndsWhenItsLauncherLeavesBeforeItIsReady) {
   auto config = ConfigOf("tls");
   config.set_embedded(false);
   Agent agent(config);
@@ -120,7 +120,7 @@ TEST_F(AgentTest, DaemonEndsWhenItsLauncherLeavesBeforeItIsReady) {
   launcher.Run(&agent, info);
 }
 
-TEST_F(AgentTest, PlaintextIsChosenByNameOnly) {
+TEST_F(AgentTest, PlaintextRequiresItsExactName) {
   for (const char* mode : {"", "none", "PLAINTEXT"}) {
     Agent agent(ConfigOf(mode));
     bootstrap::v1::NodeInfo info;

@@ -19,7 +19,7 @@ class TerminationTest : public testing::Test {
                            }};
 };
 
-TEST_F(TerminationTest, ASignalIsARequest) {
+TEST_F(TerminationTest, ASignalRequestsTermination) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
@@ -31,7 +31,7 @@ TEST_F(TerminationTest, ASignalIsARequest) {
             std::vector<std::string>{"signal " + std::to_string(SIGTERM)});
 }
 
-TEST_F(TerminationTest, TheEndOfTheLauncherIsARequest) {
+TEST_F(TerminationTest, TheEndOfTheLauncherRequestsTermination) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   termination_.WatchLauncher(fds[0]);
@@ -44,7 +44,7 @@ TEST_F(TerminationTest, TheEndOfTheLauncherIsARequest) {
   close(fds[0]);
 }
 
-TEST_F(TerminationTest, ALauncherThatIsNotWatchedMayEnd) {
+TEST_F(TerminationTest, TheEndOfAnUnwatchedLauncherIsIgnored) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   termination_.WatchLauncher(fds[0]);
@@ -55,7 +55,7 @@ TEST_F(TerminationTest, ALauncherThatIsNotWatchedMayEnd) {
   close(fds[0]);
 }
 
-TEST_F(TerminationTest, AnAgentEndsOnce) {
+TEST_F(TerminationTest, TerminationBeginsOnce) {
   EXPECT_FALSE(termination_.begun());
   EXPECT_TRUE(termination_.Begin("first"));
   EXPECT_TRUE(termination_.begun());

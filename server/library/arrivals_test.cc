@@ -34,7 +34,7 @@ CollectiveId FenceOf(std::vector<ProcId> participants) {
   return id;
 }
 
-TEST(Arrivals, TheInfosOfAllCallers) {
+TEST(Arrivals, InfosOfAllCallersAreJoined) {
   Arrivals arrivals;
   arrivals.Add({"job", 0}, Fence(1, 1, {{"a", Value::Int(1)}}));
   arrivals.Add({"job", 1},
@@ -46,7 +46,7 @@ TEST(Arrivals, TheInfosOfAllCallers) {
   EXPECT_FALSE(asked.infos.Has(PMIX_COLLECT_DATA));
 }
 
-TEST(Arrivals, WhatIsNoInfoOfTheCallIsOneOfTheHosts) {
+TEST(Arrivals, CollectDataAndTimeoutAreInfosForTheHost) {
   Arrivals arrivals;
   CollectiveArrived in = Fence(1, 1);
   in.collect_data = true;
@@ -58,7 +58,7 @@ TEST(Arrivals, WhatIsNoInfoOfTheCallIsOneOfTheHosts) {
   EXPECT_EQ(asked.infos.FindInt(PMIX_TIMEOUT), 2);
 }
 
-TEST(Arrivals, ParticipantsAreNamedInAnyOrder) {
+TEST(Arrivals, TheOrderOfParticipantsDoesNotMatter) {
   Arrivals arrivals;
   CollectiveArrived in = Fence(1, 1, {{"a", Value::Int(1)}});
   in.participants = {{"job", 1}, {"job", 0}};
@@ -67,7 +67,7 @@ TEST(Arrivals, ParticipantsAreNamedInAnyOrder) {
   EXPECT_FALSE(arrivals.For(FenceOf({kJob})).infos.Has("a"));
 }
 
-TEST(Arrivals, OfSeveralOfAProcessTheFirstThatWaits) {
+TEST(Arrivals, TheFirstWaitingCallOfAProcessCounts) {
   Arrivals arrivals;
   arrivals.Add({"job", 0}, Fence(1, 1, {{"first", Value::Int(1)}}));
   arrivals.Add({"job", 0}, Fence(1, 2, {{"second", Value::Int(1)}}));
@@ -102,7 +102,7 @@ TEST(Arrivals, NothingIsLeftOfWhoIsGone) {
   EXPECT_TRUE(arrivals.For(FenceOf({kJob})).infos.Has("a"));
 }
 
-TEST(Arrivals, GroupsAreKnownByTheirNames) {
+TEST(Arrivals, GroupsAreIdentifiedByTheirNames) {
   Arrivals arrivals;
   CollectiveArrived in = Fence(1, 1, {{"a", Value::Int(1)}});
   in.op = CollectiveOp::kGroupConstruct;

@@ -11,7 +11,7 @@ std::vector<std::string> Texts(const std::vector<Bytes>& pieces) {
   return texts;
 }
 
-TEST(Blob, JoinedInAnyOrder) {
+TEST(Blob, BlobsCanBeJoinedInAnyOrder) {
   const std::string a = MakeBlob("of a");
   const std::string b = MakeBlob("of b");
   EXPECT_EQ(Texts(SplitBlobs(Bytes(a + b)).value()),
@@ -21,14 +21,14 @@ TEST(Blob, JoinedInAnyOrder) {
   EXPECT_TRUE(SplitBlobs(Bytes()).value().empty());
 }
 
-TEST(Blob, NeverEmpty) {
+TEST(Blob, ABlobIsNeverEmpty) {
   const std::string none = MakeBlob("");
   EXPECT_FALSE(none.empty());
   EXPECT_EQ(Texts(SplitBlobs(Bytes(none)).value()),
             std::vector<std::string>{""});
 }
 
-TEST(Blob, AFailureOfOneNodeIsThatOfAll) {
+TEST(Blob, AFailureOfOneNodeIsTheResult) {
   const std::string good = MakeBlob("records");
   const std::string failed = MakeFailure(kErrTimeout);
   EXPECT_EQ(SplitBlobs(Bytes(good + failed)).code(), kErrTimeout);
@@ -38,7 +38,7 @@ TEST(Blob, AFailureOfOneNodeIsThatOfAll) {
             kErrUnpackFailure);
 }
 
-TEST(Blob, EveryPartOfOneIsRefused) {
+TEST(Blob, ATruncatedBlobIsRefused) {
   const std::string whole = MakeBlob("records");
   for (size_t size = 1; size < whole.size(); ++size) {
     EXPECT_EQ(SplitBlobs(Bytes(whole.substr(0, size))).code(),
@@ -48,7 +48,7 @@ TEST(Blob, EveryPartOfOneIsRefused) {
   EXPECT_EQ(SplitBlobs(Bytes(whole + "x")).code(), kErrUnpackFailure);
 }
 
-TEST(Blob, KeysOfOneNodeAloneGoBehindItsData) {
+TEST(Blob, NamesOfNodeOnlyKeysFollowTheData) {
   EXPECT_EQ(MakeOutside({}), "");
   const std::string joined = MakeBlob("records") + MakeOutside({"a", "b"});
   std::vector<std::string> outside;

@@ -47,7 +47,7 @@ class CleanupsTest : public testing::Test {
   std::unique_ptr<Cleanups> cleanups_ = std::make_unique<Cleanups>(&jobs_);
 };
 
-TEST_F(CleanupsTest, WhatAProcessRegistersGoesWithIt) {
+TEST_F(CleanupsTest, CleanupsRunWhenTheirProcessEnds) {
   EXPECT_EQ(cleanups_->Take(kCaller, Call(Registration())), kSuccess);
   cleanups_->OnEnd({"job", 1});
   EXPECT_TRUE(IsThere());
@@ -55,7 +55,7 @@ TEST_F(CleanupsTest, WhatAProcessRegistersGoesWithIt) {
   EXPECT_FALSE(IsThere());
 }
 
-TEST_F(CleanupsTest, AtTheLatestWithItsJob) {
+TEST_F(CleanupsTest, CleanupsRunWhenTheirJobIsDropped) {
   EXPECT_EQ(cleanups_->Take(kCaller, Call(Registration())), kSuccess);
   cleanups_->DropJob("other");
   EXPECT_TRUE(IsThere());
@@ -63,19 +63,19 @@ TEST_F(CleanupsTest, AtTheLatestWithItsJob) {
   EXPECT_FALSE(IsThere());
 }
 
-TEST_F(CleanupsTest, OrWithTheServer) {
+TEST_F(CleanupsTest, CleanupsRunWhenTheServerEnds) {
   EXPECT_EQ(cleanups_->Take(kCaller, Call(Registration())), kSuccess);
   cleanups_.reset();
   EXPECT_FALSE(IsThere());
 }
 
-TEST_F(CleanupsTest, WhatCannotBeRegisteredSaysSo) {
+TEST_F(CleanupsTest, ARelativePathIsRefused) {
   EXPECT_EQ(cleanups_->Take(kCaller, Call({{PMIX_REGISTER_CLEANUP,
                                             Value::String("no/full/path")}})),
             kErrBadParam);
 }
 
-TEST_F(CleanupsTest, OtherCallsAreTheHosts) {
+TEST_F(CleanupsTest, OtherCallsAreLeftToTheHost) {
   EXPECT_FALSE(cleanups_->Take(
       kCaller, Call({{PMIX_JOB_CTRL_KILL, Value::Bool(true)}})));
   InfoList both = Registration();

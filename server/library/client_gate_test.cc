@@ -71,7 +71,7 @@ class ClientGateTest : public WithUpcalls<ClientGateTest> {
 const endpoint::Newcomer kRank{{"job", 0}, false, 0, 0};
 const endpoint::Newcomer kTool{{}, true, 7, 8};
 
-TEST_F(ClientGateTest, ARankWaitsForTheHost) {
+TEST_F(ClientGateTest, AProcessIsAdmittedAfterTheHostsAnswer) {
   module_.client_connected2 = [](const pmix_proc_t* proc, void* object,
                                  pmix_info_t[], size_t, pmix_op_cbfunc_t,
                                  void* cbdata) {
@@ -87,7 +87,7 @@ TEST_F(ClientGateTest, ARankWaitsForTheHost) {
   EXPECT_EQ(verdict_->status, PMIX_ERR_NO_PERMISSIONS);
 }
 
-TEST_F(ClientGateTest, TheOlderFunctionIsNotWaitedFor) {
+TEST_F(ClientGateTest, TheOlderFunctionDoesNotDelayAProcess) {
   module_.client_connected = [](const pmix_proc_t*, void*, pmix_op_cbfunc_t,
                                 void*) {
     return static_cast<pmix_status_t>(PMIX_SUCCESS);
@@ -102,14 +102,14 @@ TEST_F(ClientGateTest, TheOlderFunctionIsNotWaitedFor) {
   EXPECT_EQ(verdict_->status, PMIX_ERR_NO_PERMISSIONS);
 }
 
-TEST_F(ClientGateTest, AHostWithoutAWordHasNothingAgainstRanksOnly) {
+TEST_F(ClientGateTest, WithoutFunctionsProcessesAreAdmittedAndToolsAreRefused) {
   ASSERT_TRUE(Ask(kRank));
   EXPECT_EQ(verdict_->status, kSuccess);
   ASSERT_TRUE(Ask(kTool));
   EXPECT_EQ(verdict_->status, kErrNotSupported);
 }
 
-TEST_F(ClientGateTest, AToolGetsItsNameOfTheHost) {
+TEST_F(ClientGateTest, AToolGetsItsNameFromTheHost) {
   module_.tool_connected = [](pmix_info_t* infos, size_t ninfo,
                               pmix_tool_connection_cbfunc_t done,
                               void* cbdata) {
@@ -131,7 +131,7 @@ TEST_F(ClientGateTest, AToolGetsItsNameOfTheHost) {
   EXPECT_EQ(verdict_->name, (ProcId{"tool", 0}));
 }
 
-TEST_F(ClientGateTest, TheHostHasWhatAToolBringsToProveItself) {
+TEST_F(ClientGateTest, TheHostGetsTheCredentialOfATool) {
   module_.tool_connected2 = [](pmix_info_t* infos, size_t ninfo,
                                pmix_tool_connection_cbfunc_t, void*) {
     const InfoList given = InfoList::FromC(infos, ninfo);
@@ -145,7 +145,7 @@ TEST_F(ClientGateTest, TheHostHasWhatAToolBringsToProveItself) {
   EXPECT_EQ(verdict_->status, PMIX_ERR_INVALID_CRED);
 }
 
-TEST_F(ClientGateTest, ASilentHostIsAskedAboutSoManyToolsAtATime) {
+TEST_F(ClientGateTest, TheNumberOfUnansweredToolsIsLimited) {
   static std::vector<void*> asked;
   asked.clear();
   module_.tool_connected = [](pmix_info_t*, size_t,
@@ -160,7 +160,7 @@ TEST_F(ClientGateTest, ASilentHostIsAskedAboutSoManyToolsAtATime) {
   EXPECT_FALSE(Ask(kTool));
 }
 
-TEST_F(ClientGateTest, WhatIsNotTheHostsGoesOnToTheCore) {
+TEST_F(ClientGateTest, OtherInputsAreForwardedToTheCore) {
   core::GetArrived get;
   get.client = 1;
   gate_.OnInput(get);
@@ -187,7 +187,7 @@ TEST_F(ClientGateTest, RequestsWithoutAFunctionAreRefused) {
   EXPECT_TRUE(core_.All<core::PublishArrived>().empty());
 }
 
-TEST_F(ClientGateTest, AProcessThatWasDeregisteredIsNotTheHostsOwn) {
+TEST_F(ClientGateTest, ADeregisteredProcessKeepsItsUser) {
   module_.publish = [](const pmix_proc_t*, const pmix_info_t* infos,
                        size_t ninfo, pmix_op_cbfunc_t, void*) {
     EXPECT_EQ(InfoList::FromC(infos, ninfo).FindUint(PMIX_USERID), 7u);
@@ -204,7 +204,7 @@ TEST_F(ClientGateTest, AProcessThatWasDeregisteredIsNotTheHostsOwn) {
   EXPECT_EQ(core_.All<core::PublishArrived>().size(), 1u);
 }
 
-TEST_F(ClientGateTest, WhoFinalizesWaitsForTheHost) {
+TEST_F(ClientGateTest, FinalizeWaitsForTheHost) {
   module_.client_finalized = [](const pmix_proc_t*, void* object,
                                 pmix_op_cbfunc_t, void* cbdata) {
     EXPECT_EQ(object, current);
@@ -221,7 +221,7 @@ TEST_F(ClientGateTest, WhoFinalizesWaitsForTheHost) {
   EXPECT_TRUE(raised_.empty());
 }
 
-TEST_F(ClientGateTest, WhoIsLostIsAnEventOnce) {
+TEST_F(ClientGateTest, ALostProcessCausesOneEvent) {
   Connect(2, {"job", 0});
   gate_.OnInput(core::ClientGone{1});
   EXPECT_TRUE(raised_.empty());
@@ -232,7 +232,7 @@ TEST_F(ClientGateTest, WhoIsLostIsAnEventOnce) {
   EXPECT_EQ(raised_[0].source, (ProcId{"job", 0}));
 }
 
-TEST_F(ClientGateTest, EventsOfTheEnvironmentWaitForTheHost) {
+TEST_F(ClientGateTest, RegistrationsOfEnvironmentEventsWaitForTheHost) {
   core::EventsWanted wanted;
   wanted.client = 1;
   wanted.codes = {PMIX_EVENT_NODE_DOWN};
@@ -249,7 +249,7 @@ TEST_F(ClientGateTest, EventsOfTheEnvironmentWaitForTheHost) {
   EXPECT_EQ(core_.All<core::EventsWanted>().size(), 1u);
 }
 
-TEST_F(ClientGateTest, EventsGoWhereTheirRangeSays) {
+TEST_F(ClientGateTest, TheRangeOfAnEventDecidesItsReceivers) {
   static int notified;
   notified = 0;
   module_.notify_event = [](pmix_status_t, const pmix_proc_t*,

@@ -18,7 +18,7 @@ class EnvironmentsTest : public testing::Test {
   static Environments& all() { return Environments::OfProcess(); }
 };
 
-TEST_F(EnvironmentsTest, OfTheJobAndOfTheRank) {
+TEST_F(EnvironmentsTest, JoinsTheEntriesOfTheJobAndTheRank) {
   all().SetJob("job", {"A=1"});
   all().SetRank({"job", 3}, {"B=2"});
   EXPECT_EQ(all().Of({"job", 3}), (Entries{"A=1", "B=2"}));
@@ -28,9 +28,9 @@ TEST_F(EnvironmentsTest, OfTheJobAndOfTheRank) {
   EXPECT_TRUE(all().Of({"job", 3}).empty());
 }
 
-// The child can read it, although another thread may be using it during the
+// The child can read the entries even if another thread uses them during the
 // fork.
-TEST_F(EnvironmentsTest, InAChildOfAFork) {
+TEST_F(EnvironmentsTest, AForkedChildCanRead) {
   all().SetJob("job", {"A=1"});
   all().SetRank({"job", 3}, {"B=2"});
   std::atomic<bool> stop = false;

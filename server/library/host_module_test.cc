@@ -28,7 +28,7 @@ std::vector<uintptr_t> Copied(size_t entries) {
   return out;
 }
 
-TEST(HostModule, NothingIsReadPastItsEnd) {
+TEST(HostModule, AModuleIsNotReadPastItsEnd) {
   for (const size_t entries : {kFewestEntries, kUsualEntries, kMostEntries}) {
     std::vector<uintptr_t> expected = ModuleOf(entries);
     expected.resize(kMostEntries);
@@ -36,13 +36,13 @@ TEST(HostModule, NothingIsReadPastItsEnd) {
   }
 }
 
-TEST(HostModule, NoneHasNoFunctions) {
+TEST(HostModule, AMissingModuleHasNoFunctions) {
   const canopy_server_module_t copy = CopyModule(nullptr, kUsualEntries);
   EXPECT_EQ(copy.fence_nb, nullptr);
   EXPECT_EQ(copy.resource_block, nullptr);
 }
 
-TEST(HostModule, TheHostSaysHowManyEntriesItHas) {
+TEST(HostModule, AnInfoGivesTheNumberOfEntries) {
   EXPECT_EQ(NumEntries({}, nullptr).value(), kUsualEntries);
   const InfoList few{{CANOPY_SERVER_MODULE_ENTRIES, Value::Size(21)}};
   EXPECT_EQ(NumEntries(few.span(), nullptr).value(), 21u);
@@ -58,14 +58,14 @@ const pmix_server_module_t* AsModule(const uintptr_t* words) {
   return reinterpret_cast<const pmix_server_module_t*>(words);
 }
 
-// Two modules as in hosts, and the memory after the shorter one.
+// Two modules as in hosts. The words after the shorter one belong to the other.
 struct {
   uintptr_t module[kFewestEntries];
   uintptr_t other[kMostEntries];
 } g_host;
 uintptr_t g_newest[kMostEntries];
 
-TEST(HostModule, AModuleOfTheOldestHeadersEndsBehindItsLastEntry) {
+TEST(HostModule, AModuleOfTheOldestHeadersHasTheFewestEntries) {
   for (uintptr_t& word : g_host.module) {
     word = reinterpret_cast<uintptr_t>(Function);
   }
@@ -73,11 +73,11 @@ TEST(HostModule, AModuleOfTheOldestHeadersEndsBehindItsLastEntry) {
   EXPECT_EQ(NumEntries({}, AsModule(g_host.module)).value(), kFewestEntries);
 }
 
-TEST(HostModule, AVariableOfTheNewestHeadersHasAllEntries) {
+TEST(HostModule, AModuleOfTheNewestHeadersHasAllEntries) {
   EXPECT_EQ(NumEntries({}, AsModule(g_newest)).value(), kMostEntries);
 }
 
-TEST(HostModule, TheEnvironmentSaysItForHostsThatCannot) {
+TEST(HostModule, AVariableGivesTheNumberOfEntries) {
   ASSERT_EQ(setenv("CANOPY_SERVER_MODULE_ENTRIES", "23", 1), 0);
   EXPECT_EQ(NumEntries({}, AsModule(g_newest)).value(), 23u);
   ASSERT_EQ(setenv("CANOPY_SERVER_MODULE_ENTRIES", "2x", 1), 0);

@@ -143,14 +143,14 @@ class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
 
 // ------------------------------------------------------------ collectives ---
 
-TEST_F(HostOverlayTest, WithoutAFunctionAFenceOfThisNodeAloneSucceeds) {
+TEST_F(HostOverlayTest, WithoutAFunctionOnlyAFenceOfThisNodeSucceeds) {
   Send(Up(CollectiveOp::kFence, {{"job", 0}, {"job", 1}}));
   EXPECT_EQ(Down().status, kSuccess);
   Send(Up(CollectiveOp::kFence, {{"job", kRankWildcard}}));
   EXPECT_EQ(Down().status, kErrNotSupported);
 }
 
-TEST_F(HostOverlayTest, AFenceOfThisNodeAloneIsTheHostsOnlyIfItWantsAll) {
+TEST_F(HostOverlayTest, AFenceOfThisNodeReachesTheHostOnlyIfItWantsAllFences) {
   module_.fence_nb = [](const pmix_proc_t[], size_t, const pmix_info_t[],
                         size_t, char*, size_t, pmix_modex_cbfunc_t, void*) {
     ++current->asked_;
@@ -170,7 +170,7 @@ TEST_F(HostOverlayTest, AFenceOfThisNodeAloneIsTheHostsOnlyIfItWantsAll) {
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(HostOverlayTest, AFenceBringsWhatOtherNodesCommit) {
+TEST_F(HostOverlayTest, AFenceBringsCommittedDataOfOtherNodes) {
   static std::string answer;
   answer = BlobOf(kFar, Kval("key")) + MakeBlob({});
   module_.fence_nb = [](const pmix_proc_t procs[], size_t nprocs,
@@ -193,7 +193,7 @@ TEST_F(HostOverlayTest, AFenceBringsWhatOtherNodesCommit) {
   EXPECT_EQ(Down().status, kErrUnpackFailure);
 }
 
-TEST_F(HostOverlayTest, AJobThatIsNamedAsAWholeHasOneName) {
+TEST_F(HostOverlayTest, AWholeJobIsOneParticipantForTheHost) {
   static std::vector<ProcId> named;
   module_.fence_nb = [](const pmix_proc_t procs[], size_t nprocs,
                         const pmix_info_t[], size_t, char*, size_t,
@@ -210,7 +210,7 @@ TEST_F(HostOverlayTest, AJobThatIsNamedAsAWholeHasOneName) {
 }
 
 // Local processes do not wait for the host's answer.
-TEST_F(HostOverlayTest, AFailureHereIsToldToTheHost) {
+TEST_F(HostOverlayTest, TheHostReceivesAFailureOfThisNode) {
   Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
   up.status = kErrProcAborted;
@@ -228,8 +228,8 @@ TEST_F(HostOverlayTest, AFailureHereIsToldToTheHost) {
   EXPECT_EQ(Down().status, kSuccess);
 }
 
-// The others may arrive at another collective of the same processes instead.
-TEST_F(HostOverlayTest, TimeThatIsUpHereIsNotToldToTheHost) {
+// The others may enter another collective of the same processes instead.
+TEST_F(HostOverlayTest, TheHostDoesNotReceiveATimeoutOfThisNode) {
   Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
   up.status = kErrTimeout;
@@ -238,7 +238,7 @@ TEST_F(HostOverlayTest, TimeThatIsUpHereIsNotToldToTheHost) {
   EXPECT_EQ(Down().status, kErrTimeout);
 }
 
-TEST_F(HostOverlayTest, WhatTheHostHasIsNotTakenBack) {
+TEST_F(HostOverlayTest, ATimeoutDoesNotCancelACallOfTheHost) {
   Listen();
   silent_ = true;
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
@@ -251,7 +251,7 @@ TEST_F(HostOverlayTest, WhatTheHostHasIsNotTakenBack) {
 }
 
 // The status also reaches the peers of a host that does not read it.
-TEST_F(HostOverlayTest, AFailureOfAFenceIsInItsData) {
+TEST_F(HostOverlayTest, TheDataOfAFailedFenceHasItsStatus) {
   static std::string brought;
   module_.fence_nb = [](const pmix_proc_t[], size_t, const pmix_info_t[],
                         size_t, char* data, size_t size, pmix_modex_cbfunc_t,
@@ -267,7 +267,7 @@ TEST_F(HostOverlayTest, AFailureOfAFenceIsInItsData) {
   EXPECT_EQ(SplitBlobs(Bytes(brought)).code(), kErrProcAborted);
 }
 
-TEST_F(HostOverlayTest, AGroupIsTheHosts) {
+TEST_F(HostOverlayTest, AGroupOfSeveralNodesIsConstructedByTheHost) {
   const std::vector<ProcId> all = {{"job", kRankWildcard}};
   core::CollectiveUp up = Up(CollectiveOp::kGroupConstruct, all);
   up.id.name = "group";
@@ -292,7 +292,7 @@ TEST_F(HostOverlayTest, AGroupIsTheHosts) {
   EXPECT_EQ(result->missing, (std::vector<ProcId>{{"job", 1}, {"job", 2}}));
 }
 
-TEST_F(HostOverlayTest, AGroupOfThisNodeAloneIsNot) {
+TEST_F(HostOverlayTest, AGroupOfThisNodeIsConstructedWithoutTheHost) {
   core::CollectiveUp up =
       Up(CollectiveOp::kGroupConstruct, {{"job", 0}, {"job", 1}});
   up.id.name = "group";
@@ -301,7 +301,7 @@ TEST_F(HostOverlayTest, AGroupOfThisNodeAloneIsNot) {
   EXPECT_FALSE(Down().result.empty());
 }
 
-TEST_F(HostOverlayTest, WhoLeavesAGroupIsToldToTheMembersOfOtherNodes) {
+TEST_F(HostOverlayTest, MembersOnOtherNodesReceiveTheEventOfALeavingMember) {
   static std::vector<ProcId> told;
   told.clear();
   module_.notify_event = [](pmix_status_t status, const pmix_proc_t* source,
@@ -329,7 +329,7 @@ TEST_F(HostOverlayTest, WhoLeavesAGroupIsToldToTheMembersOfOtherNodes) {
   const InfoList infos{{PMIX_GROUP_ID, Value::String("group")}};
   ASSERT_EQ(EncodeInfos(infos.data(), infos.size(), &info), PMIX_SUCCESS);
   event.info = Bytes(info);
-  Send(event);  // a process has raised it: the host knows
+  Send(event);  // a process has raised it, so the host has it
   EXPECT_TRUE(told.empty());
   event.request = core::kAgentsEvent | uint64_t{1} << 62;
   Send(event);
@@ -338,7 +338,7 @@ TEST_F(HostOverlayTest, WhoLeavesAGroupIsToldToTheMembersOfOtherNodes) {
 
 // ----------------------------------------------------------- direct modex ---
 
-TEST_F(HostOverlayTest, WhatAnotherNodeHasCommittedIsTheAnswer) {
+TEST_F(HostOverlayTest, AGetReturnsCommittedDataOfAnotherNode) {
   Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")));
   const core::DmodexReply reply = Get("key");
   EXPECT_EQ(reply.status, kSuccess);
@@ -346,46 +346,46 @@ TEST_F(HostOverlayTest, WhatAnotherNodeHasCommittedIsTheAnswer) {
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(HostOverlayTest, ASuccessWithoutDataIsNotFound) {
+TEST_F(HostOverlayTest, ASuccessWithEmptyDataIsNotFound) {
   Bring(PMIX_SUCCESS, "");
   EXPECT_EQ(Get("key").status, kErrNotFound);
 }
 
-TEST_F(HostOverlayTest, MalformedDataIsUnpackFailure) {
+TEST_F(HostOverlayTest, MalformedDataIsAnUnpackFailure) {
   Bring(PMIX_SUCCESS, "malformed");
   EXPECT_EQ(Get("key").status, kErrUnpackFailure);
 }
 
-TEST_F(HostOverlayTest, AHostThatFailsIsHeard) {
+TEST_F(HostOverlayTest, AFailureOfTheHostIsTheStatus) {
   Bring(PMIX_ERR_PROC_ABORTED, "");
   EXPECT_EQ(Get("key").status, PMIX_ERR_PROC_ABORTED);
 }
 
-TEST_F(HostOverlayTest, AKeyForItsOwnNodeAloneIsToldApart) {
+TEST_F(HostOverlayTest, ANodeOnlyKeyIsReportedAsOutsideItsScope) {
   Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")) + MakeOutside({"hidden"}));
   EXPECT_EQ(Get("hidden", 1000).status, kErrExistsOutsideScope);
 }
 
-TEST_F(HostOverlayTest, AKeyThatIsNotThereIsWaitedForSoLong) {
+TEST_F(HostOverlayTest, AMissingKeyIsRequestedUntilTheTimeout) {
   Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")));
   EXPECT_EQ(Get("never", 1000).status, kErrTimeout);
   EXPECT_EQ(paused_ms_, 1000);
   EXPECT_GT(asked_, 3);
 }
 
-TEST_F(HostOverlayTest, WithoutATimeItIsNotWaitedFor) {
+TEST_F(HostOverlayTest, WithoutATimeoutAMissingKeyIsRequestedOnce) {
   Bring(PMIX_SUCCESS, BlobOf(kFar, Kval("key")));
-  EXPECT_EQ(Get("never").status, kSuccess);  // the core notices
+  EXPECT_EQ(Get("never").status, kSuccess);  // the core detects the missing key
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(HostOverlayTest, WithoutAFunctionNothingIsFetched) {
+TEST_F(HostOverlayTest, WithoutAFunctionAGetIsNotSupported) {
   EXPECT_EQ(Get("key").status, kErrNotSupported);
 }
 
 // --------------------------------------------------- for the host's peers ---
 
-TEST_F(HostOverlayTest, ACommitIsWaitedFor) {
+TEST_F(HostOverlayTest, GetCommittedWaitsForTheCommit) {
   std::vector<std::pair<int, std::string>> answers;
   const ProcId here{"job", 0};
   outside_.Add(here, {{core::Scope::kLocal, Bytes(Kval("hidden"))}});
@@ -406,7 +406,7 @@ TEST_F(HostOverlayTest, ACommitIsWaitedFor) {
 }
 
 // Open MPI over UCX puts one key with PMIX_REMOTE and then with PMIX_LOCAL.
-TEST_F(HostOverlayTest, AKeyOfSeveralScopesIsNotOutside) {
+TEST_F(HostOverlayTest, AKeyPutWithSeveralScopesIsNotOutside) {
   const ProcId here{"job", 0};
   outside_.Add(here, {{core::Scope::kRemote, Bytes(Kval("key"))},
                       {core::Scope::kLocal, Bytes(Kval("key"))}});
@@ -427,7 +427,7 @@ TEST_F(HostOverlayTest, AProcessOfAnotherNodeIsNotFound) {
   EXPECT_EQ(status, kErrNotFound);
 }
 
-TEST_F(HostOverlayTest, AJobIsKnownBeforeItsClientsAreRegistered) {
+TEST_F(HostOverlayTest, AJobMapIsAvailableBeforeClientsAreRegistered) {
   ASSERT_TRUE(jobs_.AddJob(JobOfTwoNodes("new")).ok());
   Send(core::JobMapRequest{7, "new"});
   const auto replies = Got<core::JobMapReply>();
@@ -440,7 +440,7 @@ TEST_F(HostOverlayTest, AJobIsKnownBeforeItsClientsAreRegistered) {
   EXPECT_EQ(Got<core::JobMapReply>()[1].status, kErrNotFound);
 }
 
-TEST_F(HostOverlayTest, ANamespaceThatGoesAnswersItsPeers) {
+TEST_F(HostOverlayTest, DroppingAJobAnswersItsPendingRequests) {
   int status = kSuccess;
   overlay_.GetCommitted({"job", 0},
                         [&](int got, const std::string&) { status = got; });

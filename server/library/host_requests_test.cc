@@ -71,7 +71,7 @@ class HostRequestsTest : public WithUpcalls<HostRequestsTest> {
 
 using Statuses = std::vector<int>;
 
-TEST_F(HostRequestsTest, WhatTheHostDoesNotHaveIsRefused) {
+TEST_F(HostRequestsTest, RequestsWithoutAFunctionOfTheHostAreRefused) {
   requests_.Publish(kCaller, From<core::PublishArrived>());
   requests_.Lookup(kCaller, From<core::LookupArrived>());
   requests_.Unpublish(kCaller, From<core::UnpublishArrived>());
@@ -81,7 +81,7 @@ TEST_F(HostRequestsTest, WhatTheHostDoesNotHaveIsRefused) {
   EXPECT_EQ(statuses_, Statuses(6, kErrNotSupported));
 }
 
-TEST_F(HostRequestsTest, PublishesWithTheUser) {
+TEST_F(HostRequestsTest, APublishHasTheIdentityOfItsCaller) {
   module_.publish = [](const pmix_proc_t* proc, const pmix_info_t infos[],
                        size_t ninfo, pmix_op_cbfunc_t, void*) {
     current->Hear(proc, infos, ninfo);
@@ -96,7 +96,7 @@ TEST_F(HostRequestsTest, PublishesWithTheUser) {
   EXPECT_EQ(heard_.FindString("key"), "value");
 }
 
-TEST_F(HostRequestsTest, WhatIsMalformedDoesNotReachTheHost) {
+TEST_F(HostRequestsTest, MalformedRequestsDoNotReachTheHost) {
   module_.publish = [](const pmix_proc_t*, const pmix_info_t[], size_t,
                        pmix_op_cbfunc_t, void*) {
     ADD_FAILURE();
@@ -116,7 +116,7 @@ TEST_F(HostRequestsTest, WhatIsMalformedDoesNotReachTheHost) {
   EXPECT_EQ(statuses_, Statuses(2, kErrUnpackFailure));
 }
 
-TEST_F(HostRequestsTest, ASpawnSaysWhoAsks) {
+TEST_F(HostRequestsTest, ASpawnHasTheIdentityOfItsCaller) {
   module_.spawn = [](const pmix_proc_t* proc, const pmix_info_t infos[],
                      size_t ninfo, const pmix_app_t apps[], size_t napps,
                      pmix_spawn_cbfunc_t done, void* cbdata) {
@@ -137,7 +137,7 @@ TEST_F(HostRequestsTest, ASpawnSaysWhoAsks) {
 }
 
 // A host that spawns through its own library gets only its own directives.
-TEST_F(HostRequestsTest, TheHostSpawnsForItself) {
+TEST_F(HostRequestsTest, ASpawnOfTheHostHasOnlyItsDirectives) {
   int status = kSuccess;
   std::string name;
   const auto remember = [&](int got, const std::string& nspace) {
@@ -166,7 +166,7 @@ TEST_F(HostRequestsTest, TheHostSpawnsForItself) {
   EXPECT_EQ(status, kErrUnpackFailure);
 }
 
-TEST_F(HostRequestsTest, ASpawnWithoutANameIsNone) {
+TEST_F(HostRequestsTest, ASpawnWithoutANamespaceIsAnError) {
   module_.spawn = [](const pmix_proc_t*, const pmix_info_t[], size_t,
                      const pmix_app_t[], size_t, pmix_spawn_cbfunc_t done,
                      void* cbdata) {
@@ -178,7 +178,7 @@ TEST_F(HostRequestsTest, ASpawnWithoutANameIsNone) {
   EXPECT_EQ(statuses_, Statuses{kErrUnpackFailure});
 }
 
-TEST_F(HostRequestsTest, ALookupEndsWhenItsTimeIsUp) {
+TEST_F(HostRequestsTest, ALookupEndsAtItsTimeout) {
   module_.lookup = [](const pmix_proc_t*, char** keys, const pmix_info_t[],
                       size_t, pmix_lookup_cbfunc_t, void*) {
     EXPECT_STREQ(keys[0], "key");
@@ -193,7 +193,7 @@ TEST_F(HostRequestsTest, ALookupEndsWhenItsTimeIsUp) {
   EXPECT_EQ(statuses_, Statuses{kErrTimeout});
 }
 
-TEST_F(HostRequestsTest, PushesInput) {
+TEST_F(HostRequestsTest, InputIsPushedToTheHost) {
   module_.push_stdin =
       [](const pmix_proc_t* source, const pmix_proc_t targets[],
          size_t ntargets, const pmix_info_t infos[], size_t ninfo,

@@ -54,7 +54,7 @@ GroupRecord Sharing(const std::string& text) {
   return record;
 }
 
-TEST_F(HostedGroupsTest, AreOursWhenAllAreHereAndNothingElseIsWanted) {
+TEST_F(HostedGroupsTest, GroupsOfThisNodeWithoutAContextIdAreOurs) {
   EXPECT_TRUE(groups_.IsOurs(Up({}, {{"job", 0}, {"job", 1}})));
   EXPECT_FALSE(groups_.IsOurs(Up({}, {{"job", 0}, {"job", 2}})));
   EXPECT_FALSE(groups_.IsOurs(Up({})));
@@ -63,7 +63,7 @@ TEST_F(HostedGroupsTest, AreOursWhenAllAreHereAndNothingElseIsWanted) {
   EXPECT_FALSE(groups_.IsOurs(Up(wants_context, {{"job", 0}, {"job", 1}})));
 }
 
-TEST_F(HostedGroupsTest, TheHostGetsWhatEachMemberShares) {
+TEST_F(HostedGroupsTest, TheHostGetsTheSharedDataOfEachMember) {
   GroupRecord record = Sharing("one");
   record.Merge(Sharing("other"));
   const InfoList asked{{PMIX_GROUP_ENDPT_DATA, Value::ByteObject("one")},
@@ -75,7 +75,7 @@ TEST_F(HostedGroupsTest, TheHostGetsWhatEachMemberShares) {
   EXPECT_EQ(Value::FromC(infos[2].value).AsBytes(), "other");
 }
 
-TEST_F(HostedGroupsTest, WhatTheHostBringsWins) {
+TEST_F(HostedGroupsTest, TheAnswerOfTheHostReplacesLocalData) {
   const InfoList answer{{PMIX_GROUP_ENDPT_DATA, Value::ByteObject("one")},
                         {PMIX_GROUP_ENDPT_DATA, Value::ByteObject("two")},
                         {PMIX_GROUP_CONTEXT_ID, Value::Size(17)}};
@@ -88,19 +88,19 @@ TEST_F(HostedGroupsTest, WhatTheHostBringsWins) {
   EXPECT_EQ(ResultOf(Up(Sharing("one")), {}).num_shared, 1u);
 }
 
-TEST_F(HostedGroupsTest, EachIsAnother) {
+TEST_F(HostedGroupsTest, EachGroupHasItsOwnNumber) {
   const uint64_t first = ResultOf(Up({}), {}).made;
   EXPECT_NE(first, 0u);
   EXPECT_NE(ResultOf(Up({}), {}).made, first);
 }
 
-TEST_F(HostedGroupsTest, AContextIdThatIsWantedMustCome) {
+TEST_F(HostedGroupsTest, AMissingContextIdIsAnError) {
   GroupRecord record;
   record.flags = core::kGroupAssignsContextId;
   EXPECT_EQ(groups_.ResultOf(Up(record), {}).code(), kErrNotSupported);
 }
 
-TEST_F(HostedGroupsTest, WhoIsNoMemberIsMissing) {
+TEST_F(HostedGroupsTest, ParticipantsOutsideTheMembershipAreMissing) {
   const std::vector<ProcId> members = {{"job", 0}, {"job", 3}};
   const InfoList answer{{PMIX_GROUP_MEMBERSHIP, Value::ProcArray(members)}};
   EXPECT_EQ(ResultOf(Up({}), answer).missing,
@@ -109,7 +109,7 @@ TEST_F(HostedGroupsTest, WhoIsNoMemberIsMissing) {
   EXPECT_EQ(groups_.ResultOf(Up({}), malformed).code(), kErrUnpackFailure);
 }
 
-TEST_F(HostedGroupsTest, AnEndSaysWhichGroupEnds) {
+TEST_F(HostedGroupsTest, ADestructNamesItsGroup) {
   GroupRecord record;
   record.made = 5;
   core::CollectiveUp up = Up(record);

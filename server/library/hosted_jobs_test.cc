@@ -24,7 +24,7 @@ TEST(HostedJobs, NodesAreMembersOfTheOverlay) {
   EXPECT_EQ(jobs.MemberOf({"other", 0}), kNoNode);
 }
 
-TEST(HostedJobs, ANodeIsTheSameForAllJobs) {
+TEST(HostedJobs, ANodeHasOneNumberInAllJobs) {
   HostedJobs jobs;
   registration::Registration other = TwoNodes();
   other.job.nspace = "other";
@@ -38,7 +38,7 @@ TEST(HostedJobs, ANodeIsTheSameForAllJobs) {
   EXPECT_EQ(jobs.MemberOf({"other", 3}), jobs.MemberOf({"job", 0}));
 }
 
-TEST(HostedJobs, ItsNodeIsWhereItsClientsRun) {
+TEST(HostedJobs, ThisNodeIsTheNodeOfTheClients) {
   HostedJobs jobs;
   ASSERT_TRUE(jobs.AddJob(TwoNodes(kNoNode)).ok());
   jobs.AddClient({"job", 1}, 7, 8, nullptr);
@@ -47,7 +47,7 @@ TEST(HostedJobs, ItsNodeIsWhereItsClientsRun) {
   EXPECT_EQ(jobs.MemberOf({"job", 2}), kFirstOther);
 }
 
-TEST(HostedJobs, TheUserIsThatOfItsClients) {
+TEST(HostedJobs, TheUserOfAJobIsThatOfItsClients) {
   HostedJobs jobs;
   jobs.AddClient({"job", 2}, 7, 8, &jobs);  // before its job, as orted does
   ASSERT_TRUE(jobs.AddJob(TwoNodes()).ok());
@@ -66,7 +66,7 @@ TEST(HostedJobs, AJobIsRegisteredOnce) {
   EXPECT_TRUE(jobs.AddJob(TwoNodes()).ok());
 }
 
-TEST(HostedJobs, NothingIsKnownOfAJobWithoutData) {
+TEST(HostedJobs, AJobWithoutDataHasNoMap) {
   HostedJobs jobs;
   registration::Registration told;
   told.job.nspace = "daemons";
@@ -76,7 +76,7 @@ TEST(HostedJobs, NothingIsKnownOfAJobWithoutData) {
   EXPECT_EQ(jobs.MakeSpec("unknown").code(), kErrNotFound);
 }
 
-TEST(HostedJobs, WhoIsHere) {
+TEST(HostedJobs, AreHereChecksForOtherNodes) {
   HostedJobs jobs;
   ASSERT_TRUE(jobs.AddJob(TwoNodes()).ok());
   ASSERT_TRUE(jobs.MakeSpec("job").ok());
@@ -88,7 +88,7 @@ TEST(HostedJobs, WhoIsHere) {
   EXPECT_FALSE(jobs.AreHere(unknown));
 }
 
-TEST(HostedJobs, ClientsAreForgotten) {
+TEST(HostedJobs, ClientsCanBeRemoved) {
   HostedJobs jobs;
   jobs.AddClient({"job", 0}, 7, 8, nullptr);
   jobs.RemoveClient({"job", 0});

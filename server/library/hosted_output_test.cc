@@ -86,7 +86,7 @@ class HostedOutputTest : public WithUpcalls<HostedOutputTest> {
       }};
 };
 
-TEST_F(HostedOutputTest, WhatTheHostDeliversIsRead) {
+TEST_F(HostedOutputTest, DeliveredOutputIsRead) {
   EXPECT_EQ(Read(1), kSuccess);
   ASSERT_EQ(asked_.size(), 1u);
   EXPECT_EQ(asked_[0].procs, (std::vector<ProcId>{{"job", 1}}));
@@ -110,7 +110,7 @@ TEST_F(HostedOutputTest, OutputMayComeBeforeTheHostHasAgreed) {
   EXPECT_EQ(Text(), "early");
 }
 
-TEST_F(HostedOutputTest, Refusals) {
+TEST_F(HostedOutputTest, InvalidReadsAreRefused) {
   status_ = PMIX_ERR_NO_PERMISSIONS;
   EXPECT_EQ(Read(1), PMIX_ERR_NO_PERMISSIONS);
   EXPECT_EQ(output_.size(), 0u);
@@ -123,7 +123,7 @@ TEST_F(HostedOutputTest, Refusals) {
   EXPECT_EQ(Read(1), kErrNotSupported);
 }
 
-TEST_F(HostedOutputTest, TheLastPullerOfAChannelStopsIt) {
+TEST_F(HostedOutputTest, AChannelStopsWhenItsLastReaderLeaves) {
   Read(1);
   Read(2);
   EXPECT_EQ(Read(1, "", true), kSuccess);
@@ -135,7 +135,7 @@ TEST_F(HostedOutputTest, TheLastPullerOfAChannelStopsIt) {
   EXPECT_EQ(output_.size(), 0u);
 }
 
-TEST_F(HostedOutputTest, OutputIsHeldBack) {
+TEST_F(HostedOutputTest, FlowControlDelaysOutput) {
   Read(1);
   std::string cursor = run_.cursor;
   output_.SetFlow({"job", kRankWildcard}, kOutputChannel, true);
@@ -147,7 +147,7 @@ TEST_F(HostedOutputTest, OutputIsHeldBack) {
   EXPECT_EQ(Text(), "held");
 }
 
-TEST_F(HostedOutputTest, WhatIsHeldBackIsBounded) {
+TEST_F(HostedOutputTest, DelayedOutputIsBounded) {
   output_.SetFlow({"job", 1}, kOutputChannel, true);
   const std::string much(size_t{32} << 20, 'x');
   EXPECT_EQ(Deliver(1, much), kSuccess);
@@ -155,7 +155,7 @@ TEST_F(HostedOutputTest, WhatIsHeldBackIsBounded) {
   EXPECT_EQ(Deliver(1, "x"), kErrOutOfResource);
 }
 
-TEST_F(HostedOutputTest, ItEndsWithItsJob) {
+TEST_F(HostedOutputTest, OutputEndsWithItsJob) {
   Read(1);
   EXPECT_EQ(Read(1, run_.cursor), PMIX_ERR_EMPTY);
   output_.DropJob("job");

@@ -34,7 +34,7 @@ InfoList InfosOf(const core::EventRaised& event) {
   return infos;
 }
 
-TEST_F(HostedSetsTest, ASetIsMadeKnownWithItsMembers) {
+TEST_F(HostedSetsTest, AnEventAnnouncesASetWithItsMembers) {
   const auto event = sets_.Define("set", {{"job", kRankWildcard}, {"far", 7}});
   ASSERT_TRUE(event.ok()) << event.status().message();
   EXPECT_EQ(event->status, PMIX_PROCESS_SET_DEFINE);
@@ -46,7 +46,7 @@ TEST_F(HostedSetsTest, ASetIsMadeKnownWithItsMembers) {
   EXPECT_EQ(FromC((*members)[2]), (ProcId{"job", 1}));
 }
 
-TEST_F(HostedSetsTest, ASetEndsOnceAndMayComeAgain) {
+TEST_F(HostedSetsTest, ADeletedSetCanBeDefinedAgain) {
   ASSERT_EQ(Define("set", {{"job", 0}}), kSuccess);
   EXPECT_EQ(Define("set", {{"job", 1}}), kErrExists);
   const auto event = sets_.Delete("set");
@@ -59,7 +59,7 @@ TEST_F(HostedSetsTest, ASetEndsOnceAndMayComeAgain) {
   EXPECT_NE(again->id, event->id);
 }
 
-TEST_F(HostedSetsTest, Refusals) {
+TEST_F(HostedSetsTest, InvalidSetsAreRefused) {
   EXPECT_EQ(Define("", {{"job", 0}}), kErrBadParam);
   EXPECT_EQ(Define(std::string(kMaxSetName + 1, 'x'), {{"job", 0}}),
             kErrBadParam);

@@ -73,7 +73,7 @@ class LibraryServerTest : public testing::Test {
   std::unique_ptr<LibraryServer> server_;
 };
 
-TEST_F(LibraryServerTest, AJobsProcessesKnowWhoTheyAre) {
+TEST_F(LibraryServerTest, AddedClientsHaveTheirNameInTheEnvironment) {
   Start();
   EXPECT_EQ(Register("job"), kSuccess);
   EXPECT_TRUE(Environments::OfProcess().Of({"job", 0}).empty());
@@ -87,14 +87,14 @@ TEST_F(LibraryServerTest, AJobsProcessesKnowWhoTheyAre) {
   EXPECT_TRUE(Environments::OfProcess().Of({"job", 3}).empty());
 }
 
-TEST_F(LibraryServerTest, ClientsMayComeBeforeTheirJob) {
+TEST_F(LibraryServerTest, ClientsCanBeAddedBeforeTheirJob) {
   Start();
   EXPECT_EQ(AddClient({"job", 1}), kSuccess);
   EXPECT_EQ(Register("job"), kSuccess);
   EXPECT_FALSE(Environments::OfProcess().Of({"job", 1}).empty());
 }
 
-TEST_F(LibraryServerTest, ANamespaceIsRegisteredOnceAtATime) {
+TEST_F(LibraryServerTest, ANamespaceCanBeRegisteredAgainOnlyAfterItsEnd) {
   Start();
   EXPECT_EQ(Register("job"), kSuccess);
   EXPECT_EQ(Register("job"), kErrExists);
@@ -105,7 +105,7 @@ TEST_F(LibraryServerTest, ANamespaceIsRegisteredOnceAtATime) {
   EXPECT_EQ(Deregister("other"), kSuccess);
 }
 
-TEST_F(LibraryServerTest, APeersQuestionEndsWithTheNamespace) {
+TEST_F(LibraryServerTest, DeregistrationAnswersPendingRequestsOfPeers) {
   Start();
   EXPECT_EQ(Register("job"), kSuccess);
   EXPECT_EQ(AddClient({"job", 0}), kSuccess);
@@ -117,7 +117,7 @@ TEST_F(LibraryServerTest, APeersQuestionEndsWithTheNamespace) {
   EXPECT_EQ(answered.get_future().get(), kErrNotFound);
 }
 
-TEST_F(LibraryServerTest, SetsAreNamedOnce) {
+TEST_F(LibraryServerTest, ASetIsDefinedOnce) {
   Start();
   EXPECT_EQ(Register("job"), kSuccess);
   EXPECT_EQ(server_->DefineSet("set", {{"job", 0}}), kSuccess);
@@ -126,7 +126,7 @@ TEST_F(LibraryServerTest, SetsAreNamedOnce) {
   EXPECT_EQ(server_->DeleteSet("set"), kErrNotFound);
 }
 
-TEST_F(LibraryServerTest, OutputThatNobodyPullsIsTaken) {
+TEST_F(LibraryServerTest, OutputWithoutAReaderIsAccepted) {
   Start();
   EXPECT_EQ(Status([&](LibraryServer::Done done) {
               server_->DeliverOutput({{"job", 0}, 2, Bytes(std::string("x"))},
@@ -135,7 +135,7 @@ TEST_F(LibraryServerTest, OutputThatNobodyPullsIsTaken) {
             kSuccess);
 }
 
-TEST_F(LibraryServerTest, ItsThreadIsItsOwn) {
+TEST_F(LibraryServerTest, CallbacksRunInTheServersThread) {
   Start();
   EXPECT_FALSE(server_->InThread());
   std::promise<bool> inside;
@@ -144,7 +144,7 @@ TEST_F(LibraryServerTest, ItsThreadIsItsOwn) {
   EXPECT_TRUE(inside.get_future().get());
 }
 
-TEST_F(LibraryServerTest, ItComesAgainAndLeavesNothing) {
+TEST_F(LibraryServerTest, AnEndedServerLeavesNoFilesAndCanRestart) {
   for (int i = 0; i < 3; ++i) {
     Start();
     EXPECT_EQ(Register("job"), kSuccess);
@@ -155,7 +155,7 @@ TEST_F(LibraryServerTest, ItComesAgainAndLeavesNothing) {
   }
 }
 
-TEST_F(LibraryServerTest, ItDoesNotStartWithoutADirectory) {
+TEST_F(LibraryServerTest, AMissingDirectoryPreventsTheStart) {
   LibraryServerOptions options;
   options.self = {"server", 0};
   options.directory = directory_ + "/missing";

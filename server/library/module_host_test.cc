@@ -1,4 +1,4 @@
-// A module of C functions fulfils the contract of every host.
+// Checks that a module of C functions fulfils the contract of every host.
 #include "server/library/module_host.h"
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ namespace {
 constexpr int kRounds = 1000;
 constexpr int kRoundMs = 10;
 
-// The calls that the functions have received, and the answers to each. It is
-// global because a module has no data of its own.
+// The calls that the functions have received, and the answer to each. The
+// variable is global because a module has no data of its own.
 struct Played {
   std::vector<HeardCall> heard;
   std::vector<std::function<void(int, InfoList*)>> answers;
@@ -211,7 +211,7 @@ core::AskHost AskOfAFabric(uint64_t number, uint8_t operation) {
   return ask;
 }
 
-TEST(ModuleHost, DataOfAFabricAreTheHosts) {
+TEST(ModuleHost, FabricDataComesFromTheHost) {
   RecordingSink sink;
   PlayedModule host(&sink, {HostOp::kFabric});
   host.port()->Ask(AskOfAFabric(1, PMIX_FABRIC_UPDATE_INFO));
@@ -224,7 +224,7 @@ TEST(ModuleHost, DataOfAFabricAreTheHosts) {
   EXPECT_EQ(sink.All<core::HostAnswered>()[1].status, kErrUnpackFailure);
 }
 
-TEST(ModuleHost, AHostMayKnowNothingOfFabrics) {
+TEST(ModuleHost, WithoutAFabricFunctionTheCallIsNotSupported) {
   RecordingSink sink;
   PlayedModule host(&sink, {});
   host.port()->Ask(AskOfAFabric(1, PMIX_FABRIC_REQUEST_INFO));

@@ -19,7 +19,7 @@ const uintptr_t kCode = reinterpret_cast<uintptr_t>(Function);
 
 uintptr_t g_words[kMany];
 
-TEST(ModuleSizeTest, AVariableIsFoundInTheFile) {
+TEST(ModuleSizeTest, TheSizeOfAVariableComesFromItsSymbol) {
   const std::optional<size_t> bytes = BytesInSymbol(g_words);
   ASSERT_TRUE(bytes);
 #ifdef __SANITIZE_ADDRESS__
@@ -30,7 +30,7 @@ TEST(ModuleSizeTest, AVariableIsFoundInTheFile) {
   EXPECT_EQ(BytesInSymbol(g_words + 3), *bytes - 3 * sizeof *g_words);
 }
 
-TEST(ModuleSizeTest, WhatIsNoVariableHasNoSymbol) {
+TEST(ModuleSizeTest, OtherMemoryHasNoSymbol) {
   const auto heap = std::make_unique<uintptr_t[]>(kMany);
   uintptr_t stack[kMany] = {};
   EXPECT_EQ(BytesInSymbol(heap.get()), std::nullopt);
@@ -38,7 +38,7 @@ TEST(ModuleSizeTest, WhatIsNoVariableHasNoSymbol) {
   EXPECT_EQ(BytesInSymbol(nullptr), std::nullopt);
 }
 
-TEST(ModuleSizeTest, EntriesAreNullOrCode) {
+TEST(ModuleSizeTest, PlausibleEntriesAreNullOrCode) {
   const auto words = std::make_unique<uintptr_t[]>(kMany);
   EXPECT_EQ(PlausibleEntries(words.get(), kFew, kMany), kMany);
   for (size_t i = 0; i < kMany; ++i) words[i] = kCode;
@@ -49,7 +49,7 @@ TEST(ModuleSizeTest, EntriesAreNullOrCode) {
   EXPECT_EQ(PlausibleEntries(words.get(), kFew, kMany), kFew);
 }
 
-TEST(ModuleSizeTest, WordsAreCopied) {
+TEST(ModuleSizeTest, CopiesTheGivenNumberOfWords) {
   for (size_t i = 0; i < kMany; ++i) g_words[i] = i;
   uintptr_t copy[kMany] = {};
   CopyWords(g_words, kFew, copy);
@@ -57,7 +57,7 @@ TEST(ModuleSizeTest, WordsAreCopied) {
   EXPECT_EQ(copy[kFew], 0u);
 }
 
-TEST(ModuleSizeTest, MemoryThatCannotBeReadIsNotRead) {
+TEST(ModuleSizeTest, UnreadableMemoryIsNotRead) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* const pages = mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -21,7 +21,7 @@ core::ScopedData Put(core::Scope scope, const Names& keys) {
   return {scope, Bytes(kvals.Take())};
 }
 
-TEST(OutsideKeys, AreThoseOfThisNodeAlone) {
+TEST(OutsideKeys, HoldsTheKeysOfLocalScope) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"b", "a"}),
                         Put(core::Scope::kGlobal, {"c"}),
@@ -30,7 +30,7 @@ TEST(OutsideKeys, AreThoseOfThisNodeAlone) {
   EXPECT_EQ(keys.Of({"job", 1}), Names{});
 }
 
-TEST(OutsideKeys, APutForOtherNodesRemovesAKey) {
+TEST(OutsideKeys, APutWithAWiderScopeRemovesAKey) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a", "b", "c"})});
   keys.Add({"job", 0}, {Put(core::Scope::kGlobal, {"a"})});
@@ -38,7 +38,7 @@ TEST(OutsideKeys, APutForOtherNodesRemovesAKey) {
   EXPECT_EQ(keys.Of({"job", 0}), Names{"c"});
 }
 
-TEST(OutsideKeys, NamesOfScopesAreNoKeys) {
+TEST(OutsideKeys, NamesOfScopesAreIgnored) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a",
                                                   "\x01s"
@@ -46,7 +46,7 @@ TEST(OutsideKeys, NamesOfScopesAreNoKeys) {
   EXPECT_EQ(keys.Of({"job", 0}), Names{"a"});
 }
 
-TEST(OutsideKeys, GoWithTheirJob) {
+TEST(OutsideKeys, KeysAreDroppedWithTheirJob) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a"})});
   keys.Add({"job2", 0}, {Put(core::Scope::kLocal, {"a"})});
@@ -55,7 +55,7 @@ TEST(OutsideKeys, GoWithTheirJob) {
   EXPECT_EQ(keys.Of({"job2", 0}), Names{"a"});
 }
 
-TEST(OutsideKeys, MalformedDataIsNone) {
+TEST(OutsideKeys, MalformedDataIsIgnored) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {{core::Scope::kLocal, Bytes(std::string("\xff\xff"))}});
   EXPECT_EQ(keys.Of({"job", 0}), Names{});

@@ -39,7 +39,7 @@ shm::SegmentContents Derived() {
   return contents;
 }
 
-TEST(RegisteredContents, WhatTheHostSaysWins) {
+TEST(RegisteredContents, KeysOfTheHostReplaceDerivedOnes) {
   registration::Registration told = JobOfTwoNodes("job");
   told.job_keys = {{PMIX_UNIV_SIZE, Encoded(100)}, {"host.key", Encoded(1)}};
   told.apps = {{{PMIX_APP_SIZE, Encoded(4)}}};
@@ -52,7 +52,7 @@ TEST(RegisteredContents, WhatTheHostSaysWins) {
   EXPECT_EQ(contents.job.size(), 3u);
 }
 
-TEST(RegisteredContents, NodesHaveTheHostsNumbers) {
+TEST(RegisteredContents, NodesHaveTheNumbersOfTheHost) {
   registration::Registration told = JobOfTwoNodes("job");
   told.job.nodes[0].agent = 40;
   told.nodes = {{{"node.key", Encoded(2)}}, {}};
@@ -63,7 +63,7 @@ TEST(RegisteredContents, NodesHaveTheHostsNumbers) {
   EXPECT_EQ(Find(contents.nodes[0].keys, "node.key"), Encoded(2));
 }
 
-TEST(RegisteredContents, NodesWithoutProcessesAreThere) {
+TEST(RegisteredContents, NodesWithoutProcessesAreIncluded) {
   registration::Registration told = JobOfTwoNodes("job");
   told.other_nodes.push_back({"n9", {"alias"}, 9, {{"of.n9", Encoded(3)}}});
   told.other_nodes.push_back({"", {}, std::nullopt, {}});
@@ -77,7 +77,7 @@ TEST(RegisteredContents, NodesWithoutProcessesAreThere) {
   EXPECT_EQ(contents.nodes[3].id, kNoNode);
 }
 
-TEST(RegisteredContents, ProcessesAreAsTheHostDescribesThem) {
+TEST(RegisteredContents, ProcessesHaveTheValuesOfTheHost) {
   registration::Registration told = JobOfTwoNodes("job");
   told.procs.resize(4);
   told.procs[2].numbers.local_rank = 5;
@@ -92,7 +92,7 @@ TEST(RegisteredContents, ProcessesAreAsTheHostDescribesThem) {
   EXPECT_EQ(contents.procs[2].locality, "derived");
 }
 
-TEST(RegisteredContents, KeysWithoutAPlaceAreAsIfCommitted) {
+TEST(RegisteredContents, OtherKeysOfProcessesCountAsCommitted) {
   registration::Registration told = JobOfTwoNodes("job");
   told.procs.resize(4);
   told.procs[3].keys = {{"proc.key", Encoded(6)}};

@@ -40,7 +40,7 @@ class UpcallsTest : public testing::Test {
   std::string data_;
 };
 
-TEST_F(UpcallsTest, IsAnsweredLaterInARoundOfTheLoop) {
+TEST_F(UpcallsTest, AnAnswerIsHandledInALaterRoundOfTheLoop) {
   Call(PMIX_SUCCESS);
   loop_.RunOnce(0);
   EXPECT_TRUE(answers_.empty());
@@ -51,7 +51,7 @@ TEST_F(UpcallsTest, IsAnsweredLaterInARoundOfTheLoop) {
 }
 
 // The answer would have no receiver.
-TEST_F(UpcallsTest, AfterTheEndTheHostIsNotCalled) {
+TEST_F(UpcallsTest, AfterCloseTheHostIsNotCalled) {
   upcalls().Close();
   bool called = false;
   Call(PMIX_OPERATION_SUCCEEDED, [&](void*) { called = true; });
@@ -61,7 +61,7 @@ TEST_F(UpcallsTest, AfterTheEndTheHostIsNotCalled) {
 }
 
 // The destructor of the callback ends the wait.
-TEST_F(UpcallsTest, TheEndFreesWhatHasNotBeenAnswered) {
+TEST_F(UpcallsTest, CloseFreesPendingCallbacks) {
   const auto waits = std::make_shared<int>(0);
   upcalls().Call(
       nullptr, [](void*) { return static_cast<pmix_status_t>(PMIX_SUCCESS); },
@@ -71,13 +71,13 @@ TEST_F(UpcallsTest, TheEndFreesWhatHasNotBeenAnswered) {
   EXPECT_EQ(waits.use_count(), 1);
 }
 
-TEST_F(UpcallsTest, DoneAtOnceIsASuccess) {
+TEST_F(UpcallsTest, AnImmediateCompletionIsASuccess) {
   Call(PMIX_OPERATION_SUCCEEDED);
   loop_.RunOnce(0);
   EXPECT_EQ(answers_, std::vector<int>{PMIX_SUCCESS});
 }
 
-TEST_F(UpcallsTest, AnErrorIsTheAnswer) {
+TEST_F(UpcallsTest, AReturnedErrorIsTheAnswer) {
   Call(PMIX_ERR_NOT_SUPPORTED);
   loop_.RunOnce(0);
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_NOT_SUPPORTED});
@@ -91,7 +91,8 @@ TEST_F(UpcallsTest, TheFirstAnswerCounts) {
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_INIT});
 }
 
-// Hosts hold locks during the callback that their release function takes too.
+// Hosts hold locks during the callback, and their release function takes these
+// locks too.
 TEST_F(UpcallsTest, DataIsReleasedAfterTheCallback) {
   Call(PMIX_SUCCESS);
   std::string data = "bytes";
@@ -106,7 +107,7 @@ TEST_F(UpcallsTest, DataIsReleasedAfterTheCallback) {
   EXPECT_EQ(data, "xxxxx");
 }
 
-TEST_F(UpcallsTest, WhatNobodyWaitsForIsReleasedToo) {
+TEST_F(UpcallsTest, DataIsReleasedWithoutAReceiver) {
   std::string data = "bytes";
   const auto release = [](void* text) {
     static_cast<std::string*>(text)->clear();
@@ -132,7 +133,7 @@ TEST_F(UpcallsTest, ArgumentsLiveUntilTheAnswer) {
   EXPECT_TRUE(alive.expired());
 }
 
-TEST_F(UpcallsTest, AnswersAfterTheEndAreNobodys) {
+TEST_F(UpcallsTest, AnswersAfterCloseAreIgnored) {
   Call(PMIX_SUCCESS);
   upcalls().Close();
   Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
@@ -142,7 +143,7 @@ TEST_F(UpcallsTest, AnswersAfterTheEndAreNobodys) {
   EXPECT_TRUE(answers_.empty());
 }
 
-TEST_F(UpcallsTest, AHostThatIsSilentIsNotWaitedForLonger) {
+TEST_F(UpcallsTest, ACallEndsAtItsTimeout) {
   const auto arguments = std::make_shared<int>(1);
   upcalls().Call(
       arguments,
@@ -162,7 +163,7 @@ TEST_F(UpcallsTest, AHostThatIsSilentIsNotWaitedForLonger) {
   EXPECT_EQ(answers_.size(), 1u);
 }
 
-TEST_F(UpcallsTest, AToolGetsAName) {
+TEST_F(UpcallsTest, AToolGetsItsName) {
   ProcId name;
   upcalls().Call(
       nullptr,
@@ -177,7 +178,7 @@ TEST_F(UpcallsTest, AToolGetsAName) {
   EXPECT_EQ(name, (ProcId{"tool", 3}));
 }
 
-TEST_F(UpcallsTest, AHostAcceptsConnections) {
+TEST_F(UpcallsTest, AnAcceptedConnectionIsHandedOver) {
   static pmix_connection_cbfunc_t give;
   static void* data;
   const auto accept = [](int, pmix_connection_cbfunc_t done, void* cbdata) {
@@ -199,7 +200,7 @@ TEST_F(UpcallsTest, AHostAcceptsConnections) {
   loop_.RunOnce(0);
   EXPECT_EQ(taken, ends[0]);
   upcalls().Close();
-  give(ends[1], data);  // and closes the descriptor
+  give(ends[1], data);  // closes the descriptor
   EXPECT_EQ(fcntl(ends[1], F_GETFD), -1);
 }
 

@@ -55,12 +55,12 @@ class WantedEventsTest : public WithUpcalls<WantedEventsTest> {
   void* cbdata_ = nullptr;
 };
 
-TEST_F(WantedEventsTest, CodesOfJobsAreNoneOfTheHosts) {
+TEST_F(WantedEventsTest, CodesOfJobsAreNotRegisteredWithTheHost) {
   EXPECT_FALSE(Add(1, {PMIX_ERR_PROC_ABORTED, PMIX_EXTERNAL_ERR_BASE - 1}));
   EXPECT_TRUE(registered_.empty());
 }
 
-TEST_F(WantedEventsTest, TheHostIsAskedForEachOnce) {
+TEST_F(WantedEventsTest, EachCodeIsRegisteredOnce) {
   EXPECT_TRUE(Add(1, {kNodeDown, PMIX_ERR_PROC_ABORTED}));
   EXPECT_EQ(told_, Codes{PMIX_SUCCESS});
   EXPECT_FALSE(Add(2, {kNodeDown}));
@@ -68,7 +68,7 @@ TEST_F(WantedEventsTest, TheHostIsAskedForEachOnce) {
   EXPECT_EQ(registered_, (std::vector<Codes>{{kNodeDown}, {kNodeOffline}}));
 }
 
-TEST_F(WantedEventsTest, WhatNobodyWantsIsDeregistered) {
+TEST_F(WantedEventsTest, UnwantedCodesAreDeregistered) {
   Add(1, {kNodeDown});
   Add(2, {kNodeDown, kNodeOffline});
   events_.RemoveAll(1);
@@ -82,7 +82,7 @@ TEST_F(WantedEventsTest, WhatNobodyWantsIsDeregistered) {
   EXPECT_EQ(registered_.size(), 3u);
 }
 
-TEST_F(WantedEventsTest, ARefusalIsTheAnswerAndIsAskedAgain) {
+TEST_F(WantedEventsTest, ARefusedCodeIsRegisteredAgainForTheNextCaller) {
   status_ = PMIX_ERR_NO_PERMISSIONS;
   EXPECT_TRUE(Add(1, {kNodeDown}));
   EXPECT_TRUE(Add(1, {kNodeDown}));
@@ -91,13 +91,13 @@ TEST_F(WantedEventsTest, ARefusalIsTheAnswerAndIsAskedAgain) {
   EXPECT_TRUE(deregistered_.empty());
 }
 
-TEST_F(WantedEventsTest, WithoutTheFunctionItIsNotSupported) {
+TEST_F(WantedEventsTest, WithoutTheFunctionARegistrationIsNotSupported) {
   module_.register_events = nullptr;
   EXPECT_TRUE(Add(1, {kNodeDown}));
   EXPECT_EQ(told_, Codes{PMIX_ERR_NOT_SUPPORTED});
 }
 
-TEST_F(WantedEventsTest, WhoComesMeanwhileWaitsForTheSameAnswer) {
+TEST_F(WantedEventsTest, ConcurrentCallersWaitForTheSameAnswer) {
   answers_ = false;
   EXPECT_TRUE(Add(1, {kNodeDown}));
   EXPECT_TRUE(Add(2, {kNodeDown}));
@@ -110,7 +110,7 @@ TEST_F(WantedEventsTest, WhoComesMeanwhileWaitsForTheSameAnswer) {
   EXPECT_TRUE(deregistered_.empty());
 }
 
-TEST_F(WantedEventsTest, WhoIsGoneBeforeTheAnswerWantsNothing) {
+TEST_F(WantedEventsTest, CodesOfAGoneCallerAreDeregisteredAfterTheAnswer) {
   answers_ = false;
   EXPECT_TRUE(Add(1, {kNodeDown}));
   events_.RemoveAll(1);

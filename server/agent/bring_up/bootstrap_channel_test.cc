@@ -35,7 +35,7 @@ TEST_F(BootstrapChannelTest, MessagesArriveWhole) {
   EXPECT_TRUE(channel.Read(&state).ok());
 }
 
-TEST_F(BootstrapChannelTest, EndOfInputAndGarbageAreErrors) {
+TEST_F(BootstrapChannelTest, EndOfInputAndMalformedInputAreErrors) {
   BootstrapChannel channel(fds_[0], fds_[1]);
   ASSERT_EQ(write(fds_[1], "GET / HTTP/1.1\r\n", 16), 16);
   bootstrap::v1::Hello got;

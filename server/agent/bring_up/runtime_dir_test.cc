@@ -32,7 +32,7 @@ class RuntimeDirTest : public testing::Test {
   std::string base_;
 };
 
-TEST_F(RuntimeDirTest, LastAgentTakesTheParentsAway) {
+TEST_F(RuntimeDirTest, TheLastAgentRemovesTheParents) {
   std::optional<RuntimeDir> one(
       *RuntimeDir::Make("", "overlay", "node1", false));
   std::optional<RuntimeDir> two(
@@ -50,7 +50,7 @@ TEST_F(RuntimeDirTest, LastAgentTakesTheParentsAway) {
   EXPECT_TRUE(std::filesystem::is_empty(base_));
 }
 
-TEST_F(RuntimeDirTest, WhatIsNotEmptyStays) {
+TEST_F(RuntimeDirTest, ADirectoryWithFilesStays) {
   std::string path;
   {
     const Result<RuntimeDir> dir =
@@ -62,7 +62,7 @@ TEST_F(RuntimeDirTest, WhatIsNotEmptyStays) {
   EXPECT_TRUE(Exists(path + "/file"));
 }
 
-TEST_F(RuntimeDirTest, OfAGivenPathOnlyTheLastPartIsItsOwn) {
+TEST_F(RuntimeDirTest, OnlyTheLastPartOfAGivenPathIsRemoved) {
   std::filesystem::create_directory(base_ + "/parent");
   {
     const Result<RuntimeDir> dir =
@@ -75,7 +75,7 @@ TEST_F(RuntimeDirTest, OfAGivenPathOnlyTheLastPartIsItsOwn) {
   EXPECT_FALSE(RuntimeDir::Make(base_ + "/none/given", "o", "n", false).ok());
 }
 
-TEST_F(RuntimeDirTest, AParentMadeForItGoesWithTheLast) {
+TEST_F(RuntimeDirTest, AParentMadeForAgentsIsRemovedWithTheLastOne) {
   const std::string parent = base_ + "/parent";
   std::filesystem::create_directory(parent);
   std::optional<RuntimeDir> one(
@@ -88,7 +88,7 @@ TEST_F(RuntimeDirTest, AParentMadeForItGoesWithTheLast) {
   EXPECT_FALSE(Exists(parent));
 }
 
-TEST_F(RuntimeDirTest, TheLastAgentRemovesWhatAKilledLauncherLeft) {
+TEST_F(RuntimeDirTest, TheLastAgentRemovesTheFilesOfAKilledLauncher) {
   const std::string user = base_ + "/canopy-" + std::to_string(geteuid());
   const std::string run = user + "/run-4711";
   ASSERT_TRUE(MakePrivateDir(user).ok());
@@ -102,7 +102,7 @@ TEST_F(RuntimeDirTest, TheLastAgentRemovesWhatAKilledLauncherLeft) {
   EXPECT_TRUE(std::filesystem::is_empty(base_));
 }
 
-TEST_F(RuntimeDirTest, FilesOfAnyOtherParentStay) {
+TEST_F(RuntimeDirTest, FilesOfOtherParentsStay) {
   const std::string parent = base_ + "/run-4711";
   ASSERT_TRUE(MakePrivateDir(parent).ok());
   std::ofstream(parent + "/file") << "kept";
@@ -111,7 +111,7 @@ TEST_F(RuntimeDirTest, FilesOfAnyOtherParentStay) {
   EXPECT_FALSE(Exists(parent + "/0"));
 }
 
-TEST_F(RuntimeDirTest, OthersMayNotEnter) {
+TEST_F(RuntimeDirTest, ADirectoryThatOthersMayEnterIsRefused) {
   std::filesystem::create_directory(base_ + "/open");
   chmod((base_ + "/open").c_str(), 0755);
   const Result<RuntimeDir> dir =

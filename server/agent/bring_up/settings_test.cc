@@ -10,7 +10,7 @@
 namespace canopy::agent {
 namespace {
 
-TEST(SettingsTest, OthersWaitForTwoFifthsOfTheLossTimeout) {
+TEST(SettingsTest, TheGraceTimeIsTwoFifthsOfTheLossTimeout) {
   bootstrap::v1::Config config;
   EXPECT_EQ(LossMs(config), 5000u);
   EXPECT_EQ(GraceMs(config), 2000u);
@@ -21,7 +21,7 @@ TEST(SettingsTest, OthersWaitForTwoFifthsOfTheLossTimeout) {
   EXPECT_EQ(GraceMs(config), 700u);
 }
 
-TEST(SettingsTest, AnAddressWithoutAPortTakesAny) {
+TEST(SettingsTest, AnAddressWithoutAPortUsesAnyPort) {
   bootstrap::v1::Config config;
   config.set_listen("10.0.0.1");
   EXPECT_EQ(ListenAddress(config), "10.0.0.1:0");
@@ -33,7 +33,7 @@ TEST(SettingsTest, AnAddressWithoutAPortTakesAny) {
   EXPECT_EQ(ListenAddress(config), "[fe80::1]:17");
 }
 
-TEST(SettingsTest, NobodyStartsWithoutSecurityByAWrongWord) {
+TEST(SettingsTest, AnUnknownSecurityModeIsRefused) {
   bootstrap::v1::Config config;
   config.set_cluster_key(std::string(32, 'k'));
   config.set_security("tsl");
@@ -44,7 +44,7 @@ TEST(SettingsTest, NobodyStartsWithoutSecurityByAWrongWord) {
   EXPECT_FALSE(MakeSecurity(config).ok());
 }
 
-TEST(SettingsTest, AVariableSaysWhereAFileIs) {
+TEST(SettingsTest, AVariableReplacesTheDefaultPathOfAFile) {
   setenv("CANOPY_SETTINGS_TEST", "/there/shim", 1);
   EXPECT_EQ(Beside("CANOPY_SETTINGS_TEST", "shim"), "/there/shim");
   unsetenv("CANOPY_SETTINGS_TEST");

@@ -50,7 +50,7 @@ std::string Place(const DebugDaemons& daemons) {
   return out;
 }
 
-TEST(DebugDaemonsTest, AreBesideTheirTargets) {
+TEST(DebugDaemonsTest, DaemonsRunOnTheNodesOfTheirTargets) {
   const ProcId all = {"job", kRankWildcard};
   EXPECT_EQ(Place({all}), "n0*2 n1*1");
   EXPECT_EQ(Place({all, 0, 2}), "n0*4 n1*2");
@@ -60,7 +60,7 @@ TEST(DebugDaemonsTest, AreBesideTheirTargets) {
   EXPECT_EQ(Place({{"job", 0}, 2, 0}), "n0*2");
 }
 
-TEST(DebugDaemonsTest, RefusesWhatIsNotThere) {
+TEST(DebugDaemonsTest, InvalidDaemonRequestsAreRefused) {
   EXPECT_EQ(Place({{"other", kRankWildcard}}), std::to_string(kErrNotFound));
   EXPECT_EQ(Place({{"job", 3}}), std::to_string(kErrNotFound));
   EXPECT_EQ(Place({{"job", 0}, 1, 1}), std::to_string(kErrBadParam));

@@ -13,7 +13,7 @@
 namespace canopy::agent {
 namespace {
 
-// Uses three nodes of two slots, of which a scheduler grants some.
+// There are three nodes with two slots each. A scheduler grants some of them.
 class PlannerTest : public testing::Test {
  protected:
   PlannerTest() : membership_(Config()), planner_(Members(), 0, 7) {
@@ -41,7 +41,7 @@ class PlannerTest : public testing::Test {
   void Grant(const std::vector<GrantedNode>& nodes) {
     placed_.grant.nodes = nodes;
   }
-  // `host` is the only host of the application, if it is given.
+  // Plans a job. `host` is the only host of the application, if given.
   control::PlannedJob Plan(uint32_t procs, const std::string& host = "") {
     request_.apps.clear();
     request_.apps.resize(1);
@@ -86,7 +86,7 @@ class PlannerTest : public testing::Test {
   control::JobRecords jobs_;
 };
 
-TEST_F(PlannerTest, AJobGoesWhereItWasGrantedInThatOrder) {
+TEST_F(PlannerTest, AJobUsesTheGrantedSlotsInTheirOrder) {
   Grant({{"n3", 1}, {"n1", 2}});
   const auto job = Plan(3);
   ASSERT_TRUE(job.ok()) << job.status().message();
@@ -96,7 +96,7 @@ TEST_F(PlannerTest, AJobGoesWhereItWasGrantedInThatOrder) {
   EXPECT_EQ((*Plan(0))->procs.size(), 3u) << "one for each slot";
 }
 
-TEST_F(PlannerTest, WhatOthersUseDoesNotCount) {
+TEST_F(PlannerTest, JobsOfOtherGrantsDoNotUseGrantedSlots) {
   control::JobRecord other;
   auto job = std::make_shared<JobSpec>();
   job->nodes = {{"n1", {}, 0, 2}};
@@ -109,7 +109,7 @@ TEST_F(PlannerTest, WhatOthersUseDoesNotCount) {
   EXPECT_FALSE(Plan(2).ok()) << "it shares what was granted";
 }
 
-TEST_F(PlannerTest, CpusOfOtherJobsAreNotBoundTo) {
+TEST_F(PlannerTest, ProcessesAreNotBoundToCpusOfOtherJobs) {
   Planner planner(WithCores(), 0, 7);
   RequestOneProcess();
   const auto cpus = [&] {
@@ -131,7 +131,7 @@ TEST_F(PlannerTest, CpusOfOtherJobsAreNotBoundTo) {
   EXPECT_EQ(cpus(), "0");
 }
 
-TEST_F(PlannerTest, GpusOfOtherJobsAreNotGiven) {
+TEST_F(PlannerTest, ProcessesDoNotGetGpusOfOtherJobs) {
   Planner planner(
       WithCores({{GpuKind::kNvidia, "0", {}}, {GpuKind::kNvidia, "1", {}}}), 0,
       7);
@@ -188,7 +188,7 @@ TEST_F(PlannerTest, AGrantOfMissingCpusOrGpusCannotBeUsed) {
             std::string::npos);
 }
 
-TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {
+TEST_F(PlannerTest, AnUnusableNodeIsNamedInTheError) {
   const auto refused = [this](const std::string& name) {
     Grant({{name, 1}});
     const auto job = Plan(1);
@@ -207,7 +207,7 @@ TEST_F(PlannerTest, ANodeThatCannotBeUsedIsSaid) {
   EXPECT_EQ(Plan(1).code(), kErrJobAllocFailed) << "twice";
 }
 
-TEST_F(PlannerTest, WhetherAJobFitsDependsOnThoseThatRun) {
+TEST_F(PlannerTest, WhetherAJobFitsDependsOnTheRunningJobs) {
   ASSERT_TRUE(Plan(5).ok());
   EXPECT_TRUE(planner_.Fits(request_, jobs_, membership_).ok());
   control::JobRecord other;
@@ -218,7 +218,7 @@ TEST_F(PlannerTest, WhetherAJobFitsDependsOnThoseThatRun) {
             kErrJobInsufficientResources);
 }
 
-TEST_F(PlannerTest, HostsOfTheUserAreKeptToWhatWasGranted) {
+TEST_F(PlannerTest, SlotsOfRequestedHostsAreLimitedByTheGrant) {
   request_.places.hosts = {{"n1", 8, true, {}},
                            {"n2.cluster", 0, false, {}},
                            {"n2.cluster", 0, false, {}}};
@@ -230,7 +230,7 @@ TEST_F(PlannerTest, HostsOfTheUserAreKeptToWhatWasGranted) {
   EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
 }
 
-TEST_F(PlannerTest, AGrantKeepsToTheHostsOfTheUser) {
+TEST_F(PlannerTest, AGrantOutsideTheRequestedHostsIsRefused) {
   const auto refused = [this] {
     const auto job = Plan(1);
     EXPECT_EQ(job.code(), kErrJobAllocFailed);
@@ -254,7 +254,8 @@ TEST_F(PlannerTest, AGrantKeepsToTheHostsOfTheUser) {
   EXPECT_EQ(Places(**Plan(1, "n1")), (Names{"n1"}));
 }
 
-TEST_F(PlannerTest, TheShorterTimeLimitHoldsAndVariablesReplace) {
+TEST_F(PlannerTest,
+       TheShorterTimeLimitAppliesAndGrantedVariablesReplaceRequestedOnes) {
   Grant({{"n1", 1}});
   placed_.grant.time_limit_seconds = 30;
   placed_.grant.env = {"A=new"};
@@ -265,19 +266,19 @@ TEST_F(PlannerTest, TheShorterTimeLimitHoldsAndVariablesReplace) {
   EXPECT_EQ((*Plan(1))->timeout_seconds, 20u);
 }
 
-TEST_F(PlannerTest, TheMapHasTheSchedulersNameOfTheJob) {
+TEST_F(PlannerTest, TheJobMapHasTheSchedulersNameOfTheJob) {
   EXPECT_EQ((*Plan(1))->host_job, "");
   Grant({{"n1", 1}});
   placed_.grant.host_job = "17";
   EXPECT_EQ((*Plan(1))->host_job, "17");
 }
 
-TEST_F(PlannerTest, WithoutAGrantADrainedNodeIsLeftOut) {
+TEST_F(PlannerTest, WithoutAGrantADrainedNodeIsNotUsed) {
   EXPECT_TRUE(membership_.Drain("n1", "maintenance").ok());
   EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
 }
 
-TEST_F(PlannerTest, WhatASpawnNamesAndIsNotThere) {
+TEST_F(PlannerTest, ASpawnWithAMissingHostOrTargetIsRefused) {
   spawn::SpawnCall call;
   call.apps.resize(1);
   call.apps[0].argv = {"program"};

@@ -50,7 +50,7 @@ JobRequest Request(const spawn::SpawnCall& call) {
   return request.ok() ? *std::move(request) : JobRequest();
 }
 
-TEST(SpawnRequestTest, WhatIsNotSaidIsAsOfTheParent) {
+TEST(SpawnRequestTest, AttributesThatAreNotGivenComeFromTheParent) {
   const JobRequest request = Request(Call());
   EXPECT_EQ(request.cwd, "/start");
   EXPECT_EQ(request.apps[0].cwd, "");
@@ -66,7 +66,7 @@ TEST(SpawnRequestTest, WhatIsNotSaidIsAsOfTheParent) {
   EXPECT_EQ(request.process.limits, (std::vector<ResourceLimit>{{3, 65536}}));
 }
 
-TEST(SpawnRequestTest, DirectoriesAreBelowTheSessions) {
+TEST(SpawnRequestTest, RelativeDirectoriesAreBelowTheSessionDirectory) {
   spawn::SpawnCall call = Call(3);
   call.placing.cwd = "job";
   call.apps[1].placing.cwd = "/app";
@@ -78,7 +78,7 @@ TEST(SpawnRequestTest, DirectoriesAreBelowTheSessions) {
   EXPECT_EQ(request.apps[2].cwd, "");
 }
 
-TEST(SpawnRequestTest, ThePrefixIsForProgramsWithoutADirectory) {
+TEST(SpawnRequestTest, ThePrefixAppliesToProgramsWithoutADirectory) {
   spawn::SpawnCall call = Call(2);
   call.placing.prefix = "/opt";
   call.apps[1].argv = {"/bin/prog"};
@@ -87,7 +87,7 @@ TEST(SpawnRequestTest, ThePrefixIsForProgramsWithoutADirectory) {
   EXPECT_EQ(request.apps[1].argv[0], "/bin/prog");
 }
 
-TEST(SpawnRequestTest, HostsOfListAndFile) {
+TEST(SpawnRequestTest, HostsComeFromTheListAndTheFile) {
   spawn::SpawnCall call = Call();
   call.placing.hosts = {{"x", 0, false, {}}};
   call.apps[0].placing.hostfile = "file";
@@ -105,7 +105,7 @@ TEST(SpawnRequestTest, HostsOfListAndFile) {
   EXPECT_EQ(SpawnRequestOf(call, Parent(), NoFile).code(), kErrJobFailedToMap);
 }
 
-TEST(SpawnRequestTest, VariablesOfOneApplicationAreItsOwn) {
+TEST(SpawnRequestTest, VariablesOfAnApplicationDoNotReachOthers) {
   spawn::SpawnCall call = Call(2);
   call.placing.edits = {{Kind::kSet, "A", "2"}};
   call.apps[0].placing.edits = {{Kind::kUnset, "B", ""}};
@@ -118,7 +118,7 @@ TEST(SpawnRequestTest, VariablesOfOneApplicationAreItsOwn) {
 
 // pmix_app_t::env is the environment that the edits of the job change, before
 // those of the application.
-TEST(SpawnRequestTest, EditsOfTheJobConcernTheVariablesOfEachApplication) {
+TEST(SpawnRequestTest, JobEditsApplyToTheEnvironmentOfEachApplication) {
   spawn::SpawnCall call = Call(3);
   call.placing.edits = {{Kind::kAppend, "A", "job"},
                         {Kind::kUnset, "C*", ""},
@@ -134,7 +134,7 @@ TEST(SpawnRequestTest, EditsOfTheJobConcernTheVariablesOfEachApplication) {
   EXPECT_TRUE(request.apps[2].env.empty());
 }
 
-TEST(SpawnRequestTest, StreamsAreMergedByApplication) {
+TEST(SpawnRequestTest, StreamsAreMergedPerApplication) {
   spawn::SpawnCall call = Call(2);
   EXPECT_FALSE(Request(call).merge_stderr);
   call.placing.output.merge_stderr = true;
@@ -146,7 +146,7 @@ TEST(SpawnRequestTest, StreamsAreMergedByApplication) {
   EXPECT_FALSE(Request(call).apps[1].merge_stderr);
 }
 
-TEST(SpawnRequestTest, WhatTheCallSaysOfTheJobStays) {
+TEST(SpawnRequestTest, AttributesOfTheCallAreKept) {
   spawn::SpawnCall call = Call();
   call.request.recoverable = call.request.process.index_argv = true;
   call.request.places.cpu_list = "0-3";
@@ -166,7 +166,7 @@ Result<std::string> ReadOwn(const std::string& path) {
   return ReadHostfile(path, geteuid(), getegid());
 }
 
-TEST(SpawnRequestTest, AHostfileIsARegularFile) {
+TEST(SpawnRequestTest, AHostfileMustBeARegularFile) {
   EXPECT_EQ(ReadOwn("/nonexistent").code(), kErrJobFailedToMap);
   EXPECT_EQ(ReadOwn("/dev/zero").code(), kErrJobFailedToMap);
   EXPECT_EQ(ReadOwn("/tmp").code(), kErrJobFailedToMap);
@@ -179,7 +179,7 @@ TEST(SpawnRequestTest, AHostfileIsARegularFile) {
 
 // The spawner can see the content of a file in error messages about a malformed
 // hostfile, so the file is read with the job user's permissions.
-TEST(SpawnRequestTest, AHostfileIsReadAsTheJobsUser) {
+TEST(SpawnRequestTest, AHostfileIsReadWithThePermissionsOfTheJobsUser) {
   std::string path = "/tmp/spawn_request_test.XXXXXX";
   const UniqueFd fd(mkstemp(path.data()));
   ASSERT_EQ(write(fd.get(), "a\n", 2), 2);

@@ -33,7 +33,7 @@ class AgentStateTest : public testing::Test {
   bootstrap::v1::AgentState state_;
 };
 
-TEST_F(AgentStateTest, ComesBackAsItWasSavedLast) {
+TEST_F(AgentStateTest, LoadsTheStateThatWasSavedLast) {
   ASSERT_TRUE(SaveState(directory_, state_).ok());
   state_.mutable_config()->set_radix(7);
   ASSERT_TRUE(SaveState(directory_, state_).ok());
@@ -42,23 +42,23 @@ TEST_F(AgentStateTest, ComesBackAsItWasSavedLast) {
   EXPECT_EQ(loaded->SerializeAsString(), state_.SerializeAsString());
 }
 
-TEST_F(AgentStateTest, NoneIsNotFound) {
+TEST_F(AgentStateTest, AMissingStateIsNotFound) {
   EXPECT_EQ(LoadState(directory_).code(), kErrNotFound);
 }
 
-TEST_F(AgentStateTest, OneThatOthersCouldReadIsRefused) {
+TEST_F(AgentStateTest, AStateThatOthersCanReadIsRefused) {
   ASSERT_TRUE(SaveState(directory_, state_).ok());
   ASSERT_EQ(chmod((directory_ + "/agent.state").c_str(), 0644), 0);
   EXPECT_EQ(LoadState(directory_).code(), kErrNoPermissions);
 }
 
-TEST_F(AgentStateTest, ADamagedOneIsRefused) {
+TEST_F(AgentStateTest, ADamagedStateIsRefused) {
   ASSERT_TRUE(SaveState(directory_, state_).ok());
   std::ofstream(directory_ + "/agent.state") << "nonsense";
   EXPECT_EQ(LoadState(directory_).code(), kErrUnpackFailure);
 }
 
-TEST_F(AgentStateTest, ADirectoryIsServedWhileSomebodyListens) {
+TEST_F(AgentStateTest, ADirectoryIsServedWhileAProcessListens) {
   const std::string path = directory_ + "/clients.sock";
   EXPECT_FALSE(IsServed(directory_, 0));
   {
@@ -70,7 +70,7 @@ TEST_F(AgentStateTest, ADirectoryIsServedWhileSomebodyListens) {
   unlink(path.c_str());
 }
 
-TEST_F(AgentStateTest, OneThatIsOnItsWayOutIsWaitedFor) {
+TEST_F(AgentStateTest, IsServedWaitsForAnEndingAgent) {
   const std::string path = directory_ + "/clients.sock";
   auto listener = ListenUnix(path, 1);
   ASSERT_TRUE(listener.ok());

@@ -22,7 +22,7 @@ class ControlRecordsTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(ControlRecordsTest, TheLastOfEachKeyIsThereForTheNextProcess) {
+TEST_F(ControlRecordsTest, TheNextProcessLoadsTheLastValueOfEachKey) {
   ControlRecords before(directory_);
   EXPECT_TRUE(before.Persist("a", "spec", std::string("x\0y", 3)).ok());
   EXPECT_TRUE(before.Persist("a", "state", "1").ok());
@@ -45,7 +45,7 @@ TEST_F(ControlRecordsTest, TheLastOfEachKeyIsThereForTheNextProcess) {
   EXPECT_TRUE(after.Load().empty());
 }
 
-TEST_F(ControlRecordsTest, OfOneRecordOnlyTheLastIsKept) {
+TEST_F(ControlRecordsTest, OnlyTheLastValueOfAReplacedRecordIsKept) {
   ControlRecords before(directory_);
   EXPECT_TRUE(before.Persist("a", "spec", "").ok());
   EXPECT_EQ(before.Replaced("a"), "");
@@ -59,7 +59,7 @@ TEST_F(ControlRecordsTest, OfOneRecordOnlyTheLastIsKept) {
   EXPECT_EQ(after.Replaced("a"), "");
 }
 
-TEST_F(ControlRecordsTest, HalfARecordIsNone) {
+TEST_F(ControlRecordsTest, ATruncatedRecordIsIgnored) {
   ControlRecords before(directory_);
   EXPECT_TRUE(before.Persist("a", "state", "whole").ok());
   struct stat info;

@@ -23,7 +23,7 @@ std::unique_ptr<Journal> Reopen(const Journal& journal) {
   return std::move(*again);
 }
 
-TEST(JournalTest, TheLastOfEachKeyIsFoundAgain) {
+TEST(JournalTest, AReopenedJournalHasTheLastValueOfEachKey) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
   bool moved = true;
@@ -36,7 +36,7 @@ TEST(JournalTest, TheLastOfEachKeyIsFoundAgain) {
 }
 
 // Libraries commit all their data repeatedly.
-TEST(JournalTest, WhatIsThereIsNotWrittenAgain) {
+TEST(JournalTest, AnUnchangedValueIsNotWrittenAgain) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
   bool moved = false;
@@ -50,7 +50,7 @@ TEST(JournalTest, WhatIsThereIsNotWrittenAgain) {
   EXPECT_EQ(Reopen(**journal)->Records()[0].value.view(), value);
 }
 
-TEST(JournalTest, GrowsWithWhatIsKept) {
+TEST(JournalTest, GrowsWithTheKeptValues) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
   bool moved = false;
@@ -67,7 +67,7 @@ uint64_t SizeOf(const Journal& journal) {
   return static_cast<uint64_t>(lseek(journal.fd(), 0, SEEK_END));
 }
 
-TEST(JournalTest, DoesNotGrowWithWhatIsReplaced) {
+TEST(JournalTest, DoesNotGrowWithReplacedValues) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
   const std::string value(3000, 'x');
@@ -83,7 +83,7 @@ TEST(JournalTest, DoesNotGrowWithWhatIsReplaced) {
   EXPECT_EQ(Reopen(**journal)->Records().size(), 7u);
 }
 
-TEST(JournalTest, MovesWhenItIsMostlyOfThePast) {
+TEST(JournalTest, MovesWhenMostOfItIsReplacedValues) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
   bool any_moved = false;
@@ -99,8 +99,9 @@ TEST(JournalTest, MovesWhenItIsMostlyOfThePast) {
   EXPECT_EQ(Reopen(**journal)->Records()[0].value.view(), value);
 }
 
-// The scopes of a key are separate keys here, and the last value counts.
-TEST(JournalTest, OrderIsThatOfTheLastValues) {
+// The scopes of a key are separate keys in a journal, and the last value
+// counts.
+TEST(JournalTest, RecordsAreInTheOrderOfTheirLastValues) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());
   bool moved = false;
@@ -122,7 +123,7 @@ TEST(JournalTest, OrderIsThatOfTheLastValues) {
 }
 
 // In the first format, a record had one value.
-TEST(JournalTest, TheFirstFormatIsRead) {
+TEST(JournalTest, AJournalOfTheFirstFormatIsRead) {
   std::string file("CAPJ\1\0\0\0", 8);
   const auto number = [&](uint64_t value, size_t bytes) {
     file.append(reinterpret_cast<const char*>(&value), bytes);
@@ -149,7 +150,7 @@ TEST(JournalTest, TheFirstFormatIsRead) {
   EXPECT_EQ(Text(Reopen(**journal)->Records()), "b=;a=3;");
 }
 
-TEST(JournalTest, WhatIsNoJournalIsRefused) {
+TEST(JournalTest, AMalformedJournalIsRefused) {
   EXPECT_FALSE(Journal::Open(UniqueFd()).ok());
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());

@@ -41,7 +41,7 @@ void IsTheSame(const control::LaunchFacts& facts) {
   EXPECT_EQ(read.host_output->append, facts.host_output->append);
 }
 
-TEST(LaunchFactsTest, WhatIsWrittenIsRead) {
+TEST(LaunchFactsTest, EncodedFactsAreDecodedUnchanged) {
   IsTheSame({});
   control::LaunchFacts facts = Spawned();
   IsTheSame(facts);

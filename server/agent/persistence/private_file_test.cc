@@ -12,7 +12,7 @@
 namespace canopy::agent {
 namespace {
 
-TEST(PrivateFileTest, WhatIsWrittenIsReadFromItsBeginning) {
+TEST(PrivateFileTest, AFileIsReadFromItsBeginning) {
   const std::string path = testing::TempDir() + "/private";
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
   ASSERT_TRUE(WriteAll(fd.get(), "some"));
@@ -21,7 +21,7 @@ TEST(PrivateFileTest, WhatIsWrittenIsReadFromItsBeginning) {
   EXPECT_EQ(ReadPrivate(fd.get()), "some text");
 }
 
-TEST(PrivateFileTest, WhatOthersMayTouchIsNotRead) {
+TEST(PrivateFileTest, OnlyPrivateRegularFilesAreRead) {
   const std::string path = testing::TempDir() + "/shared";
   const UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
   ASSERT_EQ(fchmod(fd.get(), 0640), 0);
@@ -33,7 +33,7 @@ TEST(PrivateFileTest, WhatOthersMayTouchIsNotRead) {
   EXPECT_FALSE(ReadPrivate(reader.get()).has_value());
 }
 
-TEST(PrivateFileTest, AFailureSaysWhyAndOfWhat) {
+TEST(PrivateFileTest, AnErrorNamesTheFileAndTheCause) {
   const UniqueFd fd(open("/dev/null", O_RDONLY));
   EXPECT_FALSE(WriteAll(fd.get(), "text"));
   const Status status = CannotWrite("/a/file");

@@ -27,12 +27,12 @@ class ReportLogTest : public testing::Test {
   std::string directory_;
 };
 
-TEST_F(ReportLogTest, ThereIsNothingAtFirst) {
+TEST_F(ReportLogTest, AMissingLogIsEmpty) {
   EXPECT_EQ(Left().series, 0u);
   EXPECT_FALSE(std::filesystem::exists(path()));
 }
 
-TEST_F(ReportLogTest, ASuccessorFindsWhatWasNotRemoved) {
+TEST_F(ReportLogTest, ASuccessorLoadsTheEntriesThatWereNotRemoved) {
   ReportLog log(directory_);
   ASSERT_TRUE(log.Begin(7).ok());
   ASSERT_TRUE(log.Reserve(100).ok());
@@ -51,7 +51,7 @@ TEST_F(ReportLogTest, ASuccessorFindsWhatWasNotRemoved) {
   EXPECT_EQ(left.records[1], std::make_pair(uint64_t{8}, std::string("eight")));
 }
 
-TEST_F(ReportLogTest, WhatIsToBeReleasedAndWasCommandedIsThereToo) {
+TEST_F(ReportLogTest, ASuccessorLoadsReleasesAndCommands) {
   ReportLog log(directory_);
   ASSERT_TRUE(log.Begin(7).ok());
   ASSERT_TRUE(log.Add(1, "record").ok());
@@ -73,7 +73,7 @@ TEST_F(ReportLogTest, WhatIsToBeReleasedAndWasCommandedIsThereToo) {
   EXPECT_TRUE(left.commands.front().ends_with("x4096"));
 }
 
-TEST_F(ReportLogTest, ASuccessorGoesOnWithIt) {
+TEST_F(ReportLogTest, ASuccessorContinuesTheLog) {
   {
     ReportLog log(directory_);
     ASSERT_TRUE(log.Begin(7).ok());
@@ -89,7 +89,7 @@ TEST_F(ReportLogTest, ASuccessorGoesOnWithIt) {
   EXPECT_EQ(left.records[0].second, "b");
 }
 
-TEST_F(ReportLogTest, AnEntryThatWasCutShortIsRemoved) {
+TEST_F(ReportLogTest, ATruncatedEntryIsRemoved) {
   {
     ReportLog log(directory_);
     ASSERT_TRUE(log.Begin(7).ok());
@@ -107,7 +107,7 @@ TEST_F(ReportLogTest, AnEntryThatWasCutShortIsRemoved) {
   EXPECT_EQ(left.records[1].second, "next");
 }
 
-TEST_F(ReportLogTest, ItDoesNotGrowForEver) {
+TEST_F(ReportLogTest, RemovedEntriesDoNotMakeTheLogGrow) {
   ReportLog log(directory_);
   ASSERT_TRUE(log.Begin(7).ok());
   const std::string record(10'000, 'x');
@@ -125,7 +125,7 @@ TEST_F(ReportLogTest, ItDoesNotGrowForEver) {
   EXPECT_EQ(left.records[2].second, record);
 }
 
-TEST_F(ReportLogTest, WhatIsNotThisUsersAloneIsNotRead) {
+TEST_F(ReportLogTest, ALogThatOthersCanReadIsNotRead) {
   {
     ReportLog log(directory_);
     ASSERT_TRUE(log.Begin(7).ok());
@@ -138,13 +138,13 @@ TEST_F(ReportLogTest, WhatIsNotThisUsersAloneIsNotRead) {
   EXPECT_EQ(Left().series, 8u);
 }
 
-TEST_F(ReportLogTest, WhatCannotBeWrittenIsSaid) {
+TEST_F(ReportLogTest, AFailedWriteIsAnError) {
   ReportLog log(directory_ + "/not there");
   EXPECT_FALSE(log.Begin(7).ok());
   EXPECT_FALSE(log.Add(1, "a").ok());
 }
 
-TEST_F(ReportLogTest, AnAgentWithoutASuccessorLeavesNothing) {
+TEST_F(ReportLogTest, DeleteRemovesTheFile) {
   ReportLog log(directory_);
   ASSERT_TRUE(log.Begin(7).ok());
   log.Delete();

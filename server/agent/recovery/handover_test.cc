@@ -59,14 +59,14 @@ class HandoverTest : public testing::Test {
   Handover handover_{&loop_, &actions_};
 };
 
-TEST_F(HandoverTest, NothingIsReadBeforeEverybodyWaits) {
+TEST_F(HandoverTest, InputIsReadOnlyAfterAllNeighboursWait) {
   handover_.Begin("/new", "/own");
   loop_.RunOnce(0);
   EXPECT_EQ(actions_.calls, (Calls{"announce", "neighbours"}));
   EXPECT_EQ(handover_.stage(), HandoverStage::kAnnounce);
 }
 
-TEST_F(HandoverTest, WhatClientsHaveSentIsHandledAndAnswered) {
+TEST_F(HandoverTest, ReceivedCallsOfClientsAreHandledAndAnswered) {
   handover_.Begin("/new", "/own");
   actions_.calls.clear();
   actions_.Announced();
@@ -77,7 +77,7 @@ TEST_F(HandoverTest, WhatClientsHaveSentIsHandledAndAnswered) {
   EXPECT_EQ(handover_.stage(), HandoverStage::kExecute);
 }
 
-TEST_F(HandoverTest, AGreetingIsWaitedFor) {
+TEST_F(HandoverTest, WaitsForClientsToIdentifyThemselves) {
   actions_.identified = false;
   handover_.Begin("/new", "/own");
   actions_.calls.clear();
@@ -90,7 +90,7 @@ TEST_F(HandoverTest, AGreetingIsWaitedFor) {
   EXPECT_EQ(actions_.calls.front(), "read");
 }
 
-TEST_F(HandoverTest, ButNotForEver) {
+TEST_F(HandoverTest, TheWaitForIdentificationIsLimited) {
   actions_.identified = false;
   handover_.Begin("/new", "/own");
   actions_.calls.clear();
@@ -99,7 +99,7 @@ TEST_F(HandoverTest, ButNotForEver) {
   EXPECT_EQ(actions_.calls.front(), "read");
 }
 
-TEST_F(HandoverTest, ThereIsOne) {
+TEST_F(HandoverTest, ASecondHandoverIsIgnored) {
   handover_.Begin("/new", "/own");
   handover_.Begin("/other", "/own");
   EXPECT_EQ(actions_.calls, (Calls{"announce", "neighbours"}));

@@ -50,7 +50,7 @@ struct Node {
   }
 };
 
-// One agent on the node. Its memory is lost with it.
+// An agent of the node. Its memory ends with it.
 class FakeAgent : public RecoveryActions {
  public:
   explicit FakeAgent(Node* node) : node_(node) {}
@@ -187,7 +187,7 @@ TEST_F(RecoveryCoordinatorTest, FindJobsAsksTheShims) {
   EXPECT_EQ(CallsOf(RecoveryStage::kFindJobs), Calls{"find"});
 }
 
-TEST_F(RecoveryCoordinatorTest, TheListenerIsOneOfTheShims) {
+TEST_F(RecoveryCoordinatorTest, TheListenerComesFromAShim) {
   EXPECT_EQ(CallsOf(RecoveryStage::kTakeListener), Calls());
   FakeAgent agent(&node_);
   RecoveryCoordinator coordinator(&agent);
@@ -195,7 +195,7 @@ TEST_F(RecoveryCoordinatorTest, TheListenerIsOneOfTheShims) {
   EXPECT_TRUE(coordinator.TakeListener());
 }
 
-TEST_F(RecoveryCoordinatorTest, WithoutAShimThereIsNoListener) {
+TEST_F(RecoveryCoordinatorTest, WithoutAShimTheListenerIsMissing) {
   Node empty;
   FakeAgent agent(&empty);
   RecoveryCoordinator coordinator(&agent);
@@ -208,7 +208,8 @@ TEST_F(RecoveryCoordinatorTest, LaunchersMayReattachBeforeTheCoreHasTheJobs) {
             (Calls{"read control", "expect 3"}));
 }
 
-TEST_F(RecoveryCoordinatorTest, EachJobIsOneInputBetweenItsMailboxes) {
+TEST_F(RecoveryCoordinatorTest,
+       EachJobIsRestoredByOneInputAndItsMailboxesAreRemoved) {
   EXPECT_EQ(CallsOf(RecoveryStage::kRestoreJobs),
             (Calls{"directories", "read a", "mailboxes a", "job a", "drained",
                    "no mailboxes a", "forgotten a", "read b", "no mailboxes b",
@@ -228,7 +229,7 @@ TEST_F(RecoveryCoordinatorTest, ReportsAreHandledBeforeConnections) {
       (Calls{"resume a", "resume b", "exits of a", "exits of b", "drained"}));
 }
 
-TEST_F(RecoveryCoordinatorTest, EachEndpointGetsWhatItHasStored) {
+TEST_F(RecoveryCoordinatorTest, EachEndpointGetsItsStoredStates) {
   EXPECT_EQ(CallsOf(RecoveryStage::kRestoreConnections),
             (Calls{"openpmix a stock.7 stock.ledger", "pmi a",
                    "openpmix b stock.listener", "pmi b pmi1.rank.0 pmi1.states",
@@ -252,7 +253,7 @@ TEST_F(RecoveryCoordinatorTest, AStageOutOfOrderEndsTheAgent) {
 class DeathTest : public RecoveryCoordinatorTest,
                   public testing::WithParamInterface<int> {};
 
-TEST_P(DeathTest, TheNextAgentRecoversAsMuch) {
+TEST_P(DeathTest, TheNextAgentRecoversTheSameState) {
   FakeAgent expected(&node_);
   {
     RecoveryCoordinator coordinator(&expected);

@@ -1,8 +1,8 @@
 // Simulates jobs under a scheduler that places them correctly, incorrectly,
-// twice, late or never, or dies at any moment, and a root that is killed and
-// restarted at any moment. The agent's own parts from the launcher's request to
-// the launch run between a simulated scheduler and a simulated core, whose
-// behaviour follows from seeds.
+// twice, late or never. The scheduler can die at any moment, and the root can
+// be killed and restarted at any moment. The agent's own parts from the
+// launcher's request to the launch run between a simulated scheduler and a
+// simulated core, whose behaviour follows from seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ struct Asker {
   bool launched = false;  // it has sent its request
   control::Stream stream;
   std::string request;   // name of its request, once known
-  bool meddled = false;  // it was ended by request: any status is right
+  bool meddled = false;  // it was ended by request, so any status is right
   // The answers to a spawn.
   std::vector<int> answers;
   bool executing = false;  // by the current root
@@ -74,7 +74,7 @@ struct Asker {
 
 class PlacementSim : public InputSink {
  public:
-  // `restarts` is the maximum number of times that the root is killed.
+  // `restarts` is the maximum number of kills of the root.
   PlacementSim(uint64_t seed, int restarts)
       : events_(seed),
         restarts_(restarts),
@@ -85,8 +85,7 @@ class PlacementSim : public InputSink {
     membership_.OnNodeStateChanged({kUsable, false, "it burns"});
     EXPECT_TRUE(membership_.Drain(kDrained, "maintenance").ok());
     service_.manner = [this] {
-      // Half of the requests are handled correctly, so that there are jobs to
-      // disturb.
+      // Half of the requests are handled correctly, so that jobs run.
       return events_.OneIn(2)
                  ? Manner::kWell
                  : static_cast<Manner>(events_.Random(kNumManners));
@@ -255,8 +254,8 @@ class PlacementSim : public InputSink {
       return job.second.facts.placed.id.request == request;
     });
   }
-  // The launcher returns with its job, or with its queued request, under its
-  // name if it knows the name.
+  // The launcher returns with its job or its queued request. It gives the name
+  // if it knows it.
   void Return(Asker* launcher) {
     launcher->id = root_->manager.NewLauncher();
     root_->manager.OnLauncher(launcher->id, &launcher->stream);
@@ -381,7 +380,7 @@ class PlacementSim : public InputSink {
     root_->manager.OnSpawn({proc, request, Bytes(control::CallBytes())});
   }
 
-  // Ends the job after its spawns were answered, except spawns that are never
+  // Ends the job after the answers to its spawns, except those that are never
   // answered.
   void EndWhenAnswered(const std::string& nspace) {
     for (const auto& [id, spawn] : spawns_) {
@@ -421,8 +420,8 @@ class PlacementSim : public InputSink {
     }
   }
 
-  // No event is pending: cancels the jobs that would wait for ever, after the
-  // pauses before repeated calls.
+  // No event is pending. After the pauses before repeated calls, cancels the
+  // jobs that would wait for ever.
   void Idle() {
     if (!root_->link.up() || ++idle_rounds_ % kIdleRounds != 0) {
       return root_->loop.RunOnce(1);
@@ -558,13 +557,13 @@ Seen RunSeeds(int restarts) {
   return seen;
 }
 
-TEST(PlacementSim, EachRequestHasOneEndWhateverTheSchedulerDoes) {
+TEST(PlacementSim, EachRequestEndsOnceWhateverTheSchedulerDoes) {
   const Seen seen = RunSeeds(/*restarts=*/0);
   for (size_t i = 0; i < kNumManners; ++i) EXPECT_GE(seen.manners[i], 20u) << i;
   EXPECT_GE(seen.deaths, 40u);
 }
 
-TEST(PlacementSim, AndHoweverOftenTheRootIsKilled) {
+TEST(PlacementSim, EachRequestEndsOnceWhenTheRootIsKilledRepeatedly) {
   const Seen seen = RunSeeds(/*restarts=*/3);
   for (size_t i = 0; i < kNumManners; ++i) EXPECT_GE(seen.manners[i], 20u) << i;
   EXPECT_GE(seen.deaths, 40u);

@@ -62,8 +62,8 @@ bool SharesMachine(const bootstrap::v1::Members& members,
                        }) > 1;
 }
 
-// Returns the number of the session, which is the whole overlay, whichever of
-// its agents controls a job.
+// Returns the number of the session. The session is the whole overlay, so all
+// its agents return the same number.
 uint32_t SessionId(const std::string& overlay_id) {
   uint32_t id = 0;
   for (const char byte : overlay_id.substr(0, sizeof id)) {

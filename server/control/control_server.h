@@ -27,7 +27,9 @@ class ControlServer {
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  // Starts to listen. `service` must outlive the server.
+  // Starts to listen. `service` must outlive the server. Returns
+  // kErrServerFailedRequest if gRPC cannot start the server, and fails like
+  // TrustedListener::Start.
   Status Start(const std::string& socket_path, grpc::Service* service);
   // Called before this process executes another program. Accepts no more calls,
   // and waits for at most half a second until the finished replies have been

@@ -67,6 +67,7 @@ class Families {
   // later.
   Family* AddFamily(const std::string& first);
   void RemoveFamily(uint64_t id) { families_.erase(id); }
+  // Return the family, or null if there is none.
   Family* FindFamily(uint64_t id);
   const Family* FindFamily(uint64_t id) const;
   // Returns the family of a job, or null if the job does not exist.

@@ -68,12 +68,14 @@ class JobManager : public JobObserver, public LauncherListener {
   // Ends every job. Calls `done` when the last job is gone, or at once if there
   // is none.
   void KillAll(const std::string& reason, std::function<void()> done);
+  // Sends the signal to all processes of a job.
   void SignalJob(const std::string& nspace, int signal);
 
   // Returns the operations of a scheduler on its jobs and on nodes.
   JobCommandsPort& commands() { return commands_; }
 
-  // Requests the state of every agent; `done` receives the replies by node.
+  // Requests the state of every agent; `done` receives the replies
+  // (StateCollector::Collect).
   void CollectState(const std::string& what, const std::string& nspace,
                     StateCollector::Done done) {
     states_.Collect(what, nspace, std::move(done));

@@ -14,6 +14,7 @@
 
 namespace canopy::control {
 
+// Returns the event with the map of a job.
 v1::RunEvent MappedEvent(const JobSpec& job);
 // Like MappedEvent(job), with the output and map directives of the job's
 // spawner.
@@ -31,7 +32,7 @@ v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);
 // one.
 v1::RunEvent NotesEvent(const JobSpec& job, const core::JobChanged& change);
 v1::JobEnd EndOf(const core::JobChanged& change);
-// Returns the change from which EndOf made the end.
+// Returns the change from which EndOf(change) has made this end.
 core::JobChanged ChangeOf(const v1::JobEnd& end);
 // Returns the end of a launch that failed before there was a job. `refusal` is
 // the reason.

@@ -19,8 +19,13 @@ class StateCollector {
   using Done = std::function<void(const std::vector<core::StateCollected>&)>;
 
   void set_sink(InputSink* sink) { sink_ = sink; }
-  // Requests the state. `done` receives the replies, in the order of the nodes.
+  // Requests the state of the jobs, or only of the job `nspace` if it is not
+  // empty. With "why" as `what`, the replies contain the operations that wait.
+  // `done` receives the replies, this agent's first and the others in the order
+  // of their arrival. Agents that are lost or do not answer in time have no
+  // reply.
   void Collect(const std::string& what, const std::string& nspace, Done done);
+  // Handles one reply, or the end of a collection.
   void OnCollected(const core::StateCollected& state);
 
  private:

@@ -26,6 +26,8 @@ class TrustedListener {
   TrustedListener(const TrustedListener&) = delete;
   TrustedListener& operator=(const TrustedListener&) = delete;
 
+  // Starts to listen at `path`, in a directory that only this user can change.
+  // An existing socket is replaced. Fails like ListenUnix.
   Status Start(const std::string& path);
   void Stop();
 

@@ -37,8 +37,9 @@ class Arrivals {
     // The infos of all arrived processes; the first one with a key is valid.
     InfoList infos;
   };
-  // Returns the requests for the next collective of this series to be
-  // completed.
+  // Returns what the participants of a collective have requested, for the call
+  // of the host: of each process, the first request of this series that was not
+  // answered.
   Asked For(const core::CollectiveId& id) const;
 
   size_t size() const { return by_request_.size(); }

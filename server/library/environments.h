@@ -24,6 +24,7 @@ class Environments {
   // of one rank.
   void SetJob(const std::string& nspace, Entries entries);
   void SetRank(const ProcId& proc, Entries entries);
+  // Remove the variables of a job, or of all jobs.
   void Drop(const std::string& nspace);
   void Clear();
 

@@ -48,6 +48,8 @@ class HostedJobs {
  public:
   // Adds a registered job. Returns kErrExists if the job is registered already.
   Status AddJob(registration::Registration told);
+  // Adds a client of this node, before or after its job. It replaces a client
+  // of the same name.
   void AddClient(const ProcId& proc, uint32_t uid, uint32_t gid, void* object);
   void RemoveClient(const ProcId& proc);
   void RemoveJob(const std::string& nspace) { jobs_.erase(nspace); }

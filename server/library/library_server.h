@@ -68,7 +68,7 @@ class LibraryServer {
   using Done = std::function<void(int status)>;
 
   // Starts the server. It listens, and clients may connect as soon as they are
-  // registered.
+  // registered. Fails if a socket cannot be created.
   static Result<std::unique_ptr<LibraryServer>> Start(
       LibraryServerOptions options);
   // Ends the connections of clients. Pending requests are dropped. Must not be
@@ -87,11 +87,14 @@ class LibraryServer {
   // Registers a job, whose processes may be started when `done` is called.
   // `done` gets kErrExists for a namespace that is registered already.
   void RegisterJob(registration::Registration told, Done done);
+  // Removes a job. `done` always gets kSuccess, also for an unknown name.
   void DeregisterJob(const std::string& nspace, Done done);
   // Registers a client of this node, before or after the registration of its
   // job.
   void RegisterClient(const ProcId& proc, uid_t uid, gid_t gid, void* object,
                       Done done);
+  // Removes a client, closes its connections and removes the paths that it has
+  // registered for cleanup. `done` always gets kSuccess.
   void DeregisterClient(const ProcId& proc, Done done);
 
   // Sets the environments of a registered job's processes (Environments), even

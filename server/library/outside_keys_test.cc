@@ -30,7 +30,7 @@ TEST(OutsideKeys, HoldsTheKeysOfLocalScope) {
   EXPECT_EQ(keys.Of({"job", 1}), Names{});
 }
 
-TEST(OutsideKeys, APutWithAWiderScopeRemovesAKey) {
+TEST(OutsideKeys, APutForOtherNodesRemovesAKey) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a", "b", "c"})});
   keys.Add({"job", 0}, {Put(core::Scope::kGlobal, {"a"})});

@@ -21,8 +21,10 @@ struct StartedShim {
 // The shim joins the session that this process leads, or else gets its own
 // session, so that its processes never have this process's terminal. Blocks
 // only until the exec. `open_files` is the soft limit on open files of the
-// job's processes; 0: the limit of this process. Returns kErrExists if a shim
-// already holds this namespace; the socket of a dead shim is replaced.
+// job's processes; 0: the limit of this process. The socket of a dead shim is
+// replaced. Returns kErrExists if a shim already holds this namespace,
+// kErrSysLimitsFiles if too many files are open, and kErrJobSysOpFailed if the
+// shim cannot be started.
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
                               const std::string& nspace, uint64_t open_files);
 

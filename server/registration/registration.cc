@@ -33,7 +33,8 @@ constexpr std::array kProcMembers = std::to_array<std::string_view>(
      PMIX_PACKAGE_RANK, PMIX_REINCARNATION, PMIX_CPUSET, PMIX_CPUSET_BITMAP,
      PMIX_LOCALITY_STRING, PMIX_PROCDIR});
 
-// Merges several levels; later entries override earlier ones.
+// Merges the entries of several levels. Among entries of one key, the later one
+// counts.
 class Merger {
  public:
   explicit Merger(Problem* problem) : problem_(*problem) {}

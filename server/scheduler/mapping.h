@@ -19,8 +19,8 @@ struct MappingNeeds {
   bool not_here = false;  // excludes the node of the root agent
 };
 
-// Pure functions. A policy that the mapper does not know is omitted, because
-// the mapper refuses the job.
+// Pure functions. For a policy that the mapper does not know, the result is
+// empty, because the mapper refuses the job.
 hostmodule::v1::Mapping MappingOf(const std::string& map_by);
 MappingNeeds NeedsOf(const std::string& map_by);
 // Returns the policy in the mapper's notation, or kErrBadParam for an invalid

@@ -17,7 +17,7 @@ namespace {
 // The limit for the number of chunks in the window. Each chunk is a separate
 // allocation, so writes of single bytes must not fill the window.
 constexpr size_t kMaxChunks = 4096;
-// The corresponding limit for texts.
+// The limit for the number of texts, for the same reason.
 constexpr size_t kMaxTexts = 4096;
 
 }  // namespace

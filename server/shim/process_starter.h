@@ -32,7 +32,7 @@ struct LocalProcess {
   int wait_status = 0;
   bool reportable = false;   // it has ended and its exit may be reported
   uint32_t incarnation = 0;  // number of earlier processes of the rank
-  // The usage of those processes of the rank that have ended.
+  // The usage of the rank's earlier processes and, after its end, of this one.
   RankUsage used;
 };
 

@@ -48,7 +48,8 @@ struct FoundProgram {
 Result<std::vector<FoundProgram>> FindPrograms(
     const std::vector<ProgramQuery>& queries);
 
-// Like FindPrograms, but in a child process with the credentials `who`.
+// Like FindPrograms, but in a child process with the credentials `who`. Returns
+// kErrJobSysOpFailed if the child process cannot be started or fails.
 Result<std::vector<FoundProgram>> FindProgramsAs(
     const Credentials& who, const std::vector<ProgramQuery>& queries);
 

@@ -14,14 +14,18 @@ namespace canopy::process {
 // Returns the status for EMFILE and ENFILE (too many open files), with advice.
 Status OutOfDescriptors();
 
-// Opens a directory for the calls below.
+// Opens a directory for the functions below. Returns kErrSysLimitsFiles if too
+// many files are open, and kErrJobSysOpFailed for any other failure.
 Result<UniqueFd> OpenDirectory(const std::string& path);
 
-// Creates a listening socket with this name in the directory. Fails if the name
-// exists. The socket is close-on-exec and non-blocking. Its path may be longer
-// than a socket address allows.
+// Creates a listening socket with this name in the directory. The socket is
+// close-on-exec and non-blocking. Its path may be longer than a socket address
+// allows. Fails like OpenDirectory, also if the name exists. Returns
+// kErrBadParam if the name is too long.
 Result<UniqueFd> ListenAt(int directory, const std::string& name);
-// Connects to such a socket without blocking.
+// Connects to such a socket without blocking. Returns kErrUnreach if no process
+// listens there, kErrBadParam if the name is too long, and kErrCommFailure for
+// any other failure.
 Result<UniqueFd> ConnectAt(int directory, const std::string& name);
 
 // The file of a socket that this program has created, to be removed once.

@@ -10,10 +10,12 @@
 
 namespace canopy::spawn {
 
-// Returns no value if the key is not such an attribute.
+// Returns the kind of edit that an attribute requests (PMIX_SET_ENVAR,
+// PMIX_UNSET_ENVAR and others); no value for any other key.
 std::optional<EnvarEdit::Kind> EditKindOf(std::string_view key);
 
-// Returns no value if the value has another type or names no variable.
+// Returns the edit that an attribute of this kind requests. Returns no value if
+// the value has another type or names no variable.
 std::optional<EnvarEdit> ReadEdit(EnvarEdit::Kind kind,
                                   const pmix_value_t& value);
 

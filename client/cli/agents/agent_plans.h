@@ -101,12 +101,15 @@ Result<std::vector<AgentSite>> FirstSites(std::vector<AgentSite> sites,
 
 // Sets a new random overlay id and cluster key in `plan`.
 void MakeIdentity(OverlayPlan* plan);
+// Returns the command and the configuration of each site's agent, in the order
+// of the sites.
 std::vector<AgentPlan> MakeAgentPlans(const OverlayPlan& plan);
 
 // Returns the path of canopyd.
 std::string AgentProgram();
 // Returns the command that starts a successor of the agent that used
 // `runtime_dir`. Without a launch agent the command starts it on this machine.
+// Returns kErrBadParam if `launch_agent` is not a command that contains {host}.
 Result<std::vector<std::string>> RestartCommand(const std::string& launch_agent,
                                                 const std::string& host,
                                                 const std::string& runtime_dir);

@@ -30,7 +30,8 @@ class AgentProcess {
   AgentProcess& operator=(const AgentProcess&) = delete;
 
   // Starts the command in a session of its own, so that the terminal and its
-  // signals stay with the launcher.
+  // signals stay with the launcher. Returns kErrSysLimitsFiles if too many
+  // files are open, and kErrUnreach if the program cannot be started.
   Status Spawn(std::vector<std::string> command);
 
   // This descriptor becomes readable when Read has something to read.

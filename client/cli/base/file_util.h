@@ -9,12 +9,14 @@
 
 namespace canopy::cli {
 
-// Returns the file's bytes. The text of an error is "PATH: REASON". A file of
-// more than `limit` bytes is an error.
+// Returns the file's bytes. Returns kErrNotFound if there is no such file,
+// kErrBadParam if it has more than `limit` bytes, and kErrNoPermissions if it
+// cannot be read. The text of the error is "PATH: REASON".
 Result<std::string> ReadFile(const std::string& path, size_t limit);
 
 // Creates `path` (mode 0600) atomically: readers see the complete file or none.
-// Returns kErrExists if the path exists.
+// Returns kErrExists if the path exists, and kErrNoPermissions for any other
+// failure; the text is "PATH: REASON".
 Status MakeFile(const std::string& path, std::string_view content);
 
 // Writes all data to `fd`. Returns false if a write fails. Retries writes that

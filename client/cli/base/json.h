@@ -21,7 +21,8 @@ std::string LineText(const Json& document);
 // Returns the text, or null if it is empty.
 Json TextOrNull(const std::string& text);
 
-// Parses a document that another program of Canopy has printed.
+// Parses a document that another program of Canopy has printed. Returns
+// kErrUnpackFailure if the text is not JSON.
 Result<Json> ParseDocument(const std::string& text);
 
 }  // namespace canopy::cli

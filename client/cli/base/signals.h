@@ -23,6 +23,7 @@ class SignalSource {
 
   // This descriptor becomes readable when Take has a signal to return.
   int fd() const { return fd_; }
+  // Returns the next signal; no value if there is none.
   std::optional<int> Take();
 
  private:

@@ -25,7 +25,8 @@ bool IsThisMachineNow(const std::string& machine);
 std::string ProgramBeside(const char* variable, const std::string& name);
 
 // Creates a new directory below RuntimeBase() that only this user can enter.
-// The caller removes the directory with its content.
+// The caller removes the directory with its content. Returns kErrNoPermissions
+// if it cannot be created.
 Result<std::string> MakePrivateDirectory();
 
 }  // namespace canopy::cli

@@ -32,6 +32,7 @@ struct JobLists {
 // Fails like FindContexts.
 Result<JobLists> ListAllJobs(const std::string& asked);
 
+// Returns the jobs of all lists in one message.
 control::v1::ListJobsReply Merged(const JobLists& all);
 // Returns the lines about agents that do not answer, for all contexts.
 std::string SilentLines(const JobLists& all);

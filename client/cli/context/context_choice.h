@@ -40,12 +40,15 @@ struct Contexts {
   // True if the first context is the one that NeedContext returns.
   bool first_is_chosen = false;
 };
+// Returns kErrNotFound if the named context does not exist. Without a name, the
+// result may be empty.
 Result<Contexts> FindContexts(const std::string& asked);
 
 // Returns kErrNotFound with advice, for a user without contexts.
 Status NoContext();
 
 // Returns the names of all contexts of this user, sorted by kind and name.
+// Fails if a directory of contexts is not private.
 Result<std::vector<std::string>> ContextNames();
 
 // Returns true if `run` is the context of a `canopy run` that has withdrawn it

@@ -59,12 +59,16 @@ class ContextStore {
   // not private, or the file cannot be read; kErrUnpackFailure: the file is
   // damaged (the message gives its path); kErrBadParam: the name is invalid.
   Result<v1::Context> Load(const std::string& name) const;
-  // Creates the directory if needed. Returns kErrExists if the name is taken.
+  // Creates the directory if needed. Returns kErrExists if the name is taken,
+  // kErrBadParam if it is invalid, and kErrNoPermissions if the directory is
+  // not private or not writable.
   Status Save(const v1::Context& context) const;
   // Replaces the context of that name atomically, or adds it: readers see the
   // old or the new one. The directory must exist (Save). If two processes
   // update one context at once, one may fail with kErrExists.
   Status Update(const v1::Context& context) const;
+  // Removes the context, and the directory if it is empty afterwards. Has no
+  // effect if there is no such context.
   void Remove(const std::string& name) const;
 
  private:

@@ -36,6 +36,7 @@ class RunDirectory {
   std::string name() const;
 
   // Publishes the context, so that commands find its agents. Called once.
+  // Returns kErrNoPermissions if the file cannot be written.
   Status Publish(const v1::Context& context) const;
   // Removes the context, so that commands no longer find the agents.
   void Withdraw() const;

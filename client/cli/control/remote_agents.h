@@ -16,7 +16,9 @@ class RemoteAgents {
   // Initializes in advance what the first call needs, while agents start.
   virtual void WarmUp() = 0;
   // Connects to the root of a running overlay and stores its number in
-  // `*member`. Waits while the root changes.
+  // `*member`. Waits while the root changes. Returns kErrUnreach if no agent
+  // answers, and kErrInvalidCred if the credentials of the context are not the
+  // overlay's.
   virtual Result<std::unique_ptr<RunConnection>> DialRoot(
       const v1::Context& overlay, int* member) = 0;
   // Begins a call at member `member`, an index of overlay.members(), without

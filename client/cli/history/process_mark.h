@@ -25,6 +25,7 @@ enum class ProcessState {
   kEnded,
   kElsewhere,  // the process belongs to another machine
 };
+// Returns the state of the marked process. A zombie has ended.
 ProcessState StateOf(const ProcessMark& mark);
 
 }  // namespace canopy::cli

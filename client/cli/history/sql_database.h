@@ -23,6 +23,7 @@ using SqlValue = std::variant<int64_t, std::string>;
 class SqlRow {
  public:
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
+  // Return the value of the column. NULL gives 0 or an empty text.
   int64_t Number(int column) const;
   std::string Text(int column) const;
 

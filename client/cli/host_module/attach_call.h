@@ -47,6 +47,7 @@ class AttachCall {
   // string. Commands are valid messages; they are answered with
   // PMIX_ERR_NOT_FOUND.
   std::string Problem();
+  // Returns the number of the last report.
   uint64_t last_report();
 
  private:

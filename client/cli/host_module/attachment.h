@@ -21,12 +21,15 @@ class Attachment {
   Attachment(Probe* probe, Findings* findings)
       : probe_(probe), findings_(findings) {}
 
-  // Attaches for the first time.
+  // Attaches for the first time. Returns false, which is a finding, if the
+  // host's hello does not arrive in time. `settle_ms` is
+  // SnapshotPage::settle_time in milliseconds.
   bool Attach(uint32_t settle_ms);
   // Runs the whole check of the slot. Returns true if the overlay is attached
   // afterwards.
   bool Check();
-  // Attaches again, as an agent does after its stream broke.
+  // Attaches again, as an agent does after its stream broke. `jobs` are the
+  // jobs of the snapshot. Otherwise like Attach.
   bool Again(const std::vector<hostmodule::v1::JobReport>& jobs,
              uint32_t settle_ms);
   // Reports a node's state and waits for the acknowledgement.

@@ -15,7 +15,8 @@ namespace canopy::cli {
 void UseConfig(const Config& config, AgentOptions* options);
 
 // Does the same for `canopy up`, and also sets the hosts, unless the command
-// line or an allocation names nodes. Called before CheckUpOptions.
+// line or an allocation names nodes. Called before CheckUpOptions. Returns
+// kErrBadParam for an invalid list of hosts.
 Status UseConfig(const Config& config, bool allocated, UpOptions* options);
 
 }  // namespace canopy::cli

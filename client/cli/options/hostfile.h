@@ -10,7 +10,8 @@
 
 namespace canopy::cli {
 
-// Reads and parses a file of at most 16 MiB.
+// Reads and parses a file of at most 16 MiB. Fails like ReadFile (file_util.h)
+// and ParseHostfile.
 Result<std::vector<Host>> LoadHostfile(const std::string& path);
 
 }  // namespace canopy::cli

@@ -41,7 +41,7 @@ struct Spelling {
 
 class SpellingTest : public testing::TestWithParam<Spelling> {};
 
-TEST_P(SpellingTest, IsUnderstood) {
+TEST_P(SpellingTest, EachSpellingIsUnderstood) {
   const RunOptions options =
       MustParse(std::string(GetParam().options) + " ./app -n 9 --help");
   ASSERT_EQ(options.job.apps.size(), 1u);

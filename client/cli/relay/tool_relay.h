@@ -48,7 +48,8 @@ class ToolRelay {
   ToolRelay& operator=(const ToolRelay&) = delete;
 
   // Starts to listen and writes the files. `agent` is the agent's description
-  // of itself.
+  // of itself. Returns an error if the agent's name is not usable in a file
+  // name, or if a socket or a file cannot be created.
   Status Start(const relay::v1::DescribeReply& agent);
 
   // Returns the value for --uri, and the path of an attachment file. Valid

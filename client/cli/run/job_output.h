@@ -78,11 +78,12 @@ class JobOutput {
   JobOutput(const JobOutput&) = delete;
   JobOutput& operator=(const JobOutput&) = delete;
 
-  // Sets the first job, before the first Write. Creates the directory.
+  // Sets the first job, before the first Write. Creates the directories of its
+  // files; the error names a directory that cannot be created.
   Status SetJob(const std::string& nspace, uint32_t num_procs);
 
   // Adds a spawned job. `job` is the number by which Write identifies it, above
-  // 0.
+  // 0. Otherwise like SetJob.
   Status AddJob(uint32_t job, const std::string& nspace,
                 const SpawnedOutput& spawned);
   // Records that all output of the job has arrived.
@@ -98,6 +99,7 @@ class JobOutput {
   // Returns the time until the next call in milliseconds, or -1 if no call is
   // needed before the next Write.
   int Tick();
+  // Writes all unfinished lines. Returns false like Write.
   bool Flush();
 
   // Returns true while an unfinished line is held.

@@ -23,14 +23,16 @@ std::string OutputPath(const std::string& pattern, const std::string& nspace);
 class OutputFile {
  public:
   // Creates the file, or empties it. `pattern` may contain %j in its last part.
-  // The error names the file, the reason and the remedy.
+  // Returns kErrNoPermissions if that fails; the message names the file, the
+  // reason and the remedy.
   static Result<OutputFile> Make(const std::string& pattern);
   // Checks that the file of rank 0, where %r is the rank, can be made. Fails
   // like Make.
   static Status Check(const std::string& pattern);
 
   // Renames the file after the job, in place of an older file of that name. Has
-  // no effect if the file has the name of a job already.
+  // no effect if the file has the name of a job already. Returns
+  // kErrNoPermissions if the file cannot be renamed; it then keeps its name.
   Status SetJob(const std::string& nspace);
   // Removes the file if it does not have the name of a job yet.
   void Discard() const;

@@ -68,6 +68,8 @@ class RunPlace {
   // ended, because `canopy up` has started them.
   bool stays() const { return persistent_ && !overlay_.has_launcher(); }
 
+  // Ends the agents that this object has started, and removes their directory.
+  // Has no effect on a running overlay.
   void End();
 
  private:

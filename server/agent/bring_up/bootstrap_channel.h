@@ -20,6 +20,7 @@ class BootstrapChannel {
   // Waits for the next message. Returns kErrLostConnection at the end of input,
   // and kErrUnpackFailure if the bytes are not such a message.
   Status Read(google::protobuf::MessageLite* message);
+  // Writes a message. Returns kErrLostConnection if the write fails.
   Status Write(const google::protobuf::MessageLite& message);
 
   int in_fd() const { return in_fd_; }

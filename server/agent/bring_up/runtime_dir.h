@@ -21,6 +21,9 @@ class RuntimeDir {
   // directory (common/posix/run_dir.h), the last agent also removes the files
   // that a launcher has left there, and the user's directory above it if that
   // is empty.
+  //
+  // Returns kErrBadParam if the path is too long for sockets in the directory,
+  // and fails like MakePrivateDir.
   static Result<RuntimeDir> Make(const std::string& path,
                                  const std::string& overlay_name,
                                  const std::string& node_name,

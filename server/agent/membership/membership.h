@@ -32,6 +32,7 @@ class Membership : public InputObserver {
   bool IsRoot(NodeId node) const {
     return tree_.alive(node) && tree_.parent(node) == kNoNode;
   }
+  // Returns the name of the node, or "member N" if there is no such member.
   std::string Name(NodeId node) const;
   // Excludes the node from new jobs, for this reason; an empty reason includes
   // it again. Returns kErrNotFound if there is no such node.

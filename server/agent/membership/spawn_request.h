@@ -29,7 +29,8 @@ Result<JobRequest> SpawnRequestOf(const spawn::SpawnCall& call,
 
 // Reads a regular file of at most 1 MiB with the permissions of this user,
 // without supplementary groups. Does not open other kinds of files, so it never
-// blocks.
+// blocks. Returns kErrJobFailedToMap, with the path and the reason, if the file
+// cannot be read.
 Result<std::string> ReadHostfile(const std::string& path, uid_t uid, gid_t gid);
 
 }  // namespace canopy::agent

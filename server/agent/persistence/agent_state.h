@@ -10,7 +10,8 @@
 namespace canopy::agent {
 
 // Saves the state in a runtime directory, which is private because the file
-// contains the cluster key. Replaces the whole file.
+// contains the cluster key. Replaces the whole file. Returns kErrNotFound if
+// there is no such directory, and kErrJobSysOpFailed for any other failure.
 Status SaveState(const std::string& directory,
                  const bootstrap::v1::AgentState& state);
 // Loads the state. Returns kErrNotFound if no agent has stored a file,

@@ -15,7 +15,8 @@ namespace canopy::agent {
 // The limit of the size of such a file.
 inline constexpr uint64_t kMaxPrivateFile = uint64_t{1} << 30;
 
-// Returns the status for a failure to write `path`, with the reason from errno.
+// Returns kErrJobSysOpFailed for a failure to write `path`, with the reason
+// from errno.
 Status CannotWrite(const std::string& path);
 
 // Writes at the descriptor's position. Returns false and sets errno like

@@ -30,7 +30,8 @@ class ControlEndpoints {
   // Returns the path of the control service's socket in a runtime directory.
   static std::string SocketIn(const std::string& directory);
 
-  // Listens on the sockets in the runtime directory.
+  // Listens on the sockets in the runtime directory. Fails if a socket cannot
+  // be created.
   Status StartLocal(const std::string& directory);
   // Listens on the address of the configuration, or else at the host of
   // `link_address`. Peers are authenticated by TLS; without TLS neither of the

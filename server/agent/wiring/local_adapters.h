@@ -47,7 +47,7 @@ class LocalAdapters {
   LocalAdapters& operator=(const LocalAdapters&) = delete;
 
   // Creates the endpoints' sockets. `openpmix_listener` is the predecessor's
-  // socket, or invalid.
+  // socket, or invalid. Fails if a socket cannot be created.
   Status Listen(UniqueFd openpmix_listener);
   // Sets up the environment of processes. Called if several nodes of the
   // overlay are on this machine. `loopback_only` means that they have no other

@@ -39,6 +39,7 @@ class OverlayAdapter {
   bool alone() const;
   // Listens for links. `recovered` means that this agent has the jobs of a
   // predecessor, so that the other members do not count this node as lost.
+  // Fails like MakeSecurity and GrpcOverlay::Listen.
   Status Listen(bool recovered);
   // Links this agent with its neighbours. Calls `ready`, in a later round of
   // the loop, when it is linked.

@@ -18,8 +18,8 @@ class Service;
 namespace canopy::control {
 
 // Listens from Start until its destruction. The agent accepts the connections
-// itself, because gRPC would stop listening for good when for once no
-// descriptor is free for a connection. Loop thread only.
+// itself, because gRPC would stop listening permanently if no descriptor were
+// free for one connection. Loop thread only.
 class ControlServer {
  public:
   explicit ControlServer(EventLoop* loop);

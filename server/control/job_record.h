@@ -68,7 +68,7 @@ struct LaunchFacts {
   // Set for a job that the host has started and that therefore has no launcher.
   std::optional<HostOutput> host_output;
   bool nohup = false;       // continues when its launcher is gone
-  bool unattended = false;  // true: it has continued, its launcher is gone
+  bool unattended = false;  // it continues, and its launcher is gone
   // The spawner's directives for the output and the map: an encoded
   // v1::JobMapped with only these fields. Empty: there are none.
   std::string wishes;

@@ -82,7 +82,7 @@ class Staging : public InputSink {
     bool has_reader = false;
     // number of writers that are complete
     uint32_t written = 0;
-    // whether the staging job was launched
+    // whether the job that needs the files was launched
     bool launched = false;
     std::string error;                     // error output of the processes
     Status ended_by;                       // reason of a request to end the job

@@ -14,7 +14,7 @@
 
 namespace canopy::process {
 
-// The user as whom a process runs.
+// The user and the groups of a process.
 struct Credentials {
   uid_t uid = 0;
   gid_t gid = 0;

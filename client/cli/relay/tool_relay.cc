@@ -18,8 +18,8 @@ constexpr char kLoopback[] = "127.0.0.1";
 constexpr int kBacklog = 128;
 constexpr int64_t kCallsEndNs = int64_t{2} * 1000 * 1000 * 1000;
 
-// Checks the name of the tool, which becomes part of file names and of lines in
-// files.
+// Checks the name of the agent, which becomes part of file names and of lines
+// in files.
 Status CheckName(const std::string& nspace) {
   if (!nspace.empty() && nspace.size() <= kMaxNspaceLen &&
       nspace.find_first_of("/;\n") == std::string::npos) {

@@ -151,6 +151,7 @@ class LaunchPersistence {
   // Persists the end of a job. `end` is an encoded JobEnd.
   virtual void PersistEnd(const std::string& nspace,
                           const std::string& end) = 0;
+  // Removes everything that was persisted of a job.
   virtual void DropControl(const std::string& nspace) = 0;
 };
 

@@ -24,6 +24,7 @@ class Launcher {
   explicit Launcher(LauncherStream* stream) : stream_(stream) {}
 
   void Send(v1::RunEvent event) { stream_->Send(std::move(event)); }
+  // Ends the launcher's call after all events have been written.
   void Finish() { stream_->FinishWhenWritten(); }
   // Rejects the launcher's request.
   void Refuse(const Status& status);

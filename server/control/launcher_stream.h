@@ -26,6 +26,7 @@ class LauncherListener {
   virtual ~LauncherListener() = default;
   // Returns an unused number for a new launcher. Any thread.
   virtual uint64_t NewLauncher() = 0;
+  // Called for a new launcher, before its first request.
   virtual void OnLauncher(uint64_t id, LauncherStream* launcher) = 0;
   virtual void OnRequest(uint64_t id, v1::RunRequest request) = 0;
   // Called when the launcher is gone or finished; never during Send.

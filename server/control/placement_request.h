@@ -42,6 +42,7 @@ PlacedJob PlacedJobOf(const Placed& placed, const PlacementRequest& request);
 // Return the programs and their arguments as text for people.
 std::string CommandOf(const JobSpec& job);
 std::string CommandOf(const PlacementRequest& request);
+// Returns the number of processes that the applications request together.
 uint32_t NumProcs(const PlacementRequest& request);
 
 }  // namespace canopy::control

@@ -72,6 +72,7 @@ class Placements : public PlacementListener {
   void ReleaseUnused(const Placed& placed, const PlacementRequest& request,
                      const Status& why);
 
+  // Returns true if a request of this name waits.
   bool Waiting(const std::string& request) const {
     return waiting_.contains(request);
   }

@@ -31,6 +31,8 @@ class Cleanups {
   // with the rights of the caller's user.
   std::optional<int> Take(const HostCaller& caller,
                           const core::HostCallArrived& in);
+  // Remove the paths that the process, or the processes of the job, have
+  // registered.
   void OnEnd(const ProcId& proc);
   void DropJob(const std::string& nspace) { registry_.DropJob(nspace); }
 

@@ -37,6 +37,7 @@ class WantedEvents {
   // client keeps those of its codes that the host granted before.
   bool Add(const core::EventsWanted& in, User user,
            std::function<void(int status)> done);
+  // Removes these subscriptions of a client.
   void Remove(const core::EventsUnwanted& in);
   // Removes the subscriptions of a closed connection.
   void RemoveAll(core::ClientId client);

@@ -27,7 +27,9 @@ namespace canopy::scheduler {
 class JobListener {
  public:
   virtual ~JobListener() = default;
+  // Called with the new state of a job.
   virtual void OnJob(const v1::JobReport& report) = 0;
+  // Called with the record of a job that has ended.
   virtual void OnRecord(const v1::JobRecord& record) = 0;
   // Called when the resources that were granted to a job are free. OnReleasing
   // precedes the message to the scheduler and makes the release durable;

@@ -33,6 +33,7 @@ class Link {
   // Registers a function that is called whenever the service becomes reachable.
   // The functions are called in the order of their registration.
   void OnUp(std::function<void()> up) { ups_.push_back(std::move(up)); }
+  // Requests the capabilities for the first time.
   void Start() { Ask(); }
   // Stops all requests.
   void Stop();

@@ -32,6 +32,8 @@ class PendingReleases {
   std::vector<v1::JobReleasedRequest> SetStore(
       ReportStore* store,
       const std::vector<std::pair<uint64_t, std::string>>& stored);
+  // Adds a release, unless it is pending already. Has no effect if there is no
+  // store.
   void Add(const v1::JobReleasedRequest& release);
   // Removes a release that was sent or is no longer needed. Has no effect if
   // there is no such release.

@@ -39,8 +39,11 @@ class ReportStore {
 
   // Returns the stored data. Called before any other function.
   virtual StoredReports Load() = 0;
+  // Begins a series. Called if no series is stored.
   virtual Status Begin(uint64_t series) = 0;
+  // Reserves the numbers up to this one for records.
   virtual Status Reserve(uint64_t number) = 0;
+  // Adds a record. Its number was reserved.
   virtual Status Add(uint64_t number, std::string_view record) = 0;
   // Removes the records up to this number.
   virtual Status Remove(uint64_t number) = 0;

@@ -31,6 +31,7 @@ class HeldFds {
   // Holds all of `connections` or none. Returns false if there would be more
   // than kMaxConnections, or a name has no descriptor.
   bool HoldConnections(NamedFds connections);
+  // Closes the connections with these names. Unknown names are ignored.
   void ReleaseConnections(const std::vector<std::string>& names);
 
   // Returns copies of the descriptors that Hold has stored.

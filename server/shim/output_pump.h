@@ -58,6 +58,7 @@ class OutputPump {
   // effect for an unknown stream or an empty text. If the stream has ended, the
   // text follows the end.
   void Put(Rank rank, uint16_t channel, Bytes text);
+  // Returns true if the rank has this stream, which may have ended.
   bool HasStream(Rank rank, uint16_t channel) const;
 
   // Emits all unacknowledged data again, then the ends of streams that have

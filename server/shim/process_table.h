@@ -32,6 +32,7 @@ class ProcessTable {
   // this node.
   const LocalProcess* Find(Rank rank) const;
   LocalProcess& of_rank(Rank rank) { return processes_[by_rank_.at(rank)]; }
+  // Returns the states of all ranks, in the order in which they were added.
   std::vector<RankState> States() const;
 
   // Describes the next process of a rank whose last process has ended, and

@@ -23,6 +23,7 @@ class PlacementCheck {
   PlacementCheck(Probe* probe, Attachment* attachment, Findings* findings)
       : probe_(probe), attachment_(attachment), findings_(findings) {}
 
+  // Runs the steps until one of them fails.
   void Run();
 
  private:

@@ -49,6 +49,8 @@ class InputSource {
   // Drops the retained input, except the mark of its end, because its consumer
   // is lost. Any thread.
   void Forget();
+  // Returns true if no input is read because the job has not consumed a whole
+  // window. Any thread.
   bool waits_for_window() const;
 
  private:

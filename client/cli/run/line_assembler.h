@@ -52,6 +52,7 @@ class LineAssembler {
   // Releases the lines that have been held unchanged since `since_ms` or
   // earlier.
   void FlushOlder(int64_t since_ms, std::string* out);
+  // Releases all held lines.
   void FlushAll(std::string* out);
 
   // Returns the time when the oldest held part was last changed; no value if

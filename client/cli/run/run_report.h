@@ -57,6 +57,7 @@ class RunReport : public RunObserver {
   bool has_said(const std::string& line) const;
   // Writes all held output and erases the progress line.
   void Finish();
+  // Returns the name of the requested job; empty if it is not known yet.
   std::string nspace() const;
   // Returns the document of -o json for a job with this end.
   Json Document(const control::v1::JobEnd& end) const;

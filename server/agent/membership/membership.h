@@ -45,6 +45,8 @@ class Membership : public InputObserver {
   // Returns the reason why the node of that name or alias is lost, or an empty
   // string.
   std::string LostNode(const std::string& name) const;
+  // Returns the states of all members, each with the number of processes that
+  // `jobs` have there.
   control::v1::StatusReply Describe(const control::JobRecords& jobs) const;
 
  private:

@@ -18,6 +18,7 @@ Status SaveState(const std::string& directory,
 // kErrUnpackFailure if the file is damaged, and kErrNoPermissions if other
 // users have access.
 Result<bootstrap::v1::AgentState> LoadState(const std::string& directory);
+// Removes the file, if there is one.
 void RemoveState(const std::string& directory);
 
 // Returns true while an agent serves the directory. An agent that is being

@@ -53,6 +53,7 @@ class LocalAdapters {
   // overlay are on this machine. `loopback_only` means that they have no other
   // network interface in common.
   void ShareMachine(bool loopback_only);
+  // Sets the ports of the core that these adapters implement.
   void AddTo(RuntimePorts* ports);
   // Returns the functions that connect tools on other machines with the
   // endpoints.

@@ -25,7 +25,7 @@ TEST(FindingCacheTest, AFindingThatIsTooLargeIsNotKept) {
   EXPECT_EQ(cache.Get("a"), "");
 }
 
-TEST(FindingKeyTest, DependsOnWhatDeterminesTheFinding) {
+TEST(FindingKeyTest, TheKeyChangesWithEachInputOfTheFinding) {
   PrepareJob job;
   job.library = "/l/libpmix.so.2";
   job.env = {"PATH=/bin", "OTHER=1"};

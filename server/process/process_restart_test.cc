@@ -89,7 +89,7 @@ TEST_F(RestartTest, ARestartedProcessInheritsNewDescriptors) {
 
 // A remaining process of the group would write into the output of the next
 // process.
-TEST_F(RestartTest, ARestartKillsWhatTheLastProcessLeftBehind) {
+TEST_F(RestartTest, ARestartKillsTheGroupOfTheLastProcess) {
   ASSERT_TRUE(Launch(Shell("sleep 1000 & echo $!; exit 3")));
   ASSERT_TRUE(WaitForExit());
   const int left = std::stoi(Output());

@@ -76,7 +76,7 @@ TEST(ShimInputTest, APieceLargerThanTheWindowIsSentAlone) {
   EXPECT_TRUE(input.Next());
 }
 
-TEST(ShimInputTest, PositionIsWhatTheProcessesHaveRead) {
+TEST(ShimInputTest, ThePositionCountsTheBytesThatProcessesHaveRead) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   ASSERT_TRUE(input.Next());

@@ -123,7 +123,7 @@ InfoList SlurmInfos() {
   return infos;
 }
 
-TEST(RegistrationTest, ReadsWhatSlurmRegisters) {
+TEST(RegistrationTest, ReadsTheRegistrationsOfSlurm) {
   const auto read = Read(SlurmInfos(), 2, {"n2"});
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(NodesOf(*read), "0 1 0 1");
@@ -214,7 +214,7 @@ InfoList OrtedInfos() {
   return infos;
 }
 
-TEST(RegistrationTest, ReadsWhatOrtedRegisters) {
+TEST(RegistrationTest, ReadsTheRegistrationsOfOrted) {
   const auto read = Read(OrtedInfos());
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(NodesOf(*read), "0 0 1");

@@ -12,7 +12,8 @@
 namespace canopy::cli {
 namespace {
 
-// A job that has not started after this time may wait for an agent.
+// A job that has not started after this number of seconds may wait for an
+// agent.
 constexpr uint64_t kLongStart = 2;
 
 // The root knows at once which of its neighbours are gone. Only a job that

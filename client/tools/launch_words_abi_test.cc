@@ -61,7 +61,7 @@ TEST(LaunchWordsTest, RefusedDirectivesAreNamed) {
   unknown.AddText(PMIX_LAUNCHER_DAEMON, "/bin/true");
   EXPECT_EQ(Read(unknown).code(), kErrNotSupported);
   EXPECT_EQ(Read(unknown).status().message(),
-            "PMIX_LAUNCHER_DAEMON is nothing that 'canopy run' does");
+            "'canopy run' has no option for PMIX_LAUNCHER_DAEMON");
   Infos wrong;
   wrong.AddFlag(PMIX_MAPBY);
   EXPECT_EQ(Read(wrong).code(), kErrBadParam);

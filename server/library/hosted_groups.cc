@@ -53,7 +53,10 @@ Result<std::optional<std::vector<ProcId>>> MembersIn(const InfoList& answer) {
   if (told == nullptr) return std::optional<std::vector<ProcId>>();
   const Value value = Value::FromC(told->value);
   const auto procs = value.AsProcs();
-  if (!procs) return Status(kErrUnpackFailure, "members that are no processes");
+  if (!procs)
+    return Status(
+        kErrUnpackFailure,
+        "the host's PMIX_GROUP_MEMBERSHIP is not an array of processes");
   std::vector<ProcId> members;
   for (const pmix_proc_t& proc : *procs) members.push_back(FromC(proc));
   return std::optional(std::move(members));

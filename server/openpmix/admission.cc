@@ -111,7 +111,7 @@ Status Admission::Admit(Connection& c, const ProcId& name) {
 
 Status Admission::AdmitTool(Connection& c, const ProcId& name) {
   if (c.nameless && jobs_->Find(name.nspace) != nullptr) {
-    return Status(kErrExists, "was given the name of a job");
+    return Status(kErrExists, "its assigned name is that of a job");
   }
   Result<ProcId> admitted =
       tools_->Admit(c.nameless ? name : c.proc, c.owner.uid);

@@ -40,7 +40,8 @@ Result<std::unique_ptr<WordFile>> WordFile::Open(UniqueFd fd, size_t count) {
   struct stat info;
   if (fstat(fd.get(), &info) != 0 ||
       info.st_size != static_cast<off_t>(BytesFor(count))) {
-    return Status(kErrBadParam, "a memory file of another job");
+    return Status(kErrBadParam,
+                  "the memory file has another size than this job needs");
   }
   std::unique_ptr<WordFile> file(new WordFile);
   Status status = file->Map(std::move(fd), count);

@@ -83,8 +83,8 @@ void Merger::Encode(const pmix_info_t& info, Keys* keys) {
   if (!value.empty()) {
     keys->emplace_back(KeyOf(info), std::move(value));
   } else if (MustHonour(info.flags)) {
-    problem_.Say(kErrNotSupported,
-                 NameOf(KeyOf(info)) + " has a value that no process can get");
+    problem_.Say(kErrNotSupported, "the value of " + NameOf(KeyOf(info)) +
+                                       " cannot be passed to processes");
   }
 }
 

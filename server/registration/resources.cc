@@ -187,9 +187,8 @@ Status Resources::Register(std::span<const pmix_info_t> infos,
     for (const pmix_info_t* info : parts[i].infos) {
       std::string value = EncodeEntry(*info);
       if (value.empty() && MustHonour(info->flags)) {
-        return Status(
-            kErrNotSupported,
-            NameOf(KeyOf(*info)) + " has a value that no process can get");
+        return Status(kErrNotSupported, "the value of " + NameOf(KeyOf(*info)) +
+                                            " cannot be passed to processes");
       }
       if (value.empty() || KeyOf(*info) == without) continue;
       encoded[i].emplace_back(KeyOf(*info), std::move(value));

@@ -49,7 +49,7 @@ void Link::OnAnswer(const CallEnd& end,
                     const v1::GetCapabilitiesResponse& reply) {
   if (stopped_) return;
   if (!end.ok()) {
-    return AskLater(end.unimplemented() ? "it is no HostModuleService"
+    return AskLater(end.unimplemented() ? "it does not serve HostModuleService"
                                         : end.message);
   }
   pause_ns_ = 0;
@@ -57,7 +57,8 @@ void Link::OnAnswer(const CallEnd& end,
   said_ = false;
   capabilities_ = reply;
   if (capabilities_.features_size() > kMaxFeatures) {
-    Warn("the scheduler names too many features, and only the first count");
+    Warn("the scheduler lists more than " + std::to_string(kMaxFeatures) +
+         " features; the rest is ignored");
     capabilities_.mutable_features()->Truncate(kMaxFeatures);
   }
   log_({core::LogLine::Level::kInfo, "the scheduler " + LineOf(reply.name()) +

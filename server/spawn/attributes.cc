@@ -495,8 +495,8 @@ void NotePlace(const pmix_info_t& info, Place place, SpawnCall* call) {
 }
 
 Status WrongValue(std::string_view key) {
-  return Status(kErrBadParam,
-                "attribute " + std::string(key) + " has no such value");
+  return Status(kErrBadParam, "the value of attribute " + std::string(key) +
+                                  " is invalid or of a wrong type");
 }
 
 // Returns true for attributes that cannot be ignored, because other processes

@@ -275,7 +275,7 @@ def counts(bench):
     bench.run("run", "--context", "bad", "--time", "0:01", "-n", 1, "sleep", 100
               ).expect(110)
     bench.run("run", "--emulate", 2, "--context", "bad", "true").expect_refusal(
-        2, "use one of them")
+        2, "cannot be combined")
 
 
 def busy(bench):

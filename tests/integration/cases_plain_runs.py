@@ -75,7 +75,7 @@ def hang(bench, nodes):
     table = bench.run("ps", "--procs").expect(out=["PROGRAM"])
     check(len(re.findall(rf"^{nspace} +\d+ +[1-9]", table.out, re.M)) == ranks,
           "not all" + table.tail())
-    first = "node1" if nodes > 1 else os.uname().nodename
+    first = "node1"
     bench.run("status").expect(out=[f"context {context}: ", first])
     for words in ((), (nspace,), ("1",), ("--context", context, "1")):
         until(lambda w=words: f"rank 0 on {first}" in bench.run(

@@ -56,11 +56,11 @@ def beside_ranks(bench):
     # program makes the same calls.
     def query():
         mine, result = ask(bench, build(bench, "tool"))
-        nspace, _, _, host = mine[0]
+        nspace = mine[0][0]
         expected = [f"namespaces {nspace}", "size 2"]
         for name, rank, pid, _ in mine:
             expected.append(
-                rf"process {name}\.{rank} pid {pid} of sh on {host} state \d+")
+                rf"process {name}\.{rank} pid {pid} of sh on node1 state \d+")
         expected.append("alerted")
         for line in expected:
             check(re.search(f"^{line}$", result.out, re.M),

@@ -12,7 +12,8 @@ ENDPOINT = [*VALUES, "common/posix", "common/shm", "server/core/step",
 CLIENT = [*VALUES, "common/local", "common/posix", "common/shm", "common/support"]
 
 # Package: the packages, and targets of @system, that it may depend on. Adapters
-# do not depend on each other; server/agent connects them.
+# do not depend on each other, except on what serves several of them;
+# server/agent connects them.
 LAYERS = {
     # These are loaded into users' programs and may link only the C++ library
     # and libc. The functions of hwloc and zlib are found by dlopen;

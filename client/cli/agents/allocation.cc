@@ -93,7 +93,7 @@ Result<Host> ParsePeLine(std::string_view line) {
   Result<std::vector<Host>> host = ParseHostList(words[0]);
   if (!host.ok()) return host.status();
   if (host->size() != 1) {
-    return Status(kErrBadParam, "'" + words[0] + "' does not name a host");
+    return Status(kErrBadParam, "'" + words[0] + "' does not name one host");
   }
   host->front().slots = *slots;
   host->front().slots_given = true;

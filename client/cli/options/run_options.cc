@@ -131,8 +131,8 @@ Status RunParser::LoadAppFile(const std::string& path) {
 Status RunParser::Check() const {
   if (out_.emulate != 0 && (!out_.context.empty() || out_.nodes != 0)) {
     return Status(kErrBadParam,
-                  "--emulate makes nodes of its own, and --context and --nodes "
-                  "name others; use one of them");
+                  "--emulate makes its own nodes and cannot be combined with "
+                  "--context or --nodes");
   }
   if (!out_.agents.launch_agent.empty() &&
       out_.agents.launch_agent.find("{host}") == std::string::npos) {

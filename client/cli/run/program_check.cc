@@ -83,11 +83,15 @@ std::string TextOf(const ProgramCheck& check, const Answers& answers) {
 int Print(const ProgramCheck& check, const Answers& answers) {
   const int code = PrintText(TextOf(check, answers));
   if (answers.num_silent() > 0) {
-    PrintError(check.inject == "never"
-                   ? "a program keeps its own libraries "
-                     "with --inject never"
-                   : Count(answers.num_silent(), "node") +
-                         " did not answer: an agent of an older version");
+    PrintError(
+        check.inject == "never"
+            ? "a program keeps its own libraries "
+              "with --inject never"
+            : Count(answers.num_silent(), "node") +
+                  (answers.num_silent() == 1
+                       ? " did not answer; its agent may be of an older version"
+                       : " did not answer; their agents may be of an older "
+                         "version"));
   }
   return code;
 }

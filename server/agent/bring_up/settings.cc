@@ -49,8 +49,9 @@ Result<security::SecurityConfig> MakeSecurity(
     out.mode = security::SecurityMode::kPlaintext;
     out.plaintext_anywhere = true;
   } else if (config.security() != "tls") {
-    return Status(kErrBadParam, "no security mode '" + config.security() +
-                                    "'; there are tls, files and plaintext");
+    return Status(kErrBadParam,
+                  "security mode '" + config.security() +
+                      "' is unknown; it is tls, files or plaintext");
   }
   return out;
 }

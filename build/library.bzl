@@ -55,6 +55,18 @@ def canopy_library(
             deps = [":" + name] + test_deps,
         )
 
+# More of them would take a compiler more than a gigabyte of memory, and longer
+# after a change of one.
+_SOURCES_COMPILED_AT_ONCE = 6
+
+# GCC takes what it reads under another name for a header, and warns of types
+# that several sources would have in common.
+_JOINED_HEAD = " ".join([
+    "'#if defined(__GNUC__) && !defined(__clang__)'",
+    "'#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"'",
+    "'#endif'",
+])
+
 # Sources that are no part of a folder's library.
 _BESIDE = [
     "*_benchmark.cc",
@@ -111,9 +123,10 @@ def canopy_room(
     beside = _BESIDE + left_out + testing
     srcs = native.glob(["*.cc"], exclude = beside, allow_empty = True)
     hdrs = native.glob(["*.h"], exclude = beside, allow_empty = True)
+    sources = srcs + [f for f in also if f.endswith(".cc")]
     _library(
         name = name,
-        srcs = srcs + [f for f in also if f.endswith(".cc")],
+        srcs = sources if testonly else _joined(name, sources),
         hdrs = hdrs + [f for f in also if f.endswith(".h")],
         deps = deps,
         testonly = testonly,
@@ -144,6 +157,42 @@ def canopy_room(
             tags = test_tags + own.pop("tags", []),
             **own
         )
+
+def _joined(name, srcs):
+    """Source files that have the text of several of `srcs` each.
+
+    To read headers takes most of the time to compile a source, so a folder's
+    sources are compiled several at a time. Their names for the compiler are those
+    of the sources. What is in the anonymous namespace of one is seen by its
+    neighbours: two of the same name do not compile. `./test lint` compiles each
+    source by itself, which shows the includes that are missing.
+
+    Args:
+      name: that of the library.
+      srcs: in the order in which they are joined.
+
+    Returns:
+      the labels of what is compiled.
+    """
+    count = -(-len(srcs) // _SOURCES_COMPILED_AT_ONCE)
+    joined = []
+    for i in range(count):
+        few = srcs[i * len(srcs) // count:(i + 1) * len(srcs) // count]
+        if len(few) == 1:
+            joined += few
+            continue
+        target = "%s_sources_%d" % (name, i)
+        native.genrule(
+            name = target,
+            srcs = few,
+            outs = [target + ".cc"],
+            cmd = "(printf '%%s\\n' %s; " % _JOINED_HEAD +
+                  "for f in $(SRCS); do echo \"#line 1 \\\"$$f\\\"\"; cat $$f; done) > $@",
+            tags = ["joined"],
+            visibility = ["//visibility:private"],
+        )
+        joined.append(target)
+    return joined
 
 def _library(copts = [], deps = [], **kwargs):
     native.cc_library(

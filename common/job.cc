@@ -141,10 +141,6 @@ bool WithinLimits(const std::vector<SessionJob>& jobs) {
   return true;
 }
 
-bool InOrder(const StopRanks& ranks) {
-  return !ranks.has_value() || std::ranges::is_sorted(*ranks);
-}
-
 bool Valid(const JobSpec& job) {
   return !job.nspace.empty() && WithinLimits(job.others) &&
          (job.gpus.empty() || job.gpus.size() == job.procs.size()) &&

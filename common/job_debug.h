@@ -24,6 +24,11 @@ inline bool Stops(const StopRanks& ranks, Rank rank) {
          (ranks->empty() || std::ranges::binary_search(*ranks, rank));
 }
 
+// Returns true if the ranks are in ascending order, as Stops requires.
+inline bool InOrder(const StopRanks& ranks) {
+  return !ranks.has_value() || std::ranges::is_sorted(*ranks);
+}
+
 struct JobDebug {
   StopRanks on_exec;  // PMIX_DEBUG_STOP_ON_EXEC: before the first instruction
   StopRanks in_init;  // PMIX_DEBUG_STOP_IN_INIT: in PMIx_Init

@@ -12,10 +12,6 @@ namespace {
 
 constexpr uint64_t kMaxUmask = 0777;
 
-bool InOrder(const StopRanks& ranks) {
-  return !ranks.has_value() || std::ranges::is_sorted(*ranks);
-}
-
 bool AreTexts(const std::vector<Host>& hosts) {
   return std::ranges::all_of(
       hosts, [](const Host& host) { return IsUtf8(host.name); });

@@ -8,7 +8,6 @@ namespace {
 // with it.
 constexpr char kMark = '|';
 constexpr std::string_view kCreated = "|kvs";
-constexpr std::string_view kReserved = "pmix";
 
 }  // namespace
 

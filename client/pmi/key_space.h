@@ -18,6 +18,9 @@ inline constexpr size_t kMaxName = 256;
 inline constexpr size_t kMaxKey = 255;
 inline constexpr size_t kMaxValue = 4096;
 
+// Prefix of the keys and of the names of services that PMIx reserves.
+inline constexpr std::string_view kReserved = "pmix";
+
 // Returns the name of the `number`-th space that a process creates; unique in
 // the job. Returns an empty string if the job's name is too long for this.
 std::string CreatedSpace(std::string_view job, uint32_t rank, uint32_t number);

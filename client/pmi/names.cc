@@ -3,13 +3,13 @@
 #include <cstring>
 #include <string_view>
 
+#include "client/pmi/key_space.h"
 #include "client/pmi/process.h"
 
 namespace canopy::pmi {
 
 namespace {
 
-constexpr std::string_view kReserved = "pmix";
 // A name that is never published.
 constexpr char kUnknownService[] = "|no service";
 

@@ -149,7 +149,7 @@ void RaiseHere(Session& session, const Notification& event) {
 }
 
 // Infos that the library or the agents honour, or pass to the receivers.
-constexpr std::string_view kHonoured[] = {
+constexpr std::string_view kHonouredForHandlers[] = {
     PMIX_EVENT_NON_DEFAULT,   PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_DO_NOT_CACHE,
     PMIX_EVENT_PROXY,         PMIX_EVENT_TEXT_MESSAGE, PMIX_EVENT_AFFECTED_PROC,
     PMIX_EVENT_AFFECTED_PROCS};
@@ -168,7 +168,7 @@ int CheckInfo(const pmix_info_t& info) {
   const std::string_view key = KeyOf(info);
   const bool is_directive =
       IsRequired(info) || std::ranges::count(kAnnouncements, key) > 0;
-  return is_directive && std::ranges::count(kHonoured, key) == 0
+  return is_directive && std::ranges::count(kHonouredForHandlers, key) == 0
              ? support::NotHonoured(kFunction, info)
              : PMIX_SUCCESS;
 }

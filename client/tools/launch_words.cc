@@ -22,13 +22,13 @@ enum class Kind : uint8_t {
   kStop,
 };
 
-struct Row {
+struct LaunchWord {
   std::string_view key;
   Kind kind;
   const char* option;
 };
 
-constexpr Row kRows[] = {
+constexpr LaunchWord kLaunchWords[] = {
     {PMIX_DEBUG_STOP_ON_EXEC, Kind::kStop, "--stop-on-exec"},
     {PMIX_DEBUG_STOP_IN_INIT, Kind::kStop, "--stop-in-init"},
     {PMIX_DEBUG_STOP_IN_APP, Kind::kStop, "--stop-in-app"},
@@ -107,7 +107,7 @@ class Writer {
 
  private:
   bool AddStop(const char* option, const pmix_value_t& value);
-  bool AddAs(const Row& row, const pmix_value_t& value);
+  bool AddAs(const LaunchWord& row, const pmix_value_t& value);
 
   std::vector<std::string> words_;
   std::optional<Ranks> stops_;
@@ -124,7 +124,7 @@ bool Writer::AddStop(const char* option, const pmix_value_t& value) {
   return true;
 }
 
-bool Writer::AddAs(const Row& row, const pmix_value_t& value) {
+bool Writer::AddAs(const LaunchWord& row, const pmix_value_t& value) {
   switch (row.kind) {
     case Kind::kAnyway:
       return true;
@@ -160,13 +160,14 @@ Status Writer::Add(const pmix_info_t& info) {
   const std::string key(info.key, strnlen(info.key, sizeof info.key));
   const char* const name = PMIx_Get_attribute_name(key.c_str());
   const std::string what = name == nullptr ? key : name;
-  const auto* const row = std::ranges::find(kRows, key, &Row::key);
-  if (row == std::end(kRows)) {
-    return Status(kErrNotSupported,
-                  what + " is nothing that 'canopy run' does");
+  const auto* const row =
+      std::ranges::find(kLaunchWords, key, &LaunchWord::key);
+  if (row == std::end(kLaunchWords)) {
+    return Status(kErrNotSupported, "'canopy run' has no option for " + what);
   }
   if (AddAs(*row, info.value)) return Status();
-  return Status(kErrBadParam, what + " has no such value");
+  return Status(kErrBadParam,
+                "the value of " + what + " is invalid or of a wrong type");
 }
 
 Result<std::vector<std::string>> Writer::Finish() && {

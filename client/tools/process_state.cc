@@ -6,12 +6,12 @@
 namespace canopy::tools {
 namespace {
 
-struct Row {
+struct StateText {
   pmix_proc_state_t state;
   const char* text;
 };
 
-constexpr Row kRows[] = {
+constexpr StateText kStateTexts[] = {
     {PMIX_PROC_STATE_PREPPED, "preparing"},
     {PMIX_PROC_STATE_LAUNCH_UNDERWAY, "starting"},
     {PMIX_PROC_STATE_RESTART, "restarting"},
@@ -39,8 +39,9 @@ std::string StateText(const pmix_proc_info_t& process, char os_state) {
       process.state == PMIX_PROC_STATE_TERM_NON_ZERO) {
     return "exited " + std::to_string(process.exit_code);
   }
-  const auto row = std::ranges::find(kRows, process.state, &Row::state);
-  return row == std::end(kRows) ? "unknown" : row->text;
+  const auto row =
+      std::ranges::find(kStateTexts, process.state, &StateText::state);
+  return row == std::end(kStateTexts) ? "unknown" : row->text;
 }
 
 }  // namespace canopy::tools

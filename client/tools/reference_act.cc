@@ -13,12 +13,6 @@
 namespace canopy::tools {
 namespace {
 
-Status NoWords(const std::vector<std::string>& words) {
-  return words.empty()
-             ? Status()
-             : Status(kErrBadParam, "'" + words[0] + "' is not expected here");
-}
-
 // ----------------------------------------------------------------- pevent ---
 
 class Pevent : public ReferenceTool {

@@ -18,12 +18,6 @@ namespace {
 
 constexpr uint32_t kMaxSeconds = INT32_MAX;
 
-Status NoWords(const std::vector<std::string>& words) {
-  return words.empty()
-             ? Status()
-             : Status(kErrBadParam, "'" + words[0] + "' is not expected here");
-}
-
 // -------------------------------------------------------------------- pps ---
 
 class Pps : public ReferenceTool {

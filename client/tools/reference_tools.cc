@@ -14,14 +14,14 @@
 namespace canopy::tools {
 namespace {
 
-struct Row {
+struct Tool {
   std::string_view name;
   std::string_view words;
   std::string_view about;
   std::unique_ptr<ReferenceTool> (*make)();
 };
 
-constexpr Row kRows[] = {
+constexpr Tool kTools[] = {
     {"pps", "", "Lists jobs and their processes.", MakePps},
     {"pquery", " KEY[QUALIFIER=VALUE;...]...",
      "Queries information, as PMIx_Query_info does.", MakePquery},
@@ -32,18 +32,18 @@ constexpr Row kRows[] = {
     {"palloc", "", "Requests an allocation from the scheduler.", MakePalloc},
 };
 
-const Row* RowOf(std::string_view name) {
-  const Row* const row = std::ranges::find(kRows, name, &Row::name);
-  return row == std::end(kRows) ? nullptr : row;
+const Tool* RowOf(std::string_view name) {
+  const Tool* const row = std::ranges::find(kTools, name, &Tool::name);
+  return row == std::end(kTools) ? nullptr : row;
 }
 
-int Refuse(const Row& row, const Status& status) {
+int Refuse(const Tool& row, const Status& status) {
   Complain(std::string(status.message()) + " ('" + std::string(row.name) +
            " --help' lists the options)");
   return kExitUsage;
 }
 
-void PrintHelp(const Row& row, const cli::OptionTable& table) {
+void PrintHelp(const Tool& row, const cli::OptionTable& table) {
   printf("usage: %s [options]%s\n\n%s\n\noptions:\n%s",
          std::string(row.name).c_str(), std::string(row.words).c_str(),
          std::string(row.about).c_str(), cli::OptionHelp(table).c_str());
@@ -95,7 +95,7 @@ std::string ReferenceName(std::string_view path) {
 
 int RunReferenceTool(const std::string& name,
                      const std::vector<std::string>& args) {
-  const Row& row = *RowOf(name);
+  const Tool& row = *RowOf(name);
   const std::unique_ptr<ReferenceTool> tool = row.make();
   ServerOptions server;
   cli::OptionTable table = tool->Options();

@@ -75,4 +75,10 @@ std::optional<int> ReadSignal(std::string_view text) {
   return std::nullopt;
 }
 
+Status NoWords(const std::vector<std::string>& words) {
+  return words.empty()
+             ? Status()
+             : Status(kErrBadParam, "'" + words[0] + "' is not expected here");
+}
+
 }  // namespace canopy::tools

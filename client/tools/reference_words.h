@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/status.h"
+
 namespace canopy::tools {
 
 // A word of pquery: "KEY[QUALIFIER=VALUE;QUALIFIER]". A value may be empty.
@@ -33,6 +35,9 @@ std::optional<std::vector<Target>> ReadTargets(std::string_view text);
 // Returns the number of a signal: "SIGTERM", "TERM", "15" or "-15". Returns no
 // value for an unknown signal.
 std::optional<int> ReadSignal(std::string_view text);
+
+// Returns kErrBadParam, with a text for users, if there are words.
+Status NoWords(const std::vector<std::string>& words);
 
 }  // namespace canopy::tools
 

@@ -57,7 +57,7 @@ class Registrations {
 };
 
 // Empty fields match any fabric.
-struct Selection {
+struct FabricSelection {
   std::string identifier;
   std::string vendor;
   std::string plane;
@@ -76,7 +76,7 @@ int ReadText(const pmix_info_t& info, std::string* out) {
   return PMIX_SUCCESS;
 }
 
-int ParseOne(const pmix_info_t& info, Selection* out) {
+int ParseOne(const pmix_info_t& info, FabricSelection* out) {
   const std::string_view key = KeyOf(info);
   if (key == PMIX_FABRIC_IDENTIFIER) return ReadText(info, &out->identifier);
   if (key == PMIX_FABRIC_VENDOR) return ReadText(info, &out->vendor);
@@ -84,7 +84,7 @@ int ParseOne(const pmix_info_t& info, Selection* out) {
   return support::NotHonoured("PMIx_Fabric_register", info);
 }
 
-int Parse(const pmix_info_t* directives, size_t ndirs, Selection* out) {
+int Parse(const pmix_info_t* directives, size_t ndirs, FabricSelection* out) {
   if (directives == nullptr && ndirs > 0) return PMIX_ERR_BAD_PARAM;
   for (size_t i = 0; i < ndirs; ++i) {
     const int rc = ParseOne(directives[i], out);
@@ -129,7 +129,7 @@ int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
                    size_t ndirs) {
   int rc = MayRegisterFabric(fabric);
   if (rc != PMIX_SUCCESS) return rc;
-  Selection selection;
+  FabricSelection selection;
   rc = Parse(directives, ndirs, &selection);
   if (rc != PMIX_SUCCESS) return rc;
   Registration found;

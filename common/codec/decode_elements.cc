@@ -9,14 +9,6 @@
 #include "common/values/value_ops.h"
 
 namespace canopy {
-namespace {
-
-template <typename T>
-T& At(void* element, size_t offset) {
-  return *reinterpret_cast<T*>(static_cast<char*>(element) + offset);
-}
-
-}  // namespace
 
 bool Decoder::GetValue(pmix_value_t* v) {
   *v = {};

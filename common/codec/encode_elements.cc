@@ -9,15 +9,6 @@
 #include "common/values/value_ops.h"
 
 namespace canopy {
-namespace {
-
-template <typename T>
-const T& At(const void* element, size_t offset) {
-  return *reinterpret_cast<const T*>(static_cast<const char*>(element) +
-                                     offset);
-}
-
-}  // namespace
 
 void Encoder::PutElement(pmix_data_type_t id, const void* element) {
   PutElements(id, element, 1);

@@ -2,16 +2,11 @@
 
 #include "common/values/element_ops.h"
 #include "common/values/hwloc_access.h"
+#include "common/values/memory.h"
 #include "common/values/value_ops.h"
 
 namespace canopy {
 namespace {
-
-template <typename T>
-const T& At(const void* element, size_t offset) {
-  return *reinterpret_cast<const T*>(static_cast<const char*>(element) +
-                                     offset);
-}
 
 template <typename T>
 pmix_value_cmp_t Order(const T& a, const T& b) {

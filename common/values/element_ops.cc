@@ -14,17 +14,6 @@
 namespace canopy {
 namespace {
 
-template <typename T>
-T& At(void* element, size_t offset) {
-  return *reinterpret_cast<T*>(static_cast<char*>(element) + offset);
-}
-
-template <typename T>
-const T& At(const void* element, size_t offset) {
-  return *reinterpret_cast<const T*>(static_cast<const char*>(element) +
-                                     offset);
-}
-
 // Returns the bytes that a member occupies in its element, for members that are
 // copied as plain memory.
 size_t FlatSize(const Field& field) {

@@ -27,6 +27,22 @@ inline char* DuplicateString(std::string_view text) {
   return copy;
 }
 
+// Returns the element, which is a T.
+template <typename T>
+const T& As(const void* element) {
+  return *static_cast<const T*>(element);
+}
+
+// Returns the member of an element at `offset` bytes, which is a T.
+template <typename T>
+T& At(void* element, size_t offset) {
+  return *reinterpret_cast<T*>(static_cast<char*>(element) + offset);
+}
+template <typename T>
+const T& At(const void* element, size_t offset) {
+  return As<T>(static_cast<const char*>(element) + offset);
+}
+
 // Copies as much of `text` as fits into a fixed name of `capacity` bytes
 // (terminator included) and fills the rest with zeros, so that names compare
 // and travel as plain memory.

@@ -2,17 +2,13 @@
 
 #include <string>
 
+#include "common/values/memory.h"
 #include "common/values/simple_text.h"
 #include "common/values/struct_text.h"
 #include "common/values/value_ops.h"
 
 namespace canopy {
 namespace {
-
-template <typename T>
-const T& As(const void* element) {
-  return *static_cast<const T*>(element);
-}
 
 // Returns the printed name of a type, which for some types is not the name of
 // the constant.

@@ -13,11 +13,6 @@
 namespace canopy {
 namespace {
 
-template <typename T>
-const T& As(const void* element) {
-  return *static_cast<const T*>(element);
-}
-
 std::string TimeText(time_t time) {
   tm parts;
   char text[64];

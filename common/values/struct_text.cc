@@ -12,11 +12,6 @@
 namespace canopy {
 namespace {
 
-template <typename T>
-const T& As(const void* element) {
-  return *static_cast<const T*>(element);
-}
-
 std::string PrintProc(const Page& page) {
   return page.prefix + "PROC: " + ProcText(As<pmix_proc_t>(page.element));
 }

@@ -60,8 +60,8 @@ class SpawnRequests {
     std::vector<std::string> jobs;
     // jobs of which some process has not started
     std::set<std::string> starting;
-    std::set<std::string> living;    // jobs that are not over
-    std::optional<int> failure;      // the status for the spawner
+    std::set<std::string> living;  // jobs that are not over
+    std::optional<int> failure;    // the status for the spawner
     EventLoop::TimerId timer = 0;
   };
 

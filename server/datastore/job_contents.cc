@@ -35,10 +35,6 @@ std::string JobId(const JobSpec& job) {
   return job.nspace;
 }
 
-std::string EncodedText(const std::string& text) {
-  return text.empty() ? "" : EncodeValue(Value::String(text).raw());
-}
-
 // Adds the ranks that stop: all ranks, one rank, or a list, in the form that a
 // debugger would use.
 void AddStop(const char* key, const std::string& nspace, const StopRanks& ranks,

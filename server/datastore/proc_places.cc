@@ -7,11 +7,12 @@
 #include "pmix_common.h"
 
 namespace canopy::datastore {
-namespace {
 
 std::string EncodedText(const std::string& text) {
   return text.empty() ? "" : EncodeValue(Value::String(text).raw());
 }
+
+namespace {
 
 // Encodes the list of CPUs as a PROC_CPUSET, whose encoding has its text.
 std::string EncodedBitmap(const std::string& cpuset) {

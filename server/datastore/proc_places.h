@@ -17,6 +17,9 @@
 
 namespace canopy::datastore {
 
+// Returns the text as an encoded value; empty if the text is empty.
+std::string EncodedText(const std::string& text);
+
 // Computes the properties of the ranks of one job. `job` and `facts` must
 // outlive this object. Used by one thread.
 class ProcPlaces {

@@ -17,7 +17,6 @@ namespace canopy::facts {
 namespace {
 
 constexpr size_t kMaxFile = size_t{256} << 10;
-constexpr float kKilobytesPerMegabyte = 1024;
 
 bool Wants(uint64_t fields, std::span<const std::string_view> table,
            std::string_view key) {

@@ -11,6 +11,9 @@
 
 namespace canopy::facts {
 
+// The kernel counts in kilobytes, PMIx in megabytes.
+inline constexpr float kKilobytesPerMegabyte = 1024;
+
 // The default of arguments that name the directory of /proc; tests name another
 // one.
 inline constexpr char kProc[] = "/proc";

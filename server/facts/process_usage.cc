@@ -18,8 +18,7 @@
 namespace canopy::facts {
 namespace {
 
-constexpr size_t kMaxFile = 16384;
-constexpr float kKilobytesPerMegabyte = 1024;
+constexpr size_t kMaxProcessFile = 16384;
 constexpr uint64_t kMicroseconds = 1000 * 1000;
 
 // The fields of /proc/PID/stat, counted from the state, which follows the name.
@@ -60,7 +59,7 @@ class Process {
   Process(int pid, uint64_t fields, const std::string& proc)
       : directory_(proc + "/" + std::to_string(pid)),
         fields_(fields),
-        stat_text_(ReadProcFile(directory_ + "/stat", kMaxFile)) {
+        stat_text_(ReadProcFile(directory_ + "/stat", kMaxProcessFile)) {
     // The name of the program may contain blanks and parentheses.
     const size_t end = stat_text_.rfind(')');
     if (end == std::string::npos) return;
@@ -144,7 +143,7 @@ class Process {
 
   void AddKilobytes(const char* file, const char* name, const char* key) {
     const auto number =
-        NumberOf(ReadProcFile(directory_ + file, kMaxFile), name);
+        NumberOf(ReadProcFile(directory_ + file, kMaxProcessFile), name);
     if (!number) return;
     infos_.Add(
         key, Value::Float(static_cast<float>(*number) / kKilobytesPerMegabyte));

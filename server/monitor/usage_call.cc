@@ -17,7 +17,7 @@ namespace {
 using core::UsageFields;
 using core::UsageTargets;
 
-Status Bad(const std::string& text) { return Status(kErrBadParam, text); }
+Status BadCall(const std::string& text) { return Status(kErrBadParam, text); }
 
 // The elements of an array of one type. An array without elements is valid and
 // has any type.
@@ -84,7 +84,7 @@ UsageFields AllFields(const Kinds& kinds) {
 Status ReadFields(const Kinds& kinds, const pmix_value_t& value,
                   UsageCall* call) {
   const auto list = ElementsOf<pmix_info_t>(value, PMIX_INFO);
-  if (!list.valid) return Bad("the list of statistics is not one of infos");
+  if (!list.valid) return BadCall("the list of statistics is not one of infos");
   const UsageFields all = AllFields(kinds);
   bool valid = true;
   for (const pmix_info_t& info : list.values) {
@@ -100,7 +100,7 @@ Status ReadFields(const Kinds& kinds, const pmix_value_t& value,
       valid &= AddName(info.value, &call->targets.nets);
     }
   }
-  if (!valid) return Bad("a disk or an interface has no name");
+  if (!valid) return BadCall("a disk or an interface has no name");
   const bool only_names =
       !call->targets.disks.empty() || !call->targets.nets.empty();
   if (list.values.empty() || (!call->fields.any() && only_names)) {
@@ -116,14 +116,14 @@ Status TooMany() { return Status(kErrOutOfResource, "too many targets"); }
 
 Status ReadProcs(const pmix_value_t& value, UsageTargets* targets) {
   const auto procs = ElementsOf<pmix_proc_t>(value, PMIX_PROC);
-  if (!procs.valid) return Bad("the targets are not processes");
+  if (!procs.valid) return BadCall("the targets are not processes");
   if (targets->procs.size() + procs.values.size() > kMaxTargets) {
     return TooMany();
   }
   for (const pmix_proc_t& proc : procs.values) {
     targets->procs.push_back(FromC(proc));
     if (targets->procs.back().nspace.empty()) {
-      return Bad("a target has no namespace");
+      return BadCall("a target has no namespace");
     }
   }
   return Status();
@@ -131,7 +131,7 @@ Status ReadProcs(const pmix_value_t& value, UsageTargets* targets) {
 
 Status ReadPids(const pmix_value_t& value, UsageTargets* targets) {
   const auto pids = ElementsOf<pmix_node_pid_t>(value, PMIX_NODE_PID);
-  if (!pids.valid) return Bad("the targets are not process IDs of nodes");
+  if (!pids.valid) return BadCall("the targets are not process IDs of nodes");
   if (targets->pids.size() + pids.values.size() > kMaxTargets) {
     return TooMany();
   }
@@ -140,7 +140,8 @@ Status ReadPids(const pmix_value_t& value, UsageTargets* targets) {
     if (one.hostname != nullptr) pid.host = one.hostname;
     pid.nodeid = one.nodeid;
     pid.pid = one.pid;
-    if (pid.host.size() > kMaxTargetName) return Bad("a host name is too long");
+    if (pid.host.size() > kMaxTargetName)
+      return BadCall("a host name is too long");
     targets->pids.push_back(std::move(pid));
   }
   return Status();
@@ -148,19 +149,21 @@ Status ReadPids(const pmix_value_t& value, UsageTargets* targets) {
 
 Status ReadNames(const pmix_value_t& value, std::vector<std::string>* names) {
   const auto strings = ElementsOf<char*>(value, PMIX_STRING);
-  if (!strings.valid) return Bad("the targets are not names");
+  if (!strings.valid) return BadCall("the targets are not names");
   if (names->size() + strings.values.size() > kMaxTargets) return TooMany();
   for (const char* name : strings.values) {
-    if (name == nullptr || *name == '\0') return Bad("a target has no name");
+    if (name == nullptr || *name == '\0')
+      return BadCall("a target has no name");
     names->emplace_back(name);
-    if (names->back().size() > kMaxTargetName) return Bad("a name is too long");
+    if (names->back().size() > kMaxTargetName)
+      return BadCall("a name is too long");
   }
   return Status();
 }
 
 Status ReadNodeIds(const pmix_value_t& value, UsageTargets* targets) {
   const auto ids = ElementsOf<uint32_t>(value, PMIX_UINT32);
-  if (!ids.valid) return Bad("the targets are not numbers of nodes");
+  if (!ids.valid) return BadCall("the targets are not numbers of nodes");
   if (targets->nodeids.size() + ids.values.size() > kMaxTargets) {
     return TooMany();
   }

@@ -6,7 +6,6 @@
 namespace canopy::net {
 namespace {
 
-constexpr int64_t kSecondNs = int64_t{1000} * 1000 * 1000;
 constexpr char kAllOthers[] = "";
 
 }  // namespace

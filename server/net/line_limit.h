@@ -10,6 +10,8 @@
 
 namespace canopy::net {
 
+inline constexpr int64_t kSecondNs = 1'000'000'000;
+
 // Each source has an allowance of lines: a burst of kBurst, then one line in
 // each second. Sources beyond kMaxSources share one allowance. Pure state;
 // times are nanoseconds of one monotonic clock.

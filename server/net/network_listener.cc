@@ -20,8 +20,6 @@
 namespace canopy::net {
 namespace {
 
-constexpr int64_t kSecondNs = int64_t{1000} * 1000 * 1000;
-
 sockaddr_storage NameOf(int fd, int (*name)(int, sockaddr*, socklen_t*)) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;

@@ -8,7 +8,7 @@ namespace canopy::openpmix {
 namespace {
 
 constexpr size_t kNspaceField = 256;
-constexpr size_t kMaxText = 1024;
+constexpr size_t kMaxField = 1024;
 
 uint32_t NetworkU32(std::string_view bytes) {
   uint32_t v;
@@ -110,7 +110,7 @@ std::optional<uint32_t> ParseConnectHeader(std::string_view bytes) {
 Result<ConnectMessage> ParseConnect(std::string_view payload) {
   Fields fields(payload);
   ConnectMessage message;
-  message.security = fields.Text(kMaxText);
+  message.security = fields.Text(kMaxField);
   message.credential = fields.Take(fields.U32());
   const uint8_t kind = fields.U8();
   if (fields.ok() && !IsKnown(kind)) {
@@ -128,11 +128,11 @@ Result<ConnectMessage> ParseConnect(std::string_view payload) {
     identity.rank = fields.U32();
     message.identity = std::move(identity);
   }
-  message.version = fields.Text(kMaxText);
-  message.codec = fields.Text(kMaxText);
+  message.version = fields.Text(kMaxField);
+  message.codec = fields.Text(kMaxField);
   const uint8_t buffer = fields.U8();
   message.described = buffer == 2;
-  message.store = fields.Text(kMaxText);
+  message.store = fields.Text(kMaxField);
   if (!fields.ok() || buffer < 1 || buffer > 2) {
     return Status(kErrUnpackFailure, "malformed greeting");
   }

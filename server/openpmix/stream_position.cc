@@ -17,7 +17,7 @@ constexpr uint8_t kCloseWait = 8;
 
 // The number of attempts. Bytes may arrive and be acknowledged between the two
 // queries of an attempt, which is then repeated.
-constexpr int kAttempts = 1000;
+constexpr int kMaxReads = 1000;
 
 bool Ask(int fd, tcp_info* info) {
   *info = {};
@@ -30,7 +30,7 @@ bool Ask(int fd, tcp_info* info) {
 }  // namespace
 
 Result<StreamPosition> PositionOf(int fd) {
-  for (int i = 0; i < kAttempts; ++i) {
+  for (int i = 0; i < kMaxReads; ++i) {
     tcp_info before;
     tcp_info after;
     int unread = 0;

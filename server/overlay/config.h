@@ -17,6 +17,9 @@
 
 namespace canopy::overlay {
 
+// Settings are in milliseconds, timers in nanoseconds.
+inline constexpr int64_t kNsPerMs = 1'000'000;
+
 struct Member {
   std::string name;
   std::string address;  // "host:port"; may be set later

@@ -4,16 +4,11 @@
 #include <utility>
 
 namespace canopy::overlay {
-namespace {
-
-constexpr int64_t kMs = 1000000;
-
-}  // namespace
 
 void Dialer::Dial(NodeId node, const ResumePoint& resume) {
   handshake_ = std::make_unique<ClientHandshake>(
       loop_, &view_->identity(), transport_->Dial(view_->address(node)), node,
-      view_->name(node), resume, int64_t{config_->detect_ms} * kMs,
+      view_->name(node), resume, int64_t{config_->detect_ms} * kNsPerMs,
       [this, node](const StreamEnd& end, const Welcome& welcome,
                    std::shared_ptr<Stream> stream) {
         const auto ended = std::move(handshake_);
@@ -27,7 +22,7 @@ void Dialer::AbandonOthers(NodeId node) {
 
 void Dialer::Pause(std::function<void()> retry) {
   if (pause_timer_ != 0) return;
-  pause_timer_ = loop_->AddTimer(int64_t{pause_ms_} * kMs,
+  pause_timer_ = loop_->AddTimer(int64_t{pause_ms_} * kNsPerMs,
                                  [this, retry = std::move(retry)] {
                                    pause_timer_ = 0;
                                    retry();
@@ -37,7 +32,7 @@ void Dialer::Pause(std::function<void()> retry) {
 
 void Dialer::ProbeLater(std::function<void()> probe) {
   if (probe_timer_ != 0) return;
-  probe_timer_ = loop_->AddTimer(int64_t{config_->grace_ms} * kMs,
+  probe_timer_ = loop_->AddTimer(int64_t{config_->grace_ms} * kNsPerMs,
                                  [this, probe = std::move(probe)] {
                                    probe_timer_ = 0;
                                    probe();

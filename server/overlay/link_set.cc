@@ -6,7 +6,6 @@
 namespace canopy::overlay {
 namespace {
 
-constexpr int64_t kMs = 1000000;
 // Maximum number of server handshakes in progress; further streams are refused.
 constexpr size_t kMaxServerHandshakes = 4096;
 
@@ -200,7 +199,7 @@ void LinkSet::Await(const Neighbor::Ref& neighbor) {
         view_->WasSeen(id) ? ms + config_->detect_ms : config_->join_timeout_ms;
     if (ms == 0) return;
   }
-  neighbor->StartReconnectTimer(ms * kMs, [this, id] {
+  neighbor->StartReconnectTimer(ms * kNsPerMs, [this, id] {
     const Neighbor::Ref late = Find(id);
     if (late == nullptr || late->linked() || !view_->IsNeighbor(id)) return;
     listener_->OnUnreachable(id, late->last_error().empty()
@@ -275,7 +274,7 @@ void LinkSet::Accept(std::shared_ptr<Stream> stream) {
   const uint64_t number = next_server_handshake_++;
   server_handshakes_[number] = std::make_unique<ServerHandshake>(
       loop_, &view_->identity(), std::move(stream),
-      int64_t{config_->detect_ms} * kMs,
+      int64_t{config_->detect_ms} * kNsPerMs,
       [this](const Hello& hello, ResumePoint* resume) {
         const StreamEnd verdict = view_->Admit(hello);
         const ResumePoint point = PointOf(hello.node);

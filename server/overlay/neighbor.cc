@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/overlay/config.h"
+
 namespace canopy::overlay {
 namespace {
 
-constexpr int64_t kMs = 1000000;
 // The time for which an acknowledgement waits for a packet that takes it along.
-constexpr int64_t kAckDelayNs = 25 * kMs;
+constexpr int64_t kAckDelayNs = 25 * kNsPerMs;
 constexpr size_t kMembersPerFrame = 1024;
 // Upper limit for the downtime that a neighbour may announce.
 constexpr uint32_t kMaxPlannedDowntimeMs = 600000;

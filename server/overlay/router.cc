@@ -12,12 +12,11 @@
 namespace canopy::overlay {
 namespace {
 
-constexpr int64_t kMs = 1000000;
 constexpr size_t kMaxUnroutable = 4096;
-constexpr int64_t kRetryNs = 50 * kMs;
+constexpr int64_t kRetryNs = 50 * kNsPerMs;
 // Messages that lost pieces with a member are dropped if they get no piece for
 // this time.
-constexpr int64_t kSweepNs = 30000 * kMs;
+constexpr int64_t kSweepNs = 30000 * kNsPerMs;
 
 }  // namespace
 
@@ -188,7 +187,7 @@ void Router::OnTreeChanged() {
 void Router::SettleLater() {
   const int64_t ms =
       int64_t{config_->settle_ms} + config_->detect_ms + config_->grace_ms;
-  settle_timer_ = loop_->AddTimer(ms * kMs, [this] {
+  settle_timer_ = loop_->AddTimer(ms * kNsPerMs, [this] {
     settle_timer_ = 0;
     settled_ = true;
   });

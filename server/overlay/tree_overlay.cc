@@ -5,8 +5,6 @@
 namespace canopy::overlay {
 namespace {
 
-constexpr int64_t kMs = 1000000;
-
 // Returns true for a wildcard address, which other members cannot dial.
 bool IsWildcard(const std::string& address) {
   return address.starts_with("0.0.0.0:") || address.starts_with("[::]:");
@@ -221,7 +219,7 @@ void TreeOverlay::Rejoin(const std::string& reason) {
 
 void TreeOverlay::StartLeaveTimer(std::function<void()>* done) {
   leave_timer_ =
-      loop_->AddTimer(int64_t{config_.leave_ms} * kMs, Guard([this, done] {
+      loop_->AddTimer(int64_t{config_.leave_ms} * kNsPerMs, Guard([this, done] {
                         leave_timer_ = 0;
                         if (*done) std::exchange(*done, nullptr)();
                       }));

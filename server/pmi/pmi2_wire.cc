@@ -13,12 +13,12 @@ constexpr size_t kMaxKey = 64;
 // The limit of the text that an answer repeats.
 constexpr size_t kMaxThread = 256;
 
-struct Form {
+struct CommandForm {
   std::string_view command;
   Operation operation;
 };
 
-constexpr Form kForms[] = {
+constexpr CommandForm kCommandForms[] = {
     {"fullinit", Operation::kFullInit},
     {"finalize", Operation::kFinalize},
     {"abort", Operation::kAbort},
@@ -195,8 +195,9 @@ Request ParseMessage(std::string_view message) {
   const std::optional<std::string> name = TakeValue(&message);
   if (!name || !IsKey(*name)) return request;
   request.name = *name;
-  const auto* const form = std::ranges::find(kForms, *name, &Form::command);
-  if (form != std::end(kForms)) request.operation = form->operation;
+  const auto* const form =
+      std::ranges::find(kCommandForms, *name, &CommandForm::command);
+  if (form != std::end(kCommandForms)) request.operation = form->operation;
   const std::optional<Pairs> pairs = PairsIn(message);
   request.malformed = !pairs || FieldOf(*pairs, "thrid").size() > kMaxThread;
   if (request.malformed) return request;

@@ -10,12 +10,12 @@ namespace {
 
 using Kind = EnvarEdit::Kind;
 
-struct Row {
+struct EditKind {
   std::string_view key;
   Kind kind;
 };
 
-constexpr Row kRows[] = {
+constexpr EditKind kEditKinds[] = {
     {PMIX_SET_ENVAR, Kind::kSet},       {PMIX_UNSET_ENVAR, Kind::kUnset},
     {PMIX_ADD_ENVAR, Kind::kAdd},       {PMIX_PREPEND_ENVAR, Kind::kPrepend},
     {PMIX_APPEND_ENVAR, Kind::kAppend}, {PMIX_FIRST_ENVAR, Kind::kFirst},
@@ -28,7 +28,7 @@ bool IsName(std::string_view name) {
 }  // namespace
 
 std::optional<Kind> EditKindOf(std::string_view key) {
-  for (const Row& row : kRows) {
+  for (const EditKind& row : kEditKinds) {
     if (row.key == key) return row.kind;
   }
   return std::nullopt;

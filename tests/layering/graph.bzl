@@ -3,6 +3,7 @@
 _Graph = provider(
     doc = "What a target consists of, with all that it depends on.",
     fields = {
+        "joined": "list of files: what the target, by build/library.bzl, has the text of",
         "sources": "depset of files: sources that are in the repository",
         "targets": "depset of JSON texts, one a target",
     },
@@ -14,8 +15,16 @@ def _files(ctx, attribute):
 def _deps(ctx):
     return getattr(ctx.rule.attr, "deps", [])
 
+def _sources(ctx):
+    """The sources of a target, with those that are joined to be compiled."""
+    sources = []
+    for src in getattr(ctx.rule.attr, "srcs", []):
+        joined = src[_Graph].joined if _Graph in src else []
+        sources += joined or src.files.to_list()
+    return sources
+
 def _graph_aspect_impl(target, ctx):
-    sources = _files(ctx, "srcs") + _files(ctx, "hdrs")
+    sources = _sources(ctx) + _files(ctx, "hdrs")
     record = struct(
         name = str(target.label),
         kind = ctx.rule.kind,
@@ -24,6 +33,7 @@ def _graph_aspect_impl(target, ctx):
     )
     below = [dep[_Graph] for dep in _deps(ctx)]
     return [_Graph(
+        joined = sources if "joined" in ctx.rule.attr.tags else [],
         sources = depset(
             [f for f in sources if f.is_source and target.label.workspace_name == ""],
             transitive = [graph.sources for graph in below],
@@ -36,7 +46,7 @@ def _graph_aspect_impl(target, ctx):
 
 _graph_aspect = aspect(
     implementation = _graph_aspect_impl,
-    attr_aspects = ["deps"],
+    attr_aspects = ["deps", "srcs"],
 )
 
 def _dependency_graph_impl(ctx):

@@ -40,7 +40,7 @@ struct Options {
   std::string junit_file;
 };
 
-OptionTable Table(Options* to) {
+OptionTable OptionsOf(Options* to) {
   return {{"timeout", 1, "SECONDS", "time limit for each answer (5)",
            SetMilliseconds(&to->timeout_ms, 1, kMaxSeconds)},
           {"tls-ca", 1, "FILE", "CA certificate of the service; enables TLS",
@@ -251,7 +251,7 @@ int HostModuleCommand(const CommandLine& line) {
       "scheduler serves TLS and trusts only the agents of this overlay.\n"
       "token: prints the token by which the agents of the overlay prove\n"
       "their identity to a scheduler.\n",
-      Table(&options),
+      OptionsOf(&options),
       1,
       2};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);

@@ -15,19 +15,19 @@
 namespace canopy::cli {
 namespace {
 
-namespace v1 = control::v1;
+namespace v1c = control::v1;
 
 constexpr int kMaxDepth = 64;
 
 // A neighbour of the root that has a time to its loss is not linked.
-bool IsSilent(const v1::NodeStatus& node) {
+bool IsSilent(const v1c::NodeStatus& node) {
   return node.up() && (node.away() || node.has_lost_in_ms());
 }
 
 // Draws the nodes that are up as a tree, depth first.
 class TreeTable {
  public:
-  TreeTable(const v1::StatusReply& status, bool utf8)
+  TreeTable(const v1c::StatusReply& status, bool utf8)
       : status_(status),
         utf8_(utf8),
         table_({"NODE", "ADDRESS", "SLOTS", "PROCS", "PID", "UP FOR"}) {
@@ -46,7 +46,7 @@ class TreeTable {
  private:
   void Add(int index, const std::string& lead, const std::string& branch,
            int depth) {
-    const v1::NodeStatus& node = status_.nodes(index);
+    const v1c::NodeStatus& node = status_.nodes(index);
     table_.Add({lead + branch + node.name(), node.address(),
                 std::to_string(node.slots()), std::to_string(node.procs()),
                 std::to_string(node.pid()),
@@ -66,13 +66,13 @@ class TreeTable {
   std::string Middle() const { return utf8_ ? "\u251c\u2500 " : "|- "; }
   std::string Last() const { return utf8_ ? "\u2514\u2500 " : "`- "; }
 
-  const v1::StatusReply& status_;
+  const v1c::StatusReply& status_;
   const bool utf8_;
   Table table_;
   std::map<int64_t, std::vector<int>> children_;
 };
 
-std::string SchedulerText(const v1::StatusReply& status) {
+std::string SchedulerText(const v1c::StatusReply& status) {
   if (status.scheduler().empty()) return "";
   if (status.scheduler_trouble().empty()) {
     return "scheduler: " + status.scheduler() + "\n";
@@ -97,12 +97,12 @@ std::string UserName(uint32_t uid) {
 }
 
 std::string StatusText(const std::string& context,
-                       const v1::StatusReply& status, bool utf8) {
+                       const v1c::StatusReply& status, bool utf8) {
   uint64_t up = 0;
   uint64_t away = 0;
   uint64_t slots = 0;
   std::string lost;
-  for (const v1::NodeStatus& node : status.nodes()) {
+  for (const v1c::NodeStatus& node : status.nodes()) {
     if (node.up()) {
       ++(IsSilent(node) ? away : up);
       slots += node.slots();
@@ -121,14 +121,14 @@ std::string StatusText(const std::string& context,
   if (up + away < total) {
     head += ", " + std::to_string(total - up - away) + " lost";
   }
-  head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") + ", radix " +
-          std::to_string(status.radix()) + ", version " + status.version() +
-          "\n";
+  head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") +
+          ", radix " + std::to_string(status.radix()) + ", version " +
+          status.version() + "\n";
   return head + TreeTable(status, utf8).ToString() + SilentText(status) +
          SchedulerText(status) + lost;
 }
 
-std::string QueuedLine(const v1::JobStatus& job) {
+std::string QueuedLine(const v1c::JobStatus& job) {
   std::string line =
       "queued: " + job.nspace() + " for " + AgeText(job.age_seconds());
   if (job.position() != 0) line += ", place " + std::to_string(job.position());
@@ -137,12 +137,12 @@ std::string QueuedLine(const v1::JobStatus& job) {
 
 // The columns NAME, PARENT and KIND appear only if a job has a name, was
 // spawned or is a tool.
-std::string JobsText(const v1::ListJobsReply& jobs, bool contexts,
+std::string JobsText(const v1c::ListJobsReply& jobs, bool contexts,
                      size_t max_command) {
   if (jobs.jobs_size() == 0) return "no jobs\n";
   const bool spawned = std::ranges::any_of(
       jobs.jobs(), [](const auto& job) { return !job.parent().empty(); });
-  const bool tools = std::ranges::any_of(jobs.jobs(), &v1::JobStatus::tool);
+  const bool tools = std::ranges::any_of(jobs.jobs(), &v1c::JobStatus::tool);
   const bool named = std::ranges::any_of(
       jobs.jobs(), [](const auto& job) { return !job.name().empty(); });
   std::vector<std::string> head = {"JOB"};
@@ -155,7 +155,7 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts,
     head.push_back(title);
   }
   Table table(std::move(head));
-  for (const v1::JobStatus& job : jobs.jobs()) {
+  for (const v1c::JobStatus& job : jobs.jobs()) {
     std::vector<std::string> row = {job.nspace()};
     if (named) row.push_back(job.name().empty() ? "-" : job.name());
     if (contexts) row.push_back(job.context());
@@ -171,7 +171,7 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts,
     table.Add(std::move(row));
   }
   std::string queued;
-  for (const v1::JobStatus& job : jobs.jobs()) {
+  for (const v1c::JobStatus& job : jobs.jobs()) {
     if (job.phase() == "queued") queued += QueuedLine(job);
   }
   return table.ToString() + queued;
@@ -179,9 +179,9 @@ std::string JobsText(const v1::ListJobsReply& jobs, bool contexts,
 
 namespace {
 
-std::string SilentNames(const v1::StatusReply& status) {
+std::string SilentNames(const v1c::StatusReply& status) {
   std::string names;
-  for (const v1::NodeStatus& node : status.nodes()) {
+  for (const v1c::NodeStatus& node : status.nodes()) {
     if (!IsSilent(node)) continue;
     names += (names.empty() ? "" : ", ") + node.name();
     if (node.has_lost_in_ms()) {
@@ -193,7 +193,7 @@ std::string SilentNames(const v1::StatusReply& status) {
 
 }  // namespace
 
-std::string SilentText(const v1::StatusReply& status) {
+std::string SilentText(const v1c::StatusReply& status) {
   const std::string names = SilentNames(status);
   if (names.empty()) return "";
   return Warning("no answer") + ": " + names +

@@ -19,7 +19,6 @@
 namespace canopy::cli {
 namespace {
 
-constexpr size_t kMaxFile = 64u << 20;
 constexpr size_t kMaxName = 64;
 constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kAllowed =
@@ -141,7 +140,7 @@ Result<std::vector<std::string>> ContextStore::List() const {
 Result<v1::Context> ContextStore::Load(const std::string& name) const {
   if (Status status = CheckContextName(name); !status.ok()) return status;
   if (Status status = CheckPrivateDir(directory_); !status.ok()) return status;
-  Result<std::string> text = ReadFile(PathOf(name), kMaxFile);
+  Result<std::string> text = ReadFile(PathOf(name), kMaxContextFile);
   if (!text.ok()) {
     return Status(text.code(), "context " + text.status().message());
   }

@@ -2,12 +2,16 @@
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_TEXT_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_TEXT_H_
 
+#include <cstddef>
 #include <string>
 
 #include "client/cli/context/context.pb.h"
 #include "common/status.h"
 
 namespace canopy::cli {
+
+// Files of contexts above this size, in bytes, are not read.
+inline constexpr size_t kMaxContextFile = 64u << 20;
 
 // Returns JSON with the field names of context.proto, including fields with
 // default values. The text ends with a line feed.

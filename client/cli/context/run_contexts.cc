@@ -24,7 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxFile = 64u << 20;
 constexpr uint64_t kMaxEntries = 1 << 20;
 
 bool HasAgent(const std::string& run_dir) {
@@ -91,7 +90,7 @@ Result<v1::Context> RunContexts::Load(const std::string& name) const {
     if (Status status = CheckPrivateDir(path); !status.ok()) return status;
   }
   const std::string path = run_dir + kRunContextFile;
-  Result<std::string> text = ReadFile(path, kMaxFile);
+  Result<std::string> text = ReadFile(path, kMaxContextFile);
   if (!text.ok()) {
     return Status(text.code(), "context " + text.status().message());
   }

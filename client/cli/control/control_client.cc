@@ -11,7 +11,7 @@
 namespace canopy::cli {
 namespace {
 
-namespace v1 = control::v1;
+namespace v1c = control::v1;
 
 constexpr auto kCallTimeout = std::chrono::seconds(20);
 // The limit includes the time that jobs get to end.
@@ -20,10 +20,10 @@ constexpr auto kShutdownTimeout = std::chrono::seconds(60);
 }  // namespace
 
 struct ControlClient::Impl {
-  std::unique_ptr<v1::Control::Stub> stub;
+  std::unique_ptr<v1c::Control::Stub> stub;
 
   template <typename Reply, typename Request>
-  Result<Reply> Call(grpc::Status (v1::Control::Stub::*method)(
+  Result<Reply> Call(grpc::Status (v1c::Control::Stub::*method)(
                          grpc::ClientContext*, const Request&, Reply*),
                      const Request& request, std::chrono::seconds timeout) {
     grpc::ClientContext context;
@@ -47,46 +47,46 @@ Result<ControlClient> ControlClient::Connect(const ControlTarget& target,
       ConnectControlChannel(target, timeout_ms);
   if (!channel.ok()) return channel.status();
   auto impl = std::make_unique<Impl>();
-  impl->stub = v1::Control::NewStub(*channel);
+  impl->stub = v1c::Control::NewStub(*channel);
   return ControlClient(std::move(impl));
 }
 
-Result<v1::StatusReply> ControlClient::GetStatus(bool ask_all) {
-  v1::StatusRequest request;
+Result<v1c::StatusReply> ControlClient::GetStatus(bool ask_all) {
+  v1c::StatusRequest request;
   request.set_ask_all(ask_all);
-  return impl_->Call(&v1::Control::Stub::Status, request, kCallTimeout);
+  return impl_->Call(&v1c::Control::Stub::Status, request, kCallTimeout);
 }
 
-Result<v1::ListJobsReply> ControlClient::ListJobs() {
-  return impl_->Call(&v1::Control::Stub::ListJobs, v1::ListJobsRequest(),
+Result<v1c::ListJobsReply> ControlClient::ListJobs() {
+  return impl_->Call(&v1c::Control::Stub::ListJobs, v1c::ListJobsRequest(),
                      kCallTimeout);
 }
 
-Result<v1::WhyReply> ControlClient::Why(const std::string& nspace) {
-  v1::WhyRequest request;
+Result<v1c::WhyReply> ControlClient::Why(const std::string& nspace) {
+  v1c::WhyRequest request;
   request.set_nspace(nspace);
-  return impl_->Call(&v1::Control::Stub::Why, request, kCallTimeout);
+  return impl_->Call(&v1c::Control::Stub::Why, request, kCallTimeout);
 }
 
 Status ControlClient::SignalJob(const std::string& nspace, int signal) {
-  v1::SignalJobRequest request;
+  v1c::SignalJobRequest request;
   request.set_nspace(nspace);
   request.set_signal(signal);
-  return impl_->Call(&v1::Control::Stub::SignalJob, request, kCallTimeout)
+  return impl_->Call(&v1c::Control::Stub::SignalJob, request, kCallTimeout)
       .status();
 }
 
 Status ControlClient::Replace(const std::string& program) {
-  v1::ReplaceRequest request;
+  v1c::ReplaceRequest request;
   request.set_program(program);
-  return impl_->Call(&v1::Control::Stub::Replace, request, kCallTimeout)
+  return impl_->Call(&v1c::Control::Stub::Replace, request, kCallTimeout)
       .status();
 }
 
 Status ControlClient::Shutdown(bool force) {
-  v1::ShutdownRequest request;
+  v1c::ShutdownRequest request;
   request.set_force(force);
-  return impl_->Call(&v1::Control::Stub::Shutdown, request, kShutdownTimeout)
+  return impl_->Call(&v1c::Control::Stub::Shutdown, request, kShutdownTimeout)
       .status();
 }
 

@@ -14,7 +14,7 @@ namespace v1h = hostmodule::v1;
 constexpr size_t kMaxKey = 511;
 constexpr size_t kMaxName = 255;
 constexpr uint32_t kMaxType = 0xffff;
-constexpr size_t kMaxText = 1024;
+constexpr size_t kMaxField = 1024;
 constexpr size_t kMaxCookie = 4096;
 constexpr int kMaxInfos = 512;
 constexpr int kMaxVariables = 4096;
@@ -76,7 +76,7 @@ std::string ProblemOfText(const std::string& what, const std::string& text) {
     return what + " of more than one line";
   }
   if (HasControl(text)) return what + " with control characters";
-  return text.size() > kMaxText ? what + " above 1024 bytes" : "";
+  return text.size() > kMaxField ? what + " above 1024 bytes" : "";
 }
 
 std::string ProblemOf(const v1h::GrantedNode& node) {

@@ -19,7 +19,7 @@ namespace canopy::cli {
 namespace {
 
 constexpr uint32_t kMaxProcs = 1u << 20;
-constexpr uint32_t kMaxSeconds = 365u * 24 * 3600;
+constexpr uint32_t kMaxTimeLimit = 365u * 24 * 3600;
 constexpr uint32_t kMaxGraceSeconds = 3600;
 constexpr uint32_t kMaxPriority = 1'000'000'000;
 constexpr size_t kMaxHints = 64;
@@ -135,9 +135,10 @@ Option::Apply AddHint(std::vector<std::string>* to) {
     size_t size = hint.size();
     for (const std::string& other : *to) size += other.size();
     if (to->size() >= kMaxHints || size > kMaxHintBytes) {
-      return Status(kErrBadParam,
-                    "there can be " + std::to_string(kMaxHints) + " hints of " +
-                        std::to_string(kMaxHintBytes) + " bytes together");
+      return Status(kErrBadParam, "at most " + std::to_string(kMaxHints) +
+                                      " hints can be given, of " +
+                                      std::to_string(kMaxHintBytes) +
+                                      " bytes together");
     }
     to->push_back(hint);
     return Status();
@@ -179,7 +180,7 @@ Option::Apply AddReport(uint32_t* to, JobReports report) {
 Option::Apply SetSlurmLimit(uint32_t* to) {
   return [to](const TypedOption& typed) {
     const auto limit = ParseSlurmDuration(typed.values[0]);
-    if (!limit || *limit > std::chrono::seconds(kMaxSeconds)) {
+    if (!limit || *limit > std::chrono::seconds(kMaxTimeLimit)) {
       return WrongValue(typed, "a time such as 10 (minutes), 10:30 or 1-12:00");
     }
     *to = static_cast<uint32_t>(
@@ -449,7 +450,7 @@ void AddRest(const RunTargets& to, OptionTable* table) {
       {"timeout", 1, "TIME",
        "end the job if it runs longer than this: seconds,\n"
        "10m, 2h or 1:30",
-       SetSeconds(&run->job.timeout_seconds, 0, kMaxSeconds)},
+       SetSeconds(&run->job.timeout_seconds, 0, kMaxTimeLimit)},
       {"time t", 1, "TIME", "time limit as in srun: a plain number is minutes",
        SetSlurmLimit(&run->job.timeout_seconds)},
       {"report-state-on-timeout", 0, "",

@@ -9,20 +9,20 @@
 namespace canopy::cli {
 namespace {
 
-namespace v1 = control::v1;
+namespace v1c = control::v1;
 
 // Returns the resource of which there is too little for the processes, or an
 // empty text.
-std::string Shortage(const v1::JobMapped& mapped) {
+std::string Shortage(const v1c::JobMapped& mapped) {
   const bool slots =
-      std::ranges::any_of(mapped.nodes(), [](const v1::MapNode& node) {
+      std::ranges::any_of(mapped.nodes(), [](const v1c::MapNode& node) {
         return static_cast<uint32_t>(node.procs_size()) > node.slots();
       });
   if (slots) return "more processes than slots";
   return mapped.oversubscribed() ? "more processes than CPUs" : "";
 }
 
-std::string Binding(const v1::JobMapped& mapped) {
+std::string Binding(const v1c::JobMapped& mapped) {
   if (!mapped.bind_to().empty() && mapped.bind_to() != "none") {
     return "bound to " + mapped.bind_to();
   }
@@ -30,7 +30,7 @@ std::string Binding(const v1::JobMapped& mapped) {
   return reason.empty() ? "not bound" : "not bound (" + reason + ")";
 }
 
-std::string Policies(const v1::JobMapped& mapped) {
+std::string Policies(const v1c::JobMapped& mapped) {
   const std::string text = "mapped by " + mapped.map_by() + ", ranked by " +
                            mapped.rank_by() + ", " + Binding(mapped);
   const std::string shortage = Shortage(mapped);
@@ -39,9 +39,9 @@ std::string Policies(const v1::JobMapped& mapped) {
   return text + ", " + shortage;
 }
 
-std::string RanksOn(const v1::MapNode& node, bool with_apps) {
+std::string RanksOn(const v1c::MapNode& node, bool with_apps) {
   std::map<uint32_t, std::vector<uint32_t>> by_app;
-  for (const v1::MapProc& proc : node.procs()) {
+  for (const v1c::MapProc& proc : node.procs()) {
     by_app[with_apps ? proc.app() : 0].push_back(proc.rank());
   }
   std::string out;
@@ -54,9 +54,9 @@ std::string RanksOn(const v1::MapNode& node, bool with_apps) {
   return out;
 }
 
-bool HasSeveralApps(const v1::JobMapped& mapped) {
-  for (const v1::MapNode& node : mapped.nodes()) {
-    for (const v1::MapProc& proc : node.procs()) {
+bool HasSeveralApps(const v1c::JobMapped& mapped) {
+  for (const v1c::MapNode& node : mapped.nodes()) {
+    for (const v1c::MapProc& proc : node.procs()) {
       if (proc.app() != 0) return true;
     }
   }
@@ -78,10 +78,10 @@ std::string RangesText(std::span<const uint32_t> sorted) {
   return out;
 }
 
-std::string MapText(const v1::JobMapped& mapped) {
+std::string MapText(const v1c::JobMapped& mapped) {
   const bool several = HasSeveralApps(mapped);
   Table table({"NODE", "SLOTS", "PROCESSES", "RANKS"});
-  for (const v1::MapNode& node : mapped.nodes()) {
+  for (const v1c::MapNode& node : mapped.nodes()) {
     table.Add({node.name(), std::to_string(node.slots()),
                std::to_string(node.procs_size()), RanksOn(node, several)});
   }
@@ -91,10 +91,10 @@ std::string MapText(const v1::JobMapped& mapped) {
          Policies(mapped) + "\n" + table.ToString("  ");
 }
 
-std::string AllocationText(const v1::JobMapped& mapped) {
+std::string AllocationText(const v1c::JobMapped& mapped) {
   Table table({"NODE", "SLOTS"});
   uint64_t slots = 0;
-  for (const v1::MapNode& node : mapped.nodes()) {
+  for (const v1c::MapNode& node : mapped.nodes()) {
     table.Add({node.name(), std::to_string(node.slots())});
     slots += node.slots();
   }
@@ -103,10 +103,10 @@ std::string AllocationText(const v1::JobMapped& mapped) {
          Count(slots, "slot") + "\n" + table.ToString("  ");
 }
 
-std::string BindingsText(const v1::JobMapped& mapped) {
+std::string BindingsText(const v1c::JobMapped& mapped) {
   std::vector<std::string> lines(mapped.num_procs());
-  for (const v1::MapNode& node : mapped.nodes()) {
-    for (const v1::MapProc& proc : node.procs()) {
+  for (const v1c::MapNode& node : mapped.nodes()) {
+    for (const v1c::MapProc& proc : node.procs()) {
       if (proc.rank() >= lines.size()) continue;
       lines[proc.rank()] =
           "rank " + std::to_string(proc.rank()) + " on " + node.name() +

@@ -26,7 +26,7 @@
 namespace canopy::cli {
 namespace {
 
-namespace v1 = control::v1;
+namespace v1c = control::v1;
 using Clock = std::chrono::steady_clock;
 
 // The time limit for the end of a job that is killed at once.
@@ -53,7 +53,7 @@ class JobRun {
   }
   ~JobRun() { close(wake_fd_); }
 
-  void Begin(const v1::Launch& launch);
+  void Begin(const v1c::Launch& launch);
   void RestoreTerminal() { terminal_.Leave(); }
   // Reads until the stream ends; runs on a thread of its own.
   void ReadEvents();
@@ -67,19 +67,19 @@ class JobRun {
     options.input_begin = [this] { return input_.begin(); };
     return options;
   }
-  void Write(const v1::RunRequest& request) { link_.Write(request); }
+  void Write(const v1c::RunRequest& request) { link_.Write(request); }
   void Wake() { eventfd_write(wake_fd_, 1); }
-  void Handle(const v1::RunEvent& event);
-  void HandleOutput(const v1::Output& output);
-  void HandleMapped(const v1::JobMapped& mapped);
-  void HandleRequeued(const v1::JobRequeued& requeued);
+  void Handle(const v1c::RunEvent& event);
+  void HandleOutput(const v1c::Output& output);
+  void HandleMapped(const v1c::JobMapped& mapped);
+  void HandleRequeued(const v1c::JobRequeued& requeued);
   void SendFiles();
   int PollTimeout();
   void ForwardSignals();
   void EndFor(int signal);
   void ForwardInput();
   void SendInput(InputPiece piece) CANOPY_REQUIRES(input_mutex_);
-  void SendInputAgain(const v1::Reattached& reattached);
+  void SendInputAgain(const v1c::Reattached& reattached);
   void SendSignal(int signal);
   void SendWindow();
   void Kill(const std::string& reason, bool immediately);
@@ -96,7 +96,7 @@ class JobRun {
   // These members belong to the reading thread until it is done.
   const std::vector<preload::Item> items_;
   std::optional<FileFeed> files_;  // created anew for each attempt
-  std::optional<v1::JobEnd> end_;
+  std::optional<v1c::JobEnd> end_;
   bool no_reader_ = false;
 
   int end_signal_ = 0;
@@ -105,48 +105,48 @@ class JobRun {
   Clock::time_point give_up_ = Clock::time_point::max();
 };
 
-void JobRun::Begin(const v1::Launch& launch) {
+void JobRun::Begin(const v1c::Launch& launch) {
   link_.Launch(launch);
   terminal_.Enter();
 }
 
 void JobRun::ReadEvents() {
-  v1::RunEvent event;
+  v1c::RunEvent event;
   while (link_.Read(&event)) Handle(event);
   done_ = true;
   Wake();
 }
 
-void JobRun::Handle(const v1::RunEvent& event) {
+void JobRun::Handle(const v1c::RunEvent& event) {
   switch (event.kind_case()) {
-    case v1::RunEvent::kMapped:
+    case v1c::RunEvent::kMapped:
       observer_->OnMapped(event.mapped());
       return HandleMapped(event.mapped());
-    case v1::RunEvent::kPreloadTaken:
+    case v1c::RunEvent::kPreloadTaken:
       files_->Taken(event.preload_taken());
       return SendFiles();
-    case v1::RunEvent::kProgress:
+    case v1c::RunEvent::kProgress:
       observer_->OnProgress(event.progress());
       return Wake();
-    case v1::RunEvent::kProgramNotes:
+    case v1c::RunEvent::kProgramNotes:
       return observer_->OnProgramNotes(event.program_notes());
-    case v1::RunEvent::kOutput:
+    case v1c::RunEvent::kOutput:
       return HandleOutput(event.output());
-    case v1::RunEvent::kSpawnedEnd:
+    case v1c::RunEvent::kSpawnedEnd:
       return observer_->OnSpawnedEnd(event.spawned_end());
-    case v1::RunEvent::kQueued:
+    case v1c::RunEvent::kQueued:
       return observer_->OnQueued(event.queued());
-    case v1::RunEvent::kRequeued:
+    case v1c::RunEvent::kRequeued:
       return HandleRequeued(event.requeued());
-    case v1::RunEvent::kNotice:
+    case v1c::RunEvent::kNotice:
       return observer_->OnNotice(event.notice());
-    case v1::RunEvent::kEnd:
+    case v1c::RunEvent::kEnd:
       end_ = event.end();
       return;
-    case v1::RunEvent::kReattached:
+    case v1c::RunEvent::kReattached:
       SendInputAgain(event.reattached());
       return Wake();
-    case v1::RunEvent::kInputConsumed:
+    case v1c::RunEvent::kInputConsumed:
       input_.Consumed(event.input_consumed());
       return Wake();
     default:
@@ -154,17 +154,17 @@ void JobRun::Handle(const v1::RunEvent& event) {
   }
 }
 
-void JobRun::HandleMapped(const v1::JobMapped& mapped) {
+void JobRun::HandleMapped(const v1c::JobMapped& mapped) {
   if (!mapped.parent().empty() || !files_->wanted()) return;
   if (mapped.preloads()) return SendFiles();
   Kill("the agents are of a release that does not preload files", true);
 }
 
 // The new job gets all retained input, because no process has read it.
-void JobRun::HandleRequeued(const v1::JobRequeued& requeued) {
+void JobRun::HandleRequeued(const v1c::JobRequeued& requeued) {
   observer_->OnRequeued(requeued);
   files_.emplace(items_);
-  v1::Reattached nothing_read;
+  v1c::Reattached nothing_read;
   nothing_read.set_input_done(0);
   SendInputAgain(nothing_read);
   Wake();
@@ -175,13 +175,13 @@ void JobRun::SendFiles() {
     Result<std::string> piece = files_->Next();
     if (!piece.ok()) return Kill(piece.status().message(), true);
     if (piece->empty()) return;
-    v1::RunRequest request;
+    v1c::RunRequest request;
     request.set_preload(*std::move(piece));
     Write(request);
   }
 }
 
-void JobRun::HandleOutput(const v1::Output& output) {
+void JobRun::HandleOutput(const v1c::Output& output) {
   if (output.redirected() > 0) return link_.Consumed(output.redirected());
   const OutputFate fate = observer_->OnOutput(output);
   if (fate == OutputFate::kHeld) Wake();
@@ -253,7 +253,7 @@ void JobRun::EndFor(int signal) {
 }
 
 void JobRun::SendSignal(int signal) {
-  v1::RunRequest request;
+  v1c::RunRequest request;
   request.set_signal(signal);
   Write(request);
 }
@@ -265,7 +265,7 @@ void JobRun::ForwardInput() {
 }
 
 void JobRun::SendInput(InputPiece piece) {
-  v1::RunRequest request;
+  v1c::RunRequest request;
   request.mutable_input()->set_position(piece.position);
   request.mutable_input()->set_data(std::move(piece.data));
   Write(request);
@@ -273,7 +273,7 @@ void JobRun::SendInput(InputPiece piece) {
 
 // Sends the input that the agent has not received. An agent that does not
 // report its position accepts only new input and the end of the input.
-void JobRun::SendInputAgain(const v1::Reattached& reattached) {
+void JobRun::SendInputAgain(const v1c::Reattached& reattached) {
   const MutexLock lock(input_mutex_);
   if (reattached.has_input_done()) {
     input_.ConsumedTo(reattached.input_done());
@@ -284,7 +284,7 @@ void JobRun::SendInputAgain(const v1::Reattached& reattached) {
 }
 
 void JobRun::Kill(const std::string& reason, bool immediately) {
-  v1::RunRequest request;
+  v1c::RunRequest request;
   request.mutable_kill()->set_reason(reason);
   request.mutable_kill()->set_immediately(immediately);
   Write(request);
@@ -319,7 +319,7 @@ int ExitCodeOf(const RunOutcome& outcome) {
 }
 
 Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
-                          const v1::Launch& launch,
+                          const v1c::Launch& launch,
                           const RunClientOptions& options,
                           std::shared_ptr<RunObserver> observer) {
   auto run = std::make_shared<JobRun>(std::move(connection), options,

@@ -8,9 +8,9 @@
 namespace canopy::cli {
 namespace {
 
-namespace v1 = control::v1;
+namespace v1c = control::v1;
 
-Json RankJson(const v1::MapProc& proc) {
+Json RankJson(const v1c::MapProc& proc) {
   Json out;
   out["rank"] = proc.rank();
   out["app"] = proc.app();
@@ -22,14 +22,14 @@ Json RankJson(const v1::MapProc& proc) {
 }  // namespace
 
 Json MapNodesJson(
-    const google::protobuf::RepeatedPtrField<v1::MapNode>& nodes) {
+    const google::protobuf::RepeatedPtrField<v1c::MapNode>& nodes) {
   Json out = Json::array();
-  for (const v1::MapNode& node : nodes) {
+  for (const v1c::MapNode& node : nodes) {
     Json one;
     one["node"] = node.name();
     one["slots"] = node.slots();
     one["ranks"] = Json::array();
-    for (const v1::MapProc& proc : node.procs()) {
+    for (const v1c::MapProc& proc : node.procs()) {
       one["ranks"].push_back(RankJson(proc));
     }
     out.push_back(std::move(one));
@@ -37,7 +37,7 @@ Json MapNodesJson(
   return out;
 }
 
-Json MapJson(const v1::JobMapped& mapped) {
+Json MapJson(const v1c::JobMapped& mapped) {
   Json out;
   out["job"] = mapped.nspace();
   out["processes"] = mapped.num_procs();
@@ -50,7 +50,7 @@ Json MapJson(const v1::JobMapped& mapped) {
   return out;
 }
 
-void AddEnd(const v1::JobEnd& end, Json* to) {
+void AddEnd(const v1c::JobEnd& end, Json* to) {
   Json& out = *to;
   out["exit_code"] = end.exit_code();
   out["status"] = end.status();
@@ -60,9 +60,9 @@ void AddEnd(const v1::JobEnd& end, Json* to) {
       end.has_first_failed() ? Json(end.first_failed()) : Json();
 }
 
-Json NotesJson(const v1::ProgramNotes& notes) {
+Json NotesJson(const v1c::ProgramNotes& notes) {
   Json out = Json::array();
-  for (const v1::ProgramNote& note : notes.notes()) {
+  for (const v1c::ProgramNote& note : notes.notes()) {
     Json one;
     one["reason"] = TextOrNull(note.reason());
     one["details"] = Json::array();

@@ -9,7 +9,7 @@
 namespace canopy::cli {
 namespace {
 
-namespace v1 = control::v1;
+namespace v1c = control::v1;
 using std::chrono::milliseconds;
 
 // Output is acknowledged after this number of bytes, which is far below the
@@ -47,14 +47,14 @@ std::shared_ptr<RunConnection> RunLink::Connection() {
   return connection_;
 }
 
-void RunLink::Launch(const v1::Launch& launch) {
+void RunLink::Launch(const v1c::Launch& launch) {
   *launch_.mutable_launch() = launch;
   if (options_.dial) launch_.mutable_launch()->set_token(MakeToken());
   launch_.mutable_launch()->set_requeues(true);
   (void)Connection()->Write(launch_);
 }
 
-void RunLink::Write(const v1::RunRequest& request) {
+void RunLink::Write(const v1c::RunRequest& request) {
   std::shared_ptr<RunConnection> to;
   {
     const MutexLock lock(mutex_);
@@ -73,12 +73,12 @@ void RunLink::Consumed(uint64_t bytes) {
 
 void RunLink::Acknowledge() {
   if (unacknowledged_ == 0) return;
-  v1::RunRequest request;
+  v1c::RunRequest request;
   request.set_consumed(std::exchange(unacknowledged_, 0));
   (void)Connection()->Write(request);
 }
 
-bool RunLink::Read(v1::RunEvent* event) {
+bool RunLink::Read(v1c::RunEvent* event) {
   for (;;) {
     if (!early_.empty()) {
       *event = std::move(early_.front());
@@ -95,7 +95,7 @@ bool RunLink::Read(v1::RunEvent* event) {
 
 // A queued job survives its agent: the successor finds the job's place in the
 // queue by its name.
-void RunLink::NoteQueued(const v1::JobQueued& queued) {
+void RunLink::NoteQueued(const v1c::JobQueued& queued) {
   launch_.mutable_launch()->set_queued_as(queued.name());
   launch_.mutable_launch()->set_queued_since_ms(queued.since_ms());
   launch_.mutable_launch()->set_attempt(queued.attempt());
@@ -103,8 +103,8 @@ void RunLink::NoteQueued(const v1::JobQueued& queued) {
 }
 
 // The kill request is sent again, because before the launch it had no effect.
-void RunLink::AskAnew(const v1::JobRequeued& requeued) {
-  v1::Launch* const launch = launch_.mutable_launch();
+void RunLink::AskAnew(const v1c::JobRequeued& requeued) {
+  v1c::Launch* const launch = launch_.mutable_launch();
   launch->set_queued_as(requeued.name());
   launch->set_queued_since_ms(requeued.since_ms());
   launch->set_attempt(requeued.attempt());
@@ -112,7 +112,7 @@ void RunLink::AskAnew(const v1::JobRequeued& requeued) {
   received_.clear();
   unacknowledged_ = 0;
   (void)Connection()->Write(launch_);
-  v1::RunRequest request;
+  v1c::RunRequest request;
   {
     const MutexLock lock(mutex_);
     if (!kill_) return;
@@ -121,30 +121,30 @@ void RunLink::AskAnew(const v1::JobRequeued& requeued) {
   (void)Connection()->Write(request);
 }
 
-bool RunLink::Note(const v1::RunEvent& event) {
+bool RunLink::Note(const v1c::RunEvent& event) {
   switch (event.kind_case()) {
-    case v1::RunEvent::kMapped:
+    case v1c::RunEvent::kMapped:
       NoteMap(event.mapped());
       return true;
-    case v1::RunEvent::kQueued:
+    case v1c::RunEvent::kQueued:
       NoteQueued(event.queued());
       return true;
-    case v1::RunEvent::kRequeued:
+    case v1c::RunEvent::kRequeued:
       AskAnew(event.requeued());
       return true;
-    case v1::RunEvent::kOutput:
+    case v1c::RunEvent::kOutput:
       NoteOutput(event.output());
       return true;
-    case v1::RunEvent::kSpawnedEnd:
+    case v1c::RunEvent::kSpawnedEnd:
       received_.erase(event.spawned_end().nspace());
       return true;
-    case v1::RunEvent::kEnd:
+    case v1c::RunEvent::kEnd:
       ended_ = true;
       return true;
-    case v1::RunEvent::kFlush:
+    case v1c::RunEvent::kFlush:
       Acknowledge();
       return false;
-    case v1::RunEvent::kPlannedDowntimeMs:
+    case v1c::RunEvent::kPlannedDowntimeMs:
       planned_downtime_ = milliseconds(event.planned_downtime_ms());
       return false;
     default:
@@ -152,7 +152,7 @@ bool RunLink::Note(const v1::RunEvent& event) {
   }
 }
 
-void RunLink::NoteMap(const v1::JobMapped& mapped) {
+void RunLink::NoteMap(const v1c::JobMapped& mapped) {
   const bool spawned = !mapped.parent().empty();
   if (!spawned && std::exchange(mapped_, true)) return;
   grace_ = milliseconds(mapped.grace_ms());
@@ -161,7 +161,7 @@ void RunLink::NoteMap(const v1::JobMapped& mapped) {
   received.node_of.resize(mapped.num_procs());
   received.bytes.resize(static_cast<size_t>(mapped.nodes_size()));
   for (int node = 0; node < mapped.nodes_size(); ++node) {
-    for (const v1::MapProc& proc : mapped.nodes(node).procs()) {
+    for (const v1c::MapProc& proc : mapped.nodes(node).procs()) {
       if (proc.rank() >= received.node_of.size()) continue;
       received.node_of[proc.rank()] = static_cast<uint32_t>(node);
     }
@@ -169,7 +169,7 @@ void RunLink::NoteMap(const v1::JobMapped& mapped) {
   received_.emplace(spawned ? mapped.nspace() : "", std::move(received));
 }
 
-void RunLink::NoteOutput(const v1::Output& output) {
+void RunLink::NoteOutput(const v1c::Output& output) {
   const auto it = received_.find(output.nspace());
   if (it == received_.end()) return;
   Received& received = it->second;
@@ -211,8 +211,8 @@ bool RunLink::Reattach() {
 }
 
 std::optional<bool> RunLink::Reattach(RunConnection* connection) {
-  v1::RunRequest request;
-  v1::Reattach* const reattach = request.mutable_reattach();
+  v1c::RunRequest request;
+  v1c::Reattach* const reattach = request.mutable_reattach();
   reattach->set_token(launch_.launch().token());
   reattach->set_requeues(true);
   for (const auto& [nspace, received] : received_) {
@@ -221,7 +221,7 @@ std::optional<bool> RunLink::Reattach(RunConnection* connection) {
                                         received.bytes.end());
       continue;
     }
-    v1::SpawnedOutput* const spawned = reattach->add_spawned();
+    v1c::SpawnedOutput* const spawned = reattach->add_spawned();
     spawned->set_nspace(nspace);
     spawned->mutable_received()->Add(received.bytes.begin(),
                                      received.bytes.end());
@@ -232,7 +232,7 @@ std::optional<bool> RunLink::Reattach(RunConnection* connection) {
     if (kill_) *reattach->mutable_kill() = *kill_;
   }
   if (!connection->Write(request)) return std::nullopt;
-  v1::RunEvent event;
+  v1c::RunEvent event;
   while (connection->Read(&event)) {
     if (!event.has_reattached() && !event.has_mapped()) break;
     if (event.has_mapped()) NoteMap(event.mapped());
@@ -256,7 +256,7 @@ bool RunLink::UseConnection(std::shared_ptr<RunConnection> connection,
   connection_ = std::move(connection);
   connected_ = true;
   why_.clear();
-  for (const v1::RunRequest& request : std::exchange(pending_, {})) {
+  for (const v1c::RunRequest& request : std::exchange(pending_, {})) {
     (void)connection_->Write(request);
   }
   return true;

@@ -16,7 +16,7 @@
 namespace canopy::cli {
 namespace {
 
-namespace v1 = control::v1;
+namespace v1c = control::v1;
 
 JobOutputOptions OutputOptions(const RunOptions& options, int output_fd) {
   JobOutputOptions out;
@@ -33,17 +33,17 @@ JobOutputOptions OutputOptions(const RunOptions& options, int output_fd) {
   return out;
 }
 
-SpawnedOutput SpawnedOutputOf(const v1::JobMapped& mapped) {
+SpawnedOutput SpawnedOutputOf(const v1c::JobMapped& mapped) {
   SpawnedOutput out;
-  for (const v1::OutputWishes& wishes : mapped.outputs()) {
+  for (const v1c::OutputWishes& wishes : mapped.outputs()) {
     out.options.push_back({wishes.tag(), wishes.rank(), wishes.timestamp(),
                            wishes.xml(), wishes.raw(), wishes.directory(),
                            wishes.file(), wishes.pattern(),
                            wishes.shared_file(), wishes.only_files()});
   }
   if (out.options.size() < 2) return out;
-  for (const v1::MapNode& node : mapped.nodes()) {
-    for (const v1::MapProc& proc : node.procs()) {
+  for (const v1c::MapNode& node : mapped.nodes()) {
+    for (const v1c::MapProc& proc : node.procs()) {
       if (proc.rank() >= mapped.num_procs()) continue;
       out.of_rank.resize(mapped.num_procs());
       out.of_rank[proc.rank()] = proc.app();
@@ -56,7 +56,7 @@ SpawnedOutput SpawnedOutputOf(const v1::JobMapped& mapped) {
 constexpr int kErrJobTermWoSync = -185;
 
 // Returns true if the end was neither requested nor caused by another job.
-bool IsOwnFailure(const v1::JobEnd& end) {
+bool IsOwnFailure(const v1c::JobEnd& end) {
   return end.status() != kSuccess && end.status() != kErrJobKilledByCmd &&
          end.status() != kErrJobTermWoSync;
 }
@@ -82,7 +82,7 @@ void RunReport::Print(int fd, const std::string& text) {
   setup_trouble_ = std::string("cannot write the map: ") + std::strerror(errno);
 }
 
-void RunReport::OnMapped(const v1::JobMapped& mapped) {
+void RunReport::OnMapped(const v1c::JobMapped& mapped) {
   const MutexLock lock(mutex_);
   timeline_->Note("job " + mapped.nspace() +
                   " mapped: " + Count(mapped.num_procs(), "process") + " on " +
@@ -92,7 +92,7 @@ void RunReport::OnMapped(const v1::JobMapped& mapped) {
   ShowMap(mapped);
 }
 
-Status RunReport::SetUpOutput(const v1::JobMapped& mapped) {
+Status RunReport::SetUpOutput(const v1c::JobMapped& mapped) {
   if (mapped.parent().empty()) {
     const bool is_new = nspace_ != mapped.nspace();
     nspace_ = mapped.nspace();
@@ -105,7 +105,7 @@ Status RunReport::SetUpOutput(const v1::JobMapped& mapped) {
                         SpawnedOutputOf(mapped));
 }
 
-void RunReport::ShowMap(const v1::JobMapped& mapped) {
+void RunReport::ShowMap(const v1c::JobMapped& mapped) {
   const bool map = display_map_ || mapped.display_map();
   const bool bindings = report_bindings_ || mapped.report_bindings();
   if (json_) {
@@ -126,7 +126,7 @@ void RunReport::ShowMap(const v1::JobMapped& mapped) {
   if (bindings) Print(STDERR_FILENO, BindingsText(mapped));
 }
 
-void RunReport::OnSpawnedEnd(const v1::SpawnedEnd& ended) {
+void RunReport::OnSpawnedEnd(const v1c::SpawnedEnd& ended) {
   const MutexLock lock(mutex_);
   const auto job = spawned_.extract(ended.nspace());
   if (!job) return;
@@ -134,7 +134,7 @@ void RunReport::OnSpawnedEnd(const v1::SpawnedEnd& ended) {
   if (IsOwnFailure(ended.end())) SayFailure(ended);
 }
 
-void RunReport::SayFailure(const v1::SpawnedEnd& ended) {
+void RunReport::SayFailure(const v1c::SpawnedEnd& ended) {
   if (json_) {
     Json failure;
     failure["job"] = ended.nspace();
@@ -154,7 +154,7 @@ bool RunReport::has_said(const std::string& line) const {
   return said_.contains(std::hash<std::string>()(line));
 }
 
-void RunReport::OnQueued(const v1::JobQueued& queued) {
+void RunReport::OnQueued(const v1c::JobQueued& queued) {
   const MutexLock lock(mutex_);
   timeline_->Note("queued: " + queued.reason());
   if (nspace_.empty() && on_known_) on_known_(queued.name(), nullptr);
@@ -163,7 +163,7 @@ void RunReport::OnQueued(const v1::JobQueued& queued) {
   PrintError("job " + queued.name() + " is queued: " + queued.reason());
 }
 
-void RunReport::OnRequeued(const v1::JobRequeued& requeued) {
+void RunReport::OnRequeued(const v1c::JobRequeued& requeued) {
   const MutexLock lock(mutex_);
   const std::string text =
       "job " + nspace_ + " was ended, and is put back into the queue" +
@@ -184,7 +184,7 @@ void RunReport::OnNotice(const std::string& text) {
   PrintError(text);
 }
 
-void RunReport::OnProgress(const v1::Progress& progress) {
+void RunReport::OnProgress(const v1c::Progress& progress) {
   const MutexLock lock(mutex_);
   if (progress.running() ||
       progress.procs_started() == progress.procs_total()) {
@@ -204,7 +204,7 @@ void RunReport::OnProgress(const v1::Progress& progress) {
                           std::to_string(progress.procs_total()));
 }
 
-void RunReport::OnProgramNotes(const v1::ProgramNotes& notes) {
+void RunReport::OnProgramNotes(const v1c::ProgramNotes& notes) {
   const MutexLock lock(mutex_);
   const std::string line = NoteLine(notes, num_nodes_);
   if (line.empty()) return;
@@ -215,7 +215,7 @@ void RunReport::OnProgramNotes(const v1::ProgramNotes& notes) {
   PrintError(line);
 }
 
-OutputFate RunReport::OnOutput(const v1::Output& output) {
+OutputFate RunReport::OnOutput(const v1c::Output& output) {
   const MutexLock lock(mutex_);
   progress_.Clear();
   if (!saw_loader_error_ &&
@@ -264,7 +264,7 @@ bool RunReport::saw_loader_error() const {
   return saw_loader_error_;
 }
 
-Json RunReport::Document(const v1::JobEnd& end) const {
+Json RunReport::Document(const v1c::JobEnd& end) const {
   const MutexLock lock(mutex_);
   Json out;
   out["job"] = TextOrNull(nspace_);

@@ -81,8 +81,8 @@ class Aborts final : public Engine {
     RequestId request = 0;  // 0: no reply is needed
     ProcId source;
     TimeNs since = 0;
-    bool repeated = false;  // sent more than once
-    int status = 0;         // the first error
+    bool repeated = false;                     // sent more than once
+    int status = 0;                            // the first error
     std::map<std::string, AbortMessage> open;  // by job; not answered yet
   };
   // The targets of one abort in a job that is controlled here.

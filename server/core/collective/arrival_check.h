@@ -49,7 +49,6 @@ class ArrivalCheck {
   int RefusalOf(const CollectiveId& id, const Instance& instance,
                 const ProcId& proc) const;
 
-
  private:
   int IdentifyGroup(const CollectiveArrived& in, const ProcId& proc,
                     CollectiveId* id) const;

@@ -8,7 +8,6 @@ namespace canopy::core {
 namespace {
 
 constexpr size_t kMaxNamed = 8;  // maximum number of processes named in a text
-constexpr uint64_t kNsPerMs = 1'000'000;
 
 std::string Names(const std::vector<ProcId>& procs) {
   std::string out;

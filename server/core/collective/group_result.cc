@@ -10,13 +10,10 @@
 #include "common/status.h"
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/group_shared.h"
+#include "server/core/step/group_keys.h"
 
 namespace canopy::core {
 namespace {
-
-constexpr char kMembership[] = "pmix.grp.mbrs";
-constexpr char kGroupId[] = "pmix.grp.id";
-constexpr char kContextId[] = "pmix.grp.ctxid";
 
 void PutHead(const char* key, Encoder* out) {
   out->PutString(key);
@@ -132,16 +129,16 @@ CollectiveAnswer AnswerOf(const CollectiveId& id, int status,
   // The context id comes first, because programs written for OpenPMIx 4.2 take
   // the first result for the context id that they have requested.
   if (has_context) {
-    PutHead(kContextId, &out);
+    PutHead(kGroupContextIdKey, &out);
     out.PutUint16(PMIX_SIZE);
     out.PutSize(record->context_id);
   }
-  PutHead(kMembership, &out);
+  PutHead(kGroupMembershipKey, &out);
   out.PutUint16(PMIX_DATA_ARRAY);
   out.PutUint16(PMIX_PROC);
   out.PutSize(members.size());
   for (const ProcId& proc : members) out.PutProc(proc);
-  PutHead(kGroupId, &out);
+  PutHead(kGroupIdKey, &out);
   out.PutUint16(PMIX_STRING);
   out.PutString(id.name);
   out.PutRaw(record->shared);

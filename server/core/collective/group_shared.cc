@@ -12,13 +12,13 @@
 #include "common/codec/qualified_value.h"
 #include "common/codec/stored_key.h"
 #include "server/core/modex/persisted_commits.h"
+#include "server/core/step/group_keys.h"
 
 namespace canopy::core {
 namespace {
 
 constexpr std::string_view kGroupInfo = "pmix.grp.info";
 constexpr std::string_view kProcId = "pmix.procid";
-constexpr std::string_view kContextId = "pmix.grp.ctxid";
 
 bool ReadHead(Decoder* in, std::string_view* key) {
   uint32_t flags = 0;
@@ -107,8 +107,9 @@ std::string Qualified(const Array& array, std::string_view context) {
     if (key.empty() || IsStoredName(key)) continue;
     const std::string_view value =
         begin.substr(0, begin.size() - in.rest().size());
-    out.PutKvalEncoded(QualifiedNameOf(key, kContextId, context),
-                       EncodeQualified(key, value, kContextId, context));
+    out.PutKvalEncoded(
+        QualifiedNameOf(key, kGroupContextIdKey, context),
+        EncodeQualified(key, value, kGroupContextIdKey, context));
   }
   return out.Take();
 }

@@ -12,15 +12,13 @@
 #include "common/codec/seek_info.h"
 #include "server/core/collective/collective_plan.h"
 #include "server/core/event/events.h"
+#include "server/core/step/group_keys.h"
 
 namespace canopy::core {
 namespace {
 
 constexpr int kGroupLeft = -160;          // PMIX_GROUP_LEFT
 constexpr int kGroupMemberFailed = -170;  // PMIX_GROUP_MEMBER_FAILED
-
-constexpr char kGroupId[] = "pmix.grp.id";
-constexpr char kAffectedProc[] = "pmix.evproc";
 
 // Marks the identity of the event that a process has left a group; the rest of
 // the number identifies the group. Identities of ends have lower numbers.
@@ -33,11 +31,11 @@ uint64_t IdOfLeft(const Group& group) {
 Bytes InfoAbout(const Group& group, const ProcId& proc) {
   Encoder out;
   out.PutSize(2);
-  out.PutString(kGroupId);
+  out.PutString(kGroupIdKey);
   out.PutUint32(0);
   out.PutUint16(PMIX_STRING);
   out.PutString(group.name);
-  out.PutString(kAffectedProc);
+  out.PutString(kAffectedProcKey);
   out.PutUint32(0);
   out.PutUint16(PMIX_PROC);
   out.PutProc(proc);
@@ -109,8 +107,8 @@ std::optional<LeftGroup> GroupLeft(const EventMessage& event) {
   Decoder in(event.info.view());
   uint16_t type = 0;
   std::string_view name;
-  if (!SeekInfo(kGroupId, &in) || !in.GetUint16(&type) || type != PMIX_STRING ||
-      !in.GetString(&name)) {
+  if (!SeekInfo(kGroupIdKey, &in) || !in.GetUint16(&type) ||
+      type != PMIX_STRING || !in.GetString(&name)) {
     return std::nullopt;
   }
   return LeftGroup{std::string(name), event.request & (kIsLeft - 1)};

@@ -10,6 +10,7 @@
 #include "common/codec/seek_info.h"
 #include "common/status.h"
 #include "server/core/event/events.h"
+#include "server/core/step/group_keys.h"
 
 namespace canopy::core {
 namespace {
@@ -23,18 +24,12 @@ constexpr int kConstructComplete = -166;  // PMIX_GROUP_CONSTRUCT_COMPLETE
 constexpr int kLeaderSelected = -167;     // PMIX_GROUP_LEADER_SELECTED
 constexpr int kLeaderFailed = -168;       // PMIX_GROUP_LEADER_FAILED
 
-constexpr char kGroupId[] = "pmix.grp.id";
-constexpr char kMembership[] = "pmix.grp.mbrs";
-constexpr char kAffectedProc[] = "pmix.evproc";
-
-constexpr TimeNs kNsPerMs = 1'000'000;
-
 // Returns the group's name; "" if the event names no group.
 std::string GroupOf(const EventMessage& event) {
   Decoder in(event.info.view());
   uint16_t type = 0;
   std::string_view name;
-  const bool read = SeekInfo(kGroupId, &in) && in.GetUint16(&type) &&
+  const bool read = SeekInfo(kGroupIdKey, &in) && in.GetUint16(&type) &&
                     type == PMIX_STRING && in.GetString(&name);
   return read ? std::string(name) : "";
 }
@@ -57,12 +52,12 @@ Bytes InfoAbout(const std::string& name, const ProcId& proc,
                 const std::vector<ProcId>& members) {
   Encoder out;
   out.PutSize(members.empty() ? 2u : 3u);
-  PutHead(kGroupId, PMIX_STRING, &out);
+  PutHead(kGroupIdKey, PMIX_STRING, &out);
   out.PutString(name);
-  PutHead(kAffectedProc, PMIX_PROC, &out);
+  PutHead(kAffectedProcKey, PMIX_PROC, &out);
   out.PutProc(proc);
   if (!members.empty()) {
-    PutHead(kMembership, PMIX_DATA_ARRAY, &out);
+    PutHead(kGroupMembershipKey, PMIX_DATA_ARRAY, &out);
     out.PutUint16(PMIX_PROC);
     out.PutSize(members.size());
     for (const ProcId& member : members) out.PutProc(member);

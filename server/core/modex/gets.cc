@@ -13,8 +13,6 @@
 namespace canopy::core {
 namespace {
 
-constexpr TimeNs kNsPerMs = 1'000'000;
-
 TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
   return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
 }

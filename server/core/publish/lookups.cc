@@ -11,7 +11,6 @@
 namespace canopy::core {
 namespace {
 
-constexpr TimeNs kNsPerMs = 1'000'000;
 // Maximum number of keys that Describe names; it only counts the others.
 constexpr size_t kMaxNamed = 8;
 

@@ -14,7 +14,6 @@
 namespace canopy::core {
 namespace {
 
-constexpr TimeNs kNsPerMs = 1'000'000;
 constexpr size_t kMaxIgnored = 256;
 // The limit for all jobs together; each job has its share.
 constexpr size_t kMaxOperations = size_t{1} << 16;

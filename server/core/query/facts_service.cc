@@ -7,11 +7,6 @@
 #include "server/core/query/process_states.h"
 
 namespace canopy::core {
-namespace {
-
-constexpr TimeNs kNsPerMs = 1'000'000;
-
-}  // namespace
 
 std::optional<FactsReply> FactsService::OnRequest(TimeNs now, NodeId src,
                                                   const FactsRequest& request,

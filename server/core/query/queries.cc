@@ -20,7 +20,6 @@
 namespace canopy::core {
 namespace {
 
-constexpr TimeNs kNsPerMs = 1'000'000;
 // Maximum number of logged qualifiers that are recorded. It is bounded because
 // programs choose the qualifiers.
 constexpr size_t kMaxIgnored = 64;

@@ -112,11 +112,11 @@ bool ReadTimeout(Reading r) {
 // cache. The caller's user is known from its connection.
 bool Ignore(Reading) { return true; }
 
-struct Row {
+struct QualifierReader {
   std::string_view key;
   bool (*read)(Reading);
 };
-constexpr Row kRows[] = {
+constexpr QualifierReader kQualifierReaders[] = {
     {PMIX_PROCID, ReadProcid},
     {PMIX_NSPACE, ReadNspace},
     {PMIX_RANK, ReadRank},
@@ -162,7 +162,8 @@ constexpr std::string_view kOfAll[] = {PMIX_QUERY_LOCAL_ONLY,
 // change.
 bool HasEffect(const Query& query, const pmix_info_t& info) {
   const std::string_view name = KeyOf(info);
-  if (std::ranges::find(kRows, name, &Row::key) == std::end(kRows)) {
+  if (std::ranges::find(kQualifierReaders, name, &QualifierReader::key) ==
+      std::end(kQualifierReaders)) {
     return false;
   }
   if (std::ranges::count(kOfAll, name) > 0 || query.of_qualifiers ||
@@ -192,8 +193,10 @@ int CheckEffects(const InfoList& qualifiers, Query* query) {
 }
 
 int ReadQualifier(Reading r) {
-  const auto row = std::ranges::find(kRows, KeyOf(r.info), &Row::key);
-  return row == std::end(kRows) || row->read(r) ? kSuccess : kErrBadParam;
+  const auto row = std::ranges::find(kQualifierReaders, KeyOf(r.info),
+                                     &QualifierReader::key);
+  return row == std::end(kQualifierReaders) || row->read(r) ? kSuccess
+                                                            : kErrBadParam;
 }
 
 // Encodes the qualifiers for the host, without those that agents handle.
@@ -201,8 +204,9 @@ std::string ForHost(const InfoList& qualifiers) {
   Encoder infos;
   size_t count = 0;
   for (const pmix_info_t& info : qualifiers) {
-    const auto row = std::ranges::find(kRows, KeyOf(info), &Row::key);
-    if (row != std::end(kRows) && row->read == Ignore) continue;
+    const auto row = std::ranges::find(kQualifierReaders, KeyOf(info),
+                                       &QualifierReader::key);
+    if (row != std::end(kQualifierReaders) && row->read == Ignore) continue;
     infos.PutInfo(info);
     ++count;
   }

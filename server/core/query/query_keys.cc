@@ -32,13 +32,13 @@ constexpr char kOfData[] = PMIX_PROCID
     ",pmix.proc.info"
     "," PMIX_SESSION_ID "," PMIX_APPNUM "," PMIX_HOSTNAME "," PMIX_NODEID;
 
-struct Row {
+struct KeyRow {
   std::string_view key;
   KeyKind kind;
   std::string_view qualifiers = "";
 };
 
-constexpr Row kRows[] = {
+constexpr KeyRow kKeyRows[] = {
     {PMIX_QUERY_NAMESPACES, kNamespaces, PMIX_QUERY_LOCAL_ONLY},
     {PMIX_QUERY_NAMESPACE_INFO, kNamespaceInfo, kOfTable},
     {PMIX_QUERY_JOB_STATUS, kJobStatus, kOfNamespace},
@@ -72,13 +72,13 @@ constexpr Row kRows[] = {
      PMIX_RESOURCE_BLOCK_NAME "," PMIX_TIMEOUT},
 };
 
-const Row* Find(std::string_view key) {
-  const auto* row = std::ranges::find(kRows, key, &Row::key);
-  return row == std::end(kRows) ? nullptr : row;
+const KeyRow* Find(std::string_view key) {
+  const auto* row = std::ranges::find(kKeyRows, key, &KeyRow::key);
+  return row == std::end(kKeyRows) ? nullptr : row;
 }
 
 std::string_view QualifiersOf(std::string_view key) {
-  const Row* row = Find(key);
+  const KeyRow* row = Find(key);
   return row == nullptr ? kOfData : row->qualifiers;
 }
 
@@ -95,7 +95,7 @@ bool Contains(std::string_view list, std::string_view name) {
 }  // namespace
 
 KeyKind KindOf(std::string_view key) {
-  const Row* row = Find(key);
+  const KeyRow* row = Find(key);
   return row == nullptr ? kJobData : row->kind;
 }
 
@@ -106,7 +106,7 @@ bool IsForHost(std::string_view key) {
 
 std::string SupportedKeys(bool has_scheduler) {
   std::string list;
-  for (const Row& row : kRows) {
+  for (const KeyRow& row : kKeyRows) {
     if (row.kind == kScheduler && !has_scheduler) continue;
     if (!list.empty()) list += ',';
     list += row.key;

@@ -32,6 +32,7 @@ NOT_SUPPORTED = "PMIX_ERR_NOT_SUPPORTED"
 ALLOC_FAILED = "PMIX_ERR_JOB_ALLOC_FAILED"
 POLL_SECONDS = 0.5
 ABANDONED_SECONDS = 60  # until a job that is not requested any more is cancelled
+COMPLETING_SECONDS = 5  # until a job that is ending counts as over
 REPEAT_SECONDS = 10  # between two commands to end a job that has lost its nodes
 # The states of Slurm in which a job has its nodes.
 HOLDING = ("RUNNING", "SUSPENDED")
@@ -131,6 +132,7 @@ class Held:
         self.starts = ""           # expected, as Slurm prints it
         self.left = ""             # time left, as Slurm prints it
         self.slots = {}            # by node; empty: waiting
+        self.completing = 0        # polls that have shown COMPLETING
         self.changed = asyncio.Event()
 
     @property
@@ -195,6 +197,8 @@ class Cluster:
         for number, held in asked.items():
             before = (held.state, held.reason, held.starts)
             fields = there.get(number)
+            if self.is_completing(held, fields):
+                continue
             if fields is None:
                 held.state = await self.end_of(number)
             else:
@@ -205,6 +209,15 @@ class Cluster:
                 held.changed.set()
             if held.is_over:
                 self.held.pop(number, None)
+
+    @staticmethod
+    def is_completing(held, fields):
+        """Returns True if the job ends, and Slurm does not show the cause before
+        its nodes are clean. That can last for ever, so it is awaited for a time."""
+        if fields is None or fields[1] != "COMPLETING":
+            return False
+        held.completing += 1
+        return held.completing * POLL_SECONDS <= COMPLETING_SECONDS
 
     @staticmethod
     async def end_of(number):

@@ -95,6 +95,7 @@ def canopy_room(
         test_tags = [],
         tests = {},
         testonly = False,
+        joined = True,
         visibility = None):
     """The library of a folder, with its tests.
 
@@ -116,7 +117,9 @@ def canopy_room(
       test_tags: of all tests; say beside no_asan and no_tsan why.
       tests: by the name of a test, what it needs beyond that: a dictionary of
         attributes of cc_test.
-      testonly: as of cc_library.
+      testonly: as of cc_library. Such sources are compiled one by one.
+      joined: False if programs and tests link some of the sources without the
+        others: the linker takes whole translation units.
       visibility: as of cc_library.
     """
     left_out = [f for entry in without for f in _files_of(entry)]
@@ -126,7 +129,7 @@ def canopy_room(
     sources = srcs + [f for f in also if f.endswith(".cc")]
     _library(
         name = name,
-        srcs = sources if testonly else _joined(name, sources),
+        srcs = _joined(name, sources) if joined and not testonly else sources,
         hdrs = hdrs + [f for f in also if f.endswith(".h")],
         deps = deps,
         testonly = testonly,

@@ -7,7 +7,8 @@
 namespace canopy {
 namespace {
 
-// The objects of one level, as texts of their CPUs.
+// The objects of one level, each as the text of its CPU set
+// (CpuSet::ToString).
 struct Level {
   std::vector<std::string> objects;
 };

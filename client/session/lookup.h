@@ -43,8 +43,8 @@ class Lookup {
          const ValueStore& store)
       : self_(self), namespaces_(namespaces), store_(store) {}
 
-  // Looks for one key. *value is overwritten; if the status is PMIX_SUCCESS it
-  // is set, and the caller owns it.
+  // Looks for one key. Does not free the previous content of *value. If the
+  // status is PMIX_SUCCESS, *value is the result, which the caller owns.
   LookupResult Find(const Target& target, std::string_view key,
                     const GetOptions& options, pmix_value_t* value) const;
 

@@ -48,8 +48,8 @@ void Describe(V& v, wire::Is<Query> auto& m) {
   v.Field(1, m.queries);
 }
 
-// kHostCall. The payload of the reply is in codec form, SIZE n, n INFO, the
-// results, or empty.
+// kHostCall. The payload of the reply is empty, or it contains the results in
+// codec form: SIZE n, n INFO.
 struct HostCall {
   HostOp op = HostOp::kJobControl;
   std::vector<ProcView> targets;

@@ -69,8 +69,8 @@ class HostedJobs {
   // The jobs whose files are being opened, each with the timer that limits the
   // time.
   std::map<PlacementId, EventLoop::TimerId> opening_;
-  // Each thread that opens files holds a reference, also for a job that was
-  // given up.
+  // Its use count limits the threads that open files: each holds a reference
+  // until it ends, even if its job was given up.
   const std::shared_ptr<int> threads_ = std::make_shared<int>();
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

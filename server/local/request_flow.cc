@@ -28,8 +28,8 @@ constexpr size_t kMaxOtherNames = 1 << 16;
 constexpr size_t kMaxPendingSpawns = 1 << 10;
 constexpr size_t kMaxPendingConnects = 1 << 6;
 constexpr size_t kMaxConnectedJobs = 1 << 8;
-// The limit for the directives that the log lists, because processes choose
-// their names.
+// Maximum number of different ignored directives that are logged. Processes
+// choose the names, so their number would otherwise be unlimited.
 constexpr size_t kMaxIgnored = 1 << 8;
 // The limit for the copy of a job's data for a tool on another machine.
 constexpr off_t kMaxCopy = off_t{32} << 20;

@@ -19,8 +19,9 @@
 
 namespace canopy::openpmix {
 
-// Names in OpenPmixOptions::fd_store, which agents of other releases use too:
-// the common prefix, a job's connection log, and a connection.
+// The names under which OpenPmixOptions::fd_store keeps descriptors: the prefix
+// of all names, the name of a job's connection log, and that of a connection's
+// socket. Agents of other releases use the same names.
 inline constexpr std::string_view kPersistedPrefix = "stock.";
 inline constexpr char kConnectionLogName[] = "stock.ledger";
 std::string PersistedName(core::ClientId id);

@@ -44,7 +44,8 @@ class StreamListener {
   virtual void OnEnd(const StreamEnd& end) = 0;
 };
 
-// Loop thread only. The transport keeps a stream alive as long as it needs it.
+// Used on the loop thread only. The transport keeps a stream alive as long as
+// the transport itself needs it.
 class Stream {
  public:
   virtual ~Stream() = default;

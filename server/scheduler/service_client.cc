@@ -124,8 +124,8 @@ class PlaceCall : public Call,
   }
   void Cancel() override { context_.TryCancel(); }
 
-  // The first message after the grant is passed on, so that the listener can
-  // report it; then the call is cancelled.
+  // No message may follow the grant. The first that does is passed to the
+  // listener, which reports it; then the call is cancelled.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
     calls_->gate->Post([this, self = shared_from_this()] {

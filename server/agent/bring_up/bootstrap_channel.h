@@ -18,7 +18,8 @@ class BootstrapChannel {
   BootstrapChannel(int in_fd, int out_fd) : in_fd_(in_fd), out_fd_(out_fd) {}
 
   // Waits for the next message. Returns kErrLostConnection at the end of input,
-  // and kErrUnpackFailure if the bytes are not such a message.
+  // and kErrUnpackFailure if the bytes are not a message of the type of
+  // `message`.
   Status Read(google::protobuf::MessageLite* message);
   // Writes a message. Returns kErrLostConnection if the write fails.
   Status Write(const google::protobuf::MessageLite& message);

@@ -71,8 +71,8 @@ class InputFlow {
   // since the last call; never more than was sent.
   uint64_t OnTaken(uint32_t node, uint64_t bytes, uint64_t total,
                    const std::vector<uint32_t>& takers);
-  // Recomputes this number after ranks have ended: input that they did not
-  // consume counts as consumed.
+  // Called after ranks have ended: input that they did not consume counts as
+  // consumed. Returns the same as OnTaken.
   uint64_t Advance(const std::vector<uint32_t>& takers);
   // Returns the number of bytes that all takers have consumed.
   uint64_t done() const { return done_; }

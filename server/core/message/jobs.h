@@ -26,7 +26,7 @@ struct AbortMessage {
   // needed.
   uint64_t request = 0;
   NodeId origin = kNoNode;  // the source's agent
-  uint32_t uid = 0;         // user of the source's job; set only with a request
+  uint32_t uid = 0;         // user of the source's job, if `request` is not 0
 };
 
 // Reports that the targets of one job are gone or, with an error, that the

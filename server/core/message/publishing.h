@@ -52,9 +52,9 @@ struct Publication {
   PublicationReader reader;
 };
 
-// Requests that the owner store this publication; sent by the publication's
-// steward. Also sent to a steward that was restarted, with the sender's copy.
-// The answer is DirectoryAnswer.
+// Requests that the receiver store a publication. A steward sends it to the
+// owner of the key; an agent that has a copy also sends it to a steward that
+// was restarted. The answer is DirectoryAnswer.
 struct DirectoryStore {
   uint64_t request = 0;  // the requester's own number
   Publication publication;

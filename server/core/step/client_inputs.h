@@ -66,8 +66,8 @@ struct CollectiveArrived {
   // reply's payload has the results of a construct in codec form: SIZE n, then
   // n INFO.
   std::string name = {};
-  // True for a part of a LocalFenceArrived, which is answered by a
-  // ReleaseFence.
+  // True if this arrival was made from a LocalFenceArrived; it is then answered
+  // by a ReleaseFence instead of a ReplyClient.
   bool at_barrier = false;
 };
 

@@ -4,8 +4,9 @@ same agents: no lost agent, no slow fence, no wrong result, and the agents need 
 more memory and descriptors afterwards.
 
 Nine seeds, unless CANOPY_ADVERSARY_SECONDS=S makes it last S seconds;
-CANOPY_ADVERSARY_SEED=N is the first seed. The seeds of a run are printed. CANOPY_ADVERSARY_STEP=9, the number of kinds
-of clients, makes all attacks of the kind of the first seed."""
+CANOPY_ADVERSARY_SEED=N is the first seed. CANOPY_ADVERSARY_STEP=9, the number of
+kinds of clients, makes all attacks of the kind of the first seed. The seeds of a run
+are printed."""
 import contextlib
 import os
 import subprocess

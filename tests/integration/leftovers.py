@@ -56,8 +56,8 @@ def sockets():
 
 # Files that the library of a killed program leaves, which Canopy need not
 # remove.
-OF_PROGRAMS = ("/dev/shm/ucx_shm_posix_", "/dev/shm/mpich_shar_tmp",
-               "System V segment")
+OF_PROGRAMS = ("/dev/shm/open_mpi.", "/dev/shm/ucx_shm_posix_",
+               "/dev/shm/mpich_shar_tmp", "System V segment")
 
 
 def shared_memory():

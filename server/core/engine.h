@@ -11,22 +11,21 @@
 
 #include "common/ids.h"
 #include "server/core/resource_counts.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/core_event.h"
 #include "server/core/step/peer_inputs.h"
 #include "server/core/step/persisted_state.h"
+#include "server/core/step/step_context.h"
 #include "server/core/why.h"
 
 namespace canopy::core {
 
-// Each function does nothing unless an engine overrides it. `now` is the time
-// of the step in nanoseconds. An engine appends the actions that it causes to
-// `actions`, which is never null. The job table, the tree and the modex store
-// have been updated before a notification. An engine announces its own changes
-// by events, and does not call another engine that has to react to the same
-// change. Used by one thread.
+// Each function does nothing unless an engine overrides it. An engine appends
+// the actions that it causes to those of `step`. The job table, the tree and
+// the modex store have been updated before a notification. An engine announces
+// its own changes by events, and does not call another engine that has to react
+// to the same change. Used by one thread.
 class Engine {
  public:
   Engine() = default;
@@ -47,60 +46,58 @@ class Engine {
   virtual void set_began(TimeNs /*when*/) {}
   // Restores the state of the job that this agent's predecessor persisted. The
   // job is in the table, with the data that its ranks had committed.
-  virtual void OnJobRecovered(TimeNs /*now*/, const JobRecovered& /*in*/,
-                              Actions* /*actions*/) {}
+  virtual void OnJobRecovered(const StepContext& /*step*/,
+                              const JobRecovered& /*in*/) {}
 
   // ---------------------------------------------------- clients and ranks ---
 
   // Called when the connection of a client has ended. The client is still in
   // the table.
-  virtual void OnClientGone(TimeNs /*now*/, ClientId /*client*/,
-                            Actions* /*actions*/) {}
+  virtual void OnClientGone(const StepContext& /*step*/, ClientId /*client*/) {}
   // Called when a rank on any node has ended or lost its connection.
-  virtual void OnRankGone(TimeNs /*now*/, const ProcId& /*proc*/,
-                          Actions* /*actions*/) {}
+  virtual void OnRankGone(const StepContext& /*step*/, const ProcId& /*proc*/) {
+  }
   // Called when the process of a rank has ended and was replaced by another
   // process.
-  virtual void OnRankRestarted(TimeNs /*now*/, const ProcId& /*proc*/,
-                               Actions* /*actions*/) {}
+  virtual void OnRankRestarted(const StepContext& /*step*/,
+                               const ProcId& /*proc*/) {}
 
   // ---------------------------------------------------------------- jobs ---
 
   // Called when the map of a job was added to the table.
-  virtual void OnJobAdded(TimeNs /*now*/, const std::string& /*nspace*/,
-                          Actions* /*actions*/) {}
+  virtual void OnJobAdded(const StepContext& /*step*/,
+                          const std::string& /*nspace*/) {}
   // Called when it is known that no agent has the map of the job.
-  virtual void OnJobUnknown(TimeNs /*now*/, const std::string& /*nspace*/,
-                            Actions* /*actions*/) {}
+  virtual void OnJobUnknown(const StepContext& /*step*/,
+                            const std::string& /*nspace*/) {}
   // Called when the job was removed from the table. A new job of the same name
   // may be in the table already; OnJobAdded follows for it.
-  virtual void OnJobRemoved(TimeNs /*now*/, const RemovedJob& /*job*/,
-                            Actions* /*actions*/) {}
+  virtual void OnJobRemoved(const StepContext& /*step*/,
+                            const RemovedJob& /*job*/) {}
 
   // --------------------------------------------------------------- nodes ---
 
   // Called when a node was lost. OnTreeChanged follows when all engines have
   // had this call.
-  virtual void OnNodeLost(TimeNs /*now*/, const NodeStateChanged& /*in*/,
-                          Actions* /*actions*/) {}
+  virtual void OnNodeLost(const StepContext& /*step*/,
+                          const NodeStateChanged& /*in*/) {}
   // Called when a node has returned. OnTreeChanged of this engine follows
   // before the next engine is notified.
-  virtual void OnNodeReturned(TimeNs /*now*/, Actions* /*actions*/) {}
+  virtual void OnNodeReturned(const StepContext& /*step*/) {}
   // Called when a node was lost or has returned: the neighbours in the tree may
   // have changed, and messages may have been lost.
-  virtual void OnTreeChanged(TimeNs /*now*/, Actions* /*actions*/) {}
+  virtual void OnTreeChanged(const StepContext& /*step*/) {}
   // Called when the agent of the node was replaced by a successor, which has
   // none of the messages that its predecessor received. Messages in flight to
   // the node and through it may be lost.
-  virtual void OnNodeRestarted(TimeNs /*now*/, NodeId /*node*/,
-                               Actions* /*actions*/) {}
+  virtual void OnNodeRestarted(const StepContext& /*step*/, NodeId /*node*/) {}
 
   // ---------------------------------------------------------------- time ---
 
   // Returns the time at which OnTick must be called next; kNever: it need not
   // be called.
   virtual TimeNs NextDeadline() const { return kNever; }
-  virtual void OnTick(TimeNs /*now*/, Actions* /*actions*/) {}
+  virtual void OnTick(const StepContext& /*step*/) {}
 
   // ------------------------------------------------------------- reports ---
 

@@ -8,56 +8,56 @@ namespace canopy::core {
 StateReports::StateReports(NodeId self, const Tree& tree, Describe describe)
     : self_(self), tree_(tree), describe_(std::move(describe)) {}
 
-void StateReports::Done(const Question& question, Actions* actions) {
-  actions->push_back(StateCollected{question.request, kNoNode, {}, true});
+void StateReports::Done(const StepContext& step, const Question& question) {
+  step.out.push_back(StateCollected{question.request, kNoNode, {}, true});
 }
 
-void StateReports::OnRequested(TimeNs now, const StateRequested& in,
-                               Actions* actions) {
-  Question question{in.request, {}, now + kStateTimeout};
+void StateReports::OnRequested(const StepContext& step,
+                               const StateRequested& in) {
+  Question question{in.request, {}, step.now + kStateTimeout};
   const uint64_t number = next_++;
-  const StateAnswer own = describe_(now, in.what, in.nspace);
-  actions->push_back(
+  const StateAnswer own = describe_(step.now, in.what, in.nspace);
+  step.out.push_back(
       StateCollected{in.request, self_, Bytes(EncodeStateAnswer(own)), false});
   for (NodeId node = 0; node < tree_.size(); ++node) {
     if (node == self_ || !tree_.alive(node)) continue;
     question.awaited.insert(node);
-    actions->push_back(SendPeer{
+    step.out.push_back(SendPeer{
         PeerMessage{self_, node, StateQuery{number, in.what, in.nspace}}});
   }
-  if (question.awaited.empty()) return Done(question, actions);
+  if (question.awaited.empty()) return Done(step, question);
   questions_.emplace(number, std::move(question));
 }
 
-void StateReports::OnQuery(TimeNs now, NodeId src, const StateQuery& query,
-                           Actions* actions) {
-  const StateAnswer own = describe_(now, query.what, query.nspace);
+void StateReports::OnQuery(const StepContext& step, NodeId src,
+                           const StateQuery& query) {
+  const StateAnswer own = describe_(step.now, query.what, query.nspace);
   const StateReply reply{query.request, Bytes(EncodeStateAnswer(own))};
-  actions->push_back(SendPeer{PeerMessage{self_, src, reply}});
+  step.out.push_back(SendPeer{PeerMessage{self_, src, reply}});
 }
 
-void StateReports::OnReply(NodeId src, const StateReply& reply,
-                           Actions* actions) {
+void StateReports::OnReply(const StepContext& step, NodeId src,
+                           const StateReply& reply) {
   const auto it = questions_.find(reply.request);
   if (it == questions_.end() || it->second.awaited.erase(src) == 0) return;
-  actions->push_back(
+  step.out.push_back(
       StateCollected{it->second.request, src, reply.answer, false});
   if (!it->second.awaited.empty()) return;
-  Done(it->second, actions);
+  Done(step, it->second);
   questions_.erase(it);
 }
 
-void StateReports::OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                              Actions* actions) {
-  OnNodeRestarted(now, in.node, actions);
+void StateReports::OnNodeLost(const StepContext& step,
+                              const NodeStateChanged& in) {
+  OnNodeRestarted(step, in.node);
 }
 
 // The node's new agent does not know the question.
-void StateReports::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
+void StateReports::OnNodeRestarted(const StepContext& step, NodeId node) {
   for (auto it = questions_.begin(); it != questions_.end();) {
     Question& question = it->second;
     if (question.awaited.erase(node) > 0 && question.awaited.empty()) {
-      Done(question, actions);
+      Done(step, question);
       it = questions_.erase(it);
     } else {
       ++it;
@@ -65,10 +65,10 @@ void StateReports::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
   }
 }
 
-void StateReports::OnTick(TimeNs now, Actions* actions) {
+void StateReports::OnTick(const StepContext& step) {
   std::erase_if(questions_, [&](const auto& item) {
-    if (item.second.deadline > now) return false;
-    Done(item.second, actions);
+    if (item.second.deadline > step.now) return false;
+    Done(step, item.second);
     return true;
   });
 }

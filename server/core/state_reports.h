@@ -11,8 +11,8 @@
 #include "common/ids.h"
 #include "server/core/engine.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/control_inputs.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -32,14 +32,12 @@ class StateReports final : public Engine {
 
   // Emits a StateCollected for each answer, and a last one when every agent has
   // answered or is lost, or when the time limit has passed.
-  void OnRequested(TimeNs now, const StateRequested& in, Actions* actions);
-  void OnQuery(TimeNs now, NodeId src, const StateQuery& query,
-               Actions* actions);
-  void OnReply(NodeId src, const StateReply& reply, Actions* actions);
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnRequested(const StepContext& step, const StateRequested& in);
+  void OnQuery(const StepContext& step, NodeId src, const StateQuery& query);
+  void OnReply(const StepContext& step, NodeId src, const StateReply& reply);
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
   void Count(ResourceCounts* counts) const override {
     counts->questions = num_questions();
@@ -53,7 +51,7 @@ class StateReports final : public Engine {
     TimeNs deadline = kNever;
   };
 
-  static void Done(const Question& question, Actions* actions);
+  static void Done(const StepContext& step, const Question& question);
 
   const NodeId self_;
   const Tree& tree_;

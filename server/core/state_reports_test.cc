@@ -19,7 +19,7 @@ class StateReportsTest : public testing::Test {
                  }) {}
 
   uint64_t Ask(uint64_t request) {
-    reports_.OnRequested(10, {request, "why", ""}, &actions_);
+    reports_.OnRequested({10, actions_}, {request, "why", ""});
     const auto sent = Sent<StateQuery>(actions_);
     return sent.empty() ? 0 : sent.back().second.request;
   }
@@ -37,10 +37,10 @@ TEST_F(StateReportsTest, QueriesAllAgentsAndCollectsTheAnswers) {
   const uint64_t number = Ask(77);
   EXPECT_EQ(Sent<StateQuery>(actions_).size(), 2u);
   ASSERT_EQ(All<StateCollected>(actions_).size(), 1u);
-  reports_.OnReply(1, {number, Bytes("a")}, &actions_);
-  reports_.OnReply(1, {number, Bytes("again")}, &actions_);
+  reports_.OnReply({0, actions_}, 1, {number, Bytes("a")});
+  reports_.OnReply({0, actions_}, 1, {number, Bytes("again")});
   EXPECT_FALSE(Done());
-  reports_.OnReply(2, {number, Bytes("b")}, &actions_);
+  reports_.OnReply({0, actions_}, 2, {number, Bytes("b")});
   EXPECT_TRUE(Done());
   EXPECT_EQ(All<StateCollected>(actions_).size(), 4u);
   EXPECT_EQ(All<StateCollected>(actions_)[1].request, 77u);
@@ -50,19 +50,19 @@ TEST_F(StateReportsTest, QueriesAllAgentsAndCollectsTheAnswers) {
 
 TEST_F(StateReportsTest, ALostNodeIsNotAwaited) {
   const uint64_t number = Ask(77);
-  reports_.OnReply(1, {number, Bytes("a")}, &actions_);
-  reports_.OnNodeLost(0, {2, false, ""}, &actions_);
+  reports_.OnReply({0, actions_}, 1, {number, Bytes("a")});
+  reports_.OnNodeLost({0, actions_}, {2, false, ""});
   EXPECT_TRUE(Done());
 }
 
 TEST_F(StateReportsTest, ARequestEndsAtItsTimeLimit) {
   const uint64_t number = Ask(77);
-  reports_.OnTick(10 + kStateTimeout - 1, &actions_);
+  reports_.OnTick({10 + kStateTimeout - 1, actions_});
   EXPECT_FALSE(Done());
-  reports_.OnTick(10 + kStateTimeout, &actions_);
+  reports_.OnTick({10 + kStateTimeout, actions_});
   EXPECT_TRUE(Done());
   const size_t before = actions_.size();
-  reports_.OnReply(1, {number, Bytes("late")}, &actions_);
+  reports_.OnReply({0, actions_}, 1, {number, Bytes("late")});
   EXPECT_EQ(actions_.size(), before);
 }
 
@@ -74,7 +74,7 @@ TEST_F(StateReportsTest, ASingleAgentIsDoneAtOnce) {
 }
 
 TEST_F(StateReportsTest, AnswersQueriesOfOtherAgents) {
-  reports_.OnQuery(10, 2, {9, "status", ""}, &actions_);
+  reports_.OnQuery({10, actions_}, 2, {9, "status", ""});
   const auto sent = Sent<StateReply>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 2u);

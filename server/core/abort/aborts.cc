@@ -101,19 +101,19 @@ uint64_t Aborts::NewNumber(TimeNs now) {
   return last_call_;
 }
 
-int Aborts::OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
-                      Actions* actions) {
+int Aborts::OnArrived(const StepContext& step, const ProcId& source,
+                      const AbortArrived& in) {
   AbortMessage message{source, in.status, in.text, in.targets};
   const int refusal = Check(source, &message.targets);
   if (refusal != kSuccess) return refusal;
-  const uint64_t number = NewNumber(now);
+  const uint64_t number = NewNumber(step.now);
   Call& call = calls_[number];
   call.client = in.client;
   call.source = source;
-  call.since = now;
+  call.since = step.now;
   call.open = ByJob(message);
   AskForAnswers(in, number, &call);
-  SendAll(now, number, actions);
+  SendAll(step, number);
   DropOldest();
   return kSuccess;
 }
@@ -140,22 +140,23 @@ void Aborts::DropOldest() {
 
 // SendAll copies the messages, because an answer may come at once and end the
 // call.
-void Aborts::SendAll(TimeNs now, uint64_t number, Actions* actions) {
+void Aborts::SendAll(const StepContext& step, uint64_t number) {
   const auto call = calls_.find(number);
   if (call == calls_.end()) return;
   const std::map<std::string, AbortMessage> open = call->second.open;
-  for (const auto& [nspace, message] : open) Send(now, message, actions);
+  for (const auto& [nspace, message] : open) Send(step, message);
 }
 
-void Aborts::Send(TimeNs now, const AbortMessage& message, Actions* actions) {
+void Aborts::Send(const StepContext& step, const AbortMessage& message) {
   const NodeId to = engine_.ControllerOf(NspaceOf(message));
-  if (to == self_) return OnMessage(now, message, actions);
-  actions->push_back(SendPeer{PeerMessage{self_, to, message}});
+  if (to == self_) return OnMessage(step, message);
+  step.out.push_back(SendPeer{PeerMessage{self_, to, message}});
 }
 
 // If the job is unknown here, the answer may come from an agent to which the
 // root has forwarded the message.
-void Aborts::OnReply(NodeId src, const AbortReply& reply, Actions* actions) {
+void Aborts::OnReply(const StepContext& step, NodeId src,
+                     const AbortReply& reply) {
   const bool known = jobs_.Find(reply.nspace) != nullptr;
   if (known && src != engine_.ControllerOf(reply.nspace)) return;
   const auto it = calls_.find(reply.request);
@@ -167,39 +168,38 @@ void Aborts::OnReply(NodeId src, const AbortReply& reply, Actions* actions) {
   if (call.status == kSuccess && !gone) call.status = reply.status;
   if (!call.open.empty()) return;
   if (call.request != 0) {
-    actions->push_back(ReplyClient{call.client, call.request, call.status, {}});
+    step.out.push_back(ReplyClient{call.client, call.request, call.status, {}});
   }
   calls_.erase(it);
 }
 
-void Aborts::OnClientGone(TimeNs, ClientId client, Actions*) {
+void Aborts::OnClientGone(const StepContext& /*step*/, ClientId client) {
   for (auto& [number, call] : calls_) {
     if (call.client == client) call.request = 0;
   }
 }
 
-void Aborts::OnTreeChanged(TimeNs now, Actions* actions) {
+void Aborts::OnTreeChanged(const StepContext& step) {
   std::vector<uint64_t> numbers;
   for (auto& [number, call] : calls_) {
     call.repeated = true;
     numbers.push_back(number);
   }
-  for (const uint64_t number : numbers) SendAll(now, number, actions);
+  for (const uint64_t number : numbers) SendAll(step, number);
 }
 
 // ---------------------------------------------------------- the controller ---
 
-void Aborts::OnMessage(TimeNs now, const AbortMessage& message,
-                       Actions* actions) {
+void Aborts::OnMessage(const StepContext& step, const AbortMessage& message) {
   if (message.request == 0 && NamesSeveralJobs(message)) {
-    return engine_.OnAbort(now, message, actions);
+    return engine_.OnAbort(step, message);
   }
-  const std::optional<int> status = Execute(now, message, actions);
-  if (status) Answer(message, *status, actions);
+  const std::optional<int> status = Execute(step, message);
+  if (status) Answer(step, message, *status);
 }
 
-std::optional<int> Aborts::Execute(TimeNs now, const AbortMessage& message,
-                                   Actions* actions) {
+std::optional<int> Aborts::Execute(const StepContext& step,
+                                   const AbortMessage& message) {
   const std::string& nspace = NspaceOf(message);
   const Job* job = jobs_.Find(nspace);
   if (job == nullptr) {
@@ -207,7 +207,7 @@ std::optional<int> Aborts::Execute(TimeNs now, const AbortMessage& message,
   }
   const NodeId controller = engine_.ControllerOf(nspace);
   if (controller != self_) {
-    actions->push_back(SendPeer{PeerMessage{self_, controller, message}});
+    step.out.push_back(SendPeer{PeerMessage{self_, controller, message}});
     return std::nullopt;
   }
   const bool answered = message.request != 0;
@@ -216,8 +216,8 @@ std::optional<int> Aborts::Execute(TimeNs now, const AbortMessage& message,
   }
   if (answered && !AreThere(*job, message.targets)) return kErrBadParam;
   if (answered && waiting_.size() >= kMaxWaiting) return kErrOutOfResource;
-  engine_.OnAbort(now, message, actions);
-  return answered ? Await(now, message) : kSuccess;
+  engine_.OnAbort(step, message);
+  return answered ? Await(step.now, message) : kSuccess;
 }
 
 std::optional<int> Aborts::Await(TimeNs now, const AbortMessage& message) {
@@ -235,15 +235,16 @@ std::optional<int> Aborts::Await(TimeNs now, const AbortMessage& message) {
   return std::nullopt;
 }
 
-void Aborts::Answer(const AbortMessage& message, int status, Actions* actions) {
+void Aborts::Answer(const StepContext& step, const AbortMessage& message,
+                    int status) {
   if (message.request == 0) return;
   AbortReply reply{message.source, message.request, NspaceOf(message), status};
-  if (message.origin == self_) return OnReply(self_, reply, actions);
-  actions->push_back(
+  if (message.origin == self_) return OnReply(step, self_, reply);
+  step.out.push_back(
       SendPeer{PeerMessage{self_, message.origin, std::move(reply)}});
 }
 
-void Aborts::OnRankGone(TimeNs, const ProcId& proc, Actions* actions) {
+void Aborts::OnRankGone(const StepContext& step, const ProcId& proc) {
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr || !job->ranks[proc.rank].ended) return;
   auto [it, end] = waiting_.equal_range(proc.nspace);
@@ -253,16 +254,16 @@ void Aborts::OnRankGone(TimeNs, const ProcId& proc, Actions* actions) {
       ++it;
       continue;
     }
-    Answer(it->second.message, kSuccess, actions);
+    Answer(step, it->second.message, kSuccess);
     it = waiting_.erase(it);
   }
 }
 
-void Aborts::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
+void Aborts::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   const auto [begin, end] = waiting_.equal_range(nspace);
   for (auto it = begin; it != end; ++it) {
-    Answer(it->second.message, kSuccess, actions);
+    Answer(step, it->second.message, kSuccess);
   }
   waiting_.erase(nspace);
   std::erase_if(calls_, [&](const auto& call) {
@@ -272,10 +273,10 @@ void Aborts::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
 
 // ------------------------------------------------------------------ both ---
 
-void Aborts::OnTick(TimeNs now, Actions* actions) {
+void Aborts::OnTick(const StepContext& step) {
   for (auto& [number, call] : calls_) {
-    if (call.request == 0 || call.since + kAbortTimeout > now) continue;
-    actions->push_back(ReplyClient{
+    if (call.request == 0 || call.since + kAbortTimeout > step.now) continue;
+    step.out.push_back(ReplyClient{
         call.client, std::exchange(call.request, 0), kErrTimeout, {}});
   }
 }

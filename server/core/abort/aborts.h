@@ -17,10 +17,10 @@
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 #include "server/core/why.h"
 
 namespace canopy::core {
@@ -48,25 +48,24 @@ class Aborts final : public Engine {
   // one of them. Refusals: kErrNoPermissions for a source without a job,
   // kErrParamValueNotSupported if a target belongs to another user,
   // kErrBadParam if a target is not a rank of its job.
-  int OnArrived(TimeNs now, const ProcId& source, const AbortArrived& in,
-                Actions* actions);
-  void OnMessage(TimeNs now, const AbortMessage& message, Actions* actions);
+  int OnArrived(const StepContext& step, const ProcId& source,
+                const AbortArrived& in);
+  void OnMessage(const StepContext& step, const AbortMessage& message);
   // Ignores the reply if this agent knows that `src` does not control the job.
-  void OnReply(NodeId src, const AbortReply& reply, Actions* actions);
+  void OnReply(const StepContext& step, NodeId src, const AbortReply& reply);
 
   // Called when the connection of a caller has ended.
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnClientGone(const StepContext& step, ClientId client) override;
   // Called when the rank may have ended.
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnRankGone(const StepContext& step, const ProcId& proc) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Called when messages may have been lost and jobs may have another
   // controller.
-  void OnTreeChanged(TimeNs now, Actions* actions) override;
-  void OnNodeRestarted(TimeNs now, NodeId, Actions* actions) override {
-    OnTreeChanged(now, actions);
+  void OnTreeChanged(const StepContext& step) override;
+  void OnNodeRestarted(const StepContext& step, NodeId) override {
+    OnTreeChanged(step);
   }
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
   // Appends the aborts that wait for the end of their targets.
   void Describe(TimeNs now, const std::string& nspace,
@@ -96,14 +95,14 @@ class Aborts final : public Engine {
   uint64_t NewNumber(TimeNs now);
   void AskForAnswers(const AbortArrived& in, uint64_t number, Call* call) const;
   void DropOldest();
-  void Send(TimeNs now, const AbortMessage& message, Actions* actions);
-  void SendAll(TimeNs now, uint64_t number, Actions* actions);
+  void Send(const StepContext& step, const AbortMessage& message);
+  void SendAll(const StepContext& step, uint64_t number);
   // Executes the abort at the agent that controls the targets' job. Returns the
   // answer, or no value if it comes later.
-  std::optional<int> Execute(TimeNs now, const AbortMessage& message,
-                             Actions* actions);
+  std::optional<int> Execute(const StepContext& step,
+                             const AbortMessage& message);
   std::optional<int> Await(TimeNs now, const AbortMessage& message);
-  void Answer(const AbortMessage& message, int status, Actions* actions);
+  void Answer(const StepContext& step, const AbortMessage& message, int status);
   Waiting DescribeTargets(TimeNs now, const Targets& targets) const;
 
   const NodeId self_;

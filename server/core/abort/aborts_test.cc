@@ -30,13 +30,13 @@ struct Agent {
               uint32_t uid = 7) {
     JobSpec spec = *JobOn(nspace, agents);
     spec.uid = uid;
-    engine.OnLaunchRequested(now, {std::make_shared<JobSpec>(std::move(spec))},
-                             &out);
+    engine.OnLaunchRequested({now, out},
+                             {std::make_shared<JobSpec>(std::move(spec))});
     out.clear();
   }
   int Call(std::vector<ProcId> targets, RequestId request = 9) {
-    return aborts.OnArrived(now, kCaller, {5, request, 3, "why", targets},
-                            &out);
+    return aborts.OnArrived({now, out}, kCaller,
+                            {5, request, 3, "why", targets});
   }
   std::vector<int> Replies() {
     std::vector<int> out_statuses;
@@ -46,7 +46,7 @@ struct Agent {
   }
   void End(const ProcId& proc) {
     table.MarkEnded(proc.nspace, proc.rank);
-    aborts.OnRankGone(now, proc, &out);
+    aborts.OnRankGone({now, out}, proc);
   }
 
   Tree tree;
@@ -75,13 +75,14 @@ TEST(AbortsTest, SendsOneMessageForEachJobAndRepliesOnce) {
             (std::vector<ProcId>{{"other", 2}, {"other", 4}}));
   EXPECT_EQ(sent[1].second.origin, 1u);
   EXPECT_EQ(sent[1].second.uid, 7u);
-  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 0, ReplyTo(sent[0].second, kSuccess));
   EXPECT_TRUE(agent.Replies().empty());
   AbortReply other = ReplyTo(sent[1].second, kErrNotFound);
   other.source = {"mine", 1};
-  agent.aborts.OnReply(0, other, &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 0, other);
   EXPECT_TRUE(agent.Replies().empty());
-  agent.aborts.OnReply(0, ReplyTo(sent[1].second, kErrNotFound), &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 0,
+                       ReplyTo(sent[1].second, kErrNotFound));
   EXPECT_EQ(agent.Replies(), std::vector<int>{kErrNotFound});
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
@@ -96,7 +97,7 @@ TEST(AbortsTest, ATargetOfItsOwnAbortGetsNoAnswer) {
       EXPECT_EQ(message.request, 0u);
     EXPECT_EQ(agent.aborts.NextDeadline(), kNever);
     EXPECT_EQ(agent.aborts.size(), 1u);
-    agent.aborts.OnJobRemoved(agent.now, {"mine"}, &agent.out);
+    agent.aborts.OnJobRemoved({agent.now, agent.out}, {"mine"});
     EXPECT_EQ(agent.aborts.size(), 0u);
     EXPECT_TRUE(agent.Replies().empty());
   }
@@ -116,14 +117,15 @@ TEST(AbortsTest, TheMessageIsResentUntilItIsAnswered) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
-  agent.aborts.OnTreeChanged(agent.now, &agent.out);
+  agent.aborts.OnTreeChanged({agent.now, agent.out});
   const auto sent = Sent<AbortMessage>(agent.out);
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].second.request, sent[1].second.request);
   // The new root has no record of a job that ended with the old root.
-  agent.aborts.OnReply(0, ReplyTo(sent[1].second, kErrNotFound), &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 0,
+                       ReplyTo(sent[1].second, kErrNotFound));
   EXPECT_EQ(agent.Replies(), std::vector<int>{kSuccess});
-  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 0, ReplyTo(sent[0].second, kSuccess));
   EXPECT_EQ(agent.Replies().size(), 1u);
 }
 
@@ -133,9 +135,9 @@ TEST(AbortsTest, OnlyTheControllersAnswerCounts) {
   agent.Call({{"mine", 1}});
   const auto sent = Sent<AbortMessage>(agent.out);
   ASSERT_EQ(sent.size(), 1u);
-  agent.aborts.OnReply(2, ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 2, ReplyTo(sent[0].second, kSuccess));
   EXPECT_TRUE(agent.Replies().empty());
-  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 0, ReplyTo(sent[0].second, kSuccess));
   EXPECT_EQ(agent.Replies(), std::vector<int>{kSuccess});
 }
 
@@ -144,7 +146,7 @@ TEST(AbortsTest, ACallEndsAtItsTimeout) {
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
   EXPECT_EQ(agent.aborts.NextDeadline(), agent.now + kAbortTimeout);
-  agent.aborts.OnTick(agent.now + kAbortTimeout, &agent.out);
+  agent.aborts.OnTick({agent.now + kAbortTimeout, agent.out});
   EXPECT_EQ(agent.Replies(), std::vector<int>{kErrTimeout});
   EXPECT_EQ(agent.aborts.NextDeadline(), kNever);
 }
@@ -154,9 +156,9 @@ TEST(AbortsTest, AnAbortContinuesWithoutItsCaller) {
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
   Actions none;
-  agent.aborts.OnClientGone(0, 5, &none);
+  agent.aborts.OnClientGone({0, none}, 5);
   const auto sent = Sent<AbortMessage>(agent.out);
-  agent.aborts.OnReply(0, ReplyTo(sent[0].second, kSuccess), &agent.out);
+  agent.aborts.OnReply({0, agent.out}, 0, ReplyTo(sent[0].second, kSuccess));
   EXPECT_TRUE(agent.Replies().empty());
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
@@ -168,7 +170,7 @@ TEST(AbortsTest, ASuccessorUsesOtherNumbers) {
   after.now = before.now + 1'000'000;
   after.Call({{"other", 2}});
   const auto old = Sent<AbortMessage>(before.out);
-  after.aborts.OnReply(0, ReplyTo(old[2].second, kErrNotFound), &after.out);
+  after.aborts.OnReply({0, after.out}, 0, ReplyTo(old[2].second, kErrNotFound));
   EXPECT_TRUE(after.Replies().empty());
 }
 
@@ -181,7 +183,8 @@ AbortMessage Message(std::vector<ProcId> targets, uint32_t uid = 7) {
 TEST(AbortsTest, TheAnswerComesWhenTheTargetsAreGone) {
   Agent root(0);
   root.Launch("job", {1, 1, 2, 2});
-  root.aborts.OnMessage(root.now, Message({{"job", 1}, {"job", 3}}), &root.out);
+  root.aborts.OnMessage({root.now, root.out},
+                        Message({{"job", 1}, {"job", 3}}));
   EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
   std::vector<Waiting> why;
   root.aborts.Describe(root.now, "", &why);
@@ -199,7 +202,7 @@ TEST(AbortsTest, TheAnswerComesWhenTheTargetsAreGone) {
   EXPECT_EQ(replies[0].second.nspace, "job");
   EXPECT_EQ(root.aborts.size(), 0u);
   // The abort is repeated; the targets are gone.
-  root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
+  root.aborts.OnMessage({root.now, root.out}, Message({{"job", 1}}));
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 2u);
 }
 
@@ -207,7 +210,7 @@ TEST(AbortsTest, ARepeatedMessageIsAnsweredOnce) {
   Agent root(0);
   root.Launch("job", {1, 2});
   for (int i = 0; i < 2; ++i)
-    root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
+    root.aborts.OnMessage({root.now, root.out}, Message({{"job", 1}}));
   root.End({"job", 1});
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 1u);
 }
@@ -215,8 +218,8 @@ TEST(AbortsTest, ARepeatedMessageIsAnsweredOnce) {
 TEST(AbortsTest, TheEndOfTheJobAnswersAllItsAborts) {
   Agent root(0);
   root.Launch("job", {1, 2});
-  root.aborts.OnMessage(root.now, Message({{"job", 1}}), &root.out);
-  root.aborts.OnJobRemoved(root.now, {"job"}, &root.out);
+  root.aborts.OnMessage({root.now, root.out}, Message({{"job", 1}}));
+  root.aborts.OnJobRemoved({root.now, root.out}, {"job"});
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 1u);
   EXPECT_EQ(root.aborts.size(), 0u);
 }
@@ -232,7 +235,7 @@ TEST(AbortsTest, AnInvalidAbortIsAnsweredAndEndsNoProcess) {
         Case{Message({{"job", 0}, {"job", 9}}), kErrBadParam}}) {
     Agent root(0);
     root.Launch("job", {1, 2});
-    root.aborts.OnMessage(root.now, c.message, &root.out);
+    root.aborts.OnMessage({root.now, root.out}, c.message);
     ASSERT_EQ(root.out.size(), 1u) << c.status;
     EXPECT_EQ(Sent<AbortReply>(root.out).at(0).second.status, c.status);
   }
@@ -242,7 +245,7 @@ TEST(AbortsTest, AnAbortOfAJobThatIsOverSucceeds) {
   Agent root(0);
   root.Add("job", {1});
   root.table.Remove("job");
-  root.aborts.OnMessage(root.now, Message({{"job", 0}}), &root.out);
+  root.aborts.OnMessage({root.now, root.out}, Message({{"job", 0}}));
   EXPECT_EQ(Sent<AbortReply>(root.out).at(0).second.status, kSuccess);
 }
 
@@ -251,7 +254,7 @@ TEST(AbortsTest, AnOlderAgentGetsNoAnswer) {
   root.Launch("job", {1, 2});
   AbortMessage old = Message({{"job", 1}}, 0);
   old.request = 0;
-  root.aborts.OnMessage(root.now, old, &root.out);
+  root.aborts.OnMessage({root.now, root.out}, old);
   root.End({"job", 1});
   EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
   EXPECT_EQ(root.aborts.size(), 0u);
@@ -264,7 +267,7 @@ TEST(AbortsTest, AnOlderAgentMayNameTargetsOfSeveralJobs) {
   root.Launch("job", {1, 2});
   AbortMessage old = Message({{"gone", 0}, {"job", 1}}, 0);
   old.request = 0;
-  root.aborts.OnMessage(root.now, old, &root.out);
+  root.aborts.OnMessage({root.now, root.out}, old);
   const auto kills = Sent<JobKill>(root.out);
   EXPECT_FALSE(kills.empty());
   for (const auto& [to, kill] : kills) EXPECT_EQ(kill.nspace, "job");

@@ -64,15 +64,13 @@ Collectives::Collectives(NodeId self, const Tree& tree, JobTable& jobs,
 
 // ------------------------------------------------------------- arrivals ---
 
-void Collectives::OnArrived(TimeNs now, const CollectiveArrived& in,
-                            Actions* actions) {
-  StepContext step{now, *actions, events()};
-  Admit(step, in, DeadlineOf(now, in.timeout_ms));
+void Collectives::OnArrived(const StepContext& step,
+                            const CollectiveArrived& in) {
+  Admit(step, in, DeadlineOf(step.now, in.timeout_ms));
 }
 
-void Collectives::OnLocalFence(TimeNs now, const LocalFenceArrived& in,
-                               Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnLocalFence(const StepContext& step,
+                               const LocalFenceArrived& in) {
   CollectiveArrived one;
   one.collect_data = in.collect_data;
   one.at_barrier = true;
@@ -82,7 +80,7 @@ void Collectives::OnLocalFence(TimeNs now, const LocalFenceArrived& in,
   }
 }
 
-void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
+void Collectives::Admit(const StepContext& step, const CollectiveArrived& in,
                         TimeNs deadline) {
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return Reply(step, in, kErrInit);
@@ -103,7 +101,7 @@ void Collectives::Admit(StepContext& step, const CollectiveArrived& in,
   if (series->IsBlank()) table_.Erase(*series);
 }
 
-void Collectives::Defer(StepContext& step, Series& series,
+void Collectives::Defer(const StepContext& step, Series& series,
                         const CollectiveArrived& in, const ProcId& proc,
                         TimeNs deadline) {
   auto charge = pending_.Take(proc.nspace, in.client, BytesOf(in));
@@ -114,7 +112,7 @@ void Collectives::Defer(StepContext& step, Series& series,
 }
 
 // No map of the other jobs, which may be over, is needed here.
-bool Collectives::AnswerRecovered(StepContext& step, Series& series,
+bool Collectives::AnswerRecovered(const StepContext& step, Series& series,
                                   const ProcId& proc,
                                   const CollectiveArrived& in) const {
   if (series.members || !reattached_.contains(proc)) return false;
@@ -139,7 +137,7 @@ bool Collectives::AnswerRecovered(StepContext& step, Series& series,
   return true;
 }
 
-void Collectives::Arrive(StepContext& step, Series& series,
+void Collectives::Arrive(const StepContext& step, Series& series,
                          const CollectiveArrived& in, TimeNs deadline) {
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;  // disconnected while the map was fetched
@@ -175,7 +173,7 @@ void Collectives::Arrive(StepContext& step, Series& series,
   series.PruneCompleted(jobs_);
 }
 
-void Collectives::Accept(StepContext& step, Series& series,
+void Collectives::Accept(const StepContext& step, Series& series,
                          const CollectiveArrived& in, uint64_t sequence,
                          int index, TimeNs deadline) {
   const ProcId& proc = series.members->local[index];
@@ -211,7 +209,7 @@ void Collectives::Accept(StepContext& step, Series& series,
   progress_.Advance(step, series, sequence);
 }
 
-void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
+void Collectives::TakeUpDeferred(const StepContext& step, Series& series) {
   std::vector<DeferredCollective> all = deferrals_.Take(series);
   // Once all maps are known, a group's participants may be named differently.
   // Then the arrivals belong to another series.
@@ -241,7 +239,8 @@ void Collectives::TakeUpDeferred(StepContext& step, Series& series) {
 // --------------------------------------------------------------- groups ---
 
 // The directives were checked by Accepts.
-void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
+void Collectives::TakeDirectives(const StepContext& step,
+                                 const CollectiveArrived& in,
                                  const ProcId& proc, Instance* instance) {
   GroupDirectives directives;
   (void)ParseGroupDirectives(in.info, proc, in.op, &directives);
@@ -251,7 +250,7 @@ void Collectives::TakeDirectives(StepContext& step, const CollectiveArrived& in,
   NoteIgnored(step, directives.ignored);
 }
 
-void Collectives::NoteIgnored(StepContext& step,
+void Collectives::NoteIgnored(const StepContext& step,
                               const std::vector<std::string>& keys) {
   constexpr size_t kMaxIgnored = 256;
   for (const std::string& key : keys) {
@@ -281,18 +280,15 @@ void Collectives::TakeBackArrival(Series& series, int index) const {
   --series.arrivals[index];
 }
 
-bool Collectives::OnLeft(TimeNs now, const ProcId& proc,
-                         const std::string& group, uint64_t made,
-                         Actions* actions) {
-  StepContext step{now, *actions, events()};
+bool Collectives::OnLeft(const StepContext& step, const ProcId& proc,
+                         const std::string& group, uint64_t made) {
   return group_ends_.OnLeft(step, proc, group, made);
 }
 
 // ------------------------------------------------------------- messages ---
 
-void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
-                       Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnUp(const StepContext& step, NodeId src,
+                       const CollectiveUp& up) {
   Series& series = table_.FindOrAdd(up.id);
   if (!lookup_.Resolve(step, series)) {
     return deferrals_.Add(step, series,
@@ -301,9 +297,8 @@ void Collectives::OnUp(TimeNs now, NodeId src, const CollectiveUp& up,
   progress_.ApplyUp(step, series, src, up);
 }
 
-void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
-                         Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnDown(const StepContext& step, NodeId src,
+                         const CollectiveDown& down) {
   Series& series = table_.FindOrAdd(down.id);
   if (!lookup_.Resolve(step, series)) {
     return deferrals_.Add(step, series,
@@ -314,9 +309,8 @@ void Collectives::OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
 
 // --------------------------------------------------------- jobs and ranks ---
 
-void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
-                             Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnJobAdded(const StepContext& step,
+                             const std::string& nspace) {
   RenameCounts(nspace, jobs_, &table_);
   table_.ForEachOf(nspace, [&](Series& series) {
     // An arrival that belongs to another series may have resolved this one
@@ -331,9 +325,8 @@ void Collectives::OnJobAdded(TimeNs now, const std::string& nspace,
   group_ends_.Resume(step, nspace);
 }
 
-void Collectives::OnJobUnknown(TimeNs now, const std::string& nspace,
-                               Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnJobUnknown(const StepContext& step,
+                               const std::string& nspace) {
   table_.ForEachOf(nspace, [&](Series& series) {
     if (series.members || !series.Names(nspace)) return;
     deferrals_.Fail(step, series, kErrNotFound);
@@ -371,9 +364,7 @@ void Collectives::KeepRecovered(Series& series) {
   }
 }
 
-void Collectives::OnJobRemoved(TimeNs now, const RemovedJob& job,
-                               Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   progress_.DropJob(nspace);
   std::erase_if(reattached_,
@@ -396,7 +387,7 @@ void Collectives::OnJobRemoved(TimeNs now, const RemovedJob& job,
   groups_.DropJob(nspace);
 }
 
-void Collectives::OnClientGone(TimeNs, ClientId client, Actions*) {
+void Collectives::OnClientGone(const StepContext& /*step*/, ClientId client) {
   pending_.DropClient(client);
   const ProcId* proc = jobs_.ProcOf(client);
   if (proc == nullptr) return;
@@ -414,8 +405,7 @@ void Collectives::DropWaiters(Series& series, ClientId client) {
   if (series.IsBlank()) table_.Erase(series);
 }
 
-void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnRankGone(const StepContext& step, const ProcId& proc) {
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr) return;
   const RankState& state = job->ranks[proc.rank];
@@ -430,9 +420,7 @@ void Collectives::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
   ends_.Add(step, proc, lost);
 }
 
-void Collectives::OnRankRestarted(TimeNs now, const ProcId& proc,
-                                  Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnRankRestarted(const StepContext& step, const ProcId& proc) {
   // Collectives that the rank's former process has failed must not wait for the
   // new process.
   ends_.Finish(step, proc.nspace);
@@ -450,21 +438,20 @@ void Collectives::OnRankRestarted(TimeNs now, const ProcId& proc,
 
 // ------------------------------------------------------------------ agents ---
 
-void Collectives::OnTreeChanged(TimeNs now, Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnTreeChanged(const StepContext& step) {
   for (auto& [id, series] : table_.all()) {
     if (series.members) progress_.OnTreeChanged(step, series);
   }
 }
 
-void Collectives::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnNodeRestarted(const StepContext& step, NodeId node) {
   for (auto& [id, series] : table_.all()) {
     if (series.members) progress_.OnNodeRestarted(step, series, node);
   }
 }
 
-void Collectives::OnJobRecovered(TimeNs, const JobRecovered& in, Actions*) {
+void Collectives::OnJobRecovered(const StepContext& /*step*/,
+                                 const JobRecovered& in) {
   OnRecovered(in.job->nspace);
   for (const PersistedRecord& record : in.records) Recover(record);
 }
@@ -505,9 +492,8 @@ void Collectives::Recover(const PersistedRecord& persisted) {
   series.AdvanceNext();
 }
 
-void Collectives::OnReattached(TimeNs now, const ClientReattached& in,
-                               Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnReattached(const StepContext& step,
+                               const ClientReattached& in) {
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return;
   // A restarted process has not counted the collectives of the rank's earlier
@@ -535,16 +521,16 @@ void Collectives::Count(ResourceCounts* counts) const {
   counts->deadlines += num_deadlines();
 }
 
-void Collectives::OnTick(TimeNs now, Actions* actions) {
-  StepContext step{now, *actions, events()};
+void Collectives::OnTick(const StepContext& step) {
   ends_.Continue(step);
-  while (const auto expired = table_.TakeExpired(now)) {
+  while (const auto expired = table_.TakeExpired(step.now)) {
     Series* const series = expired->series;
     const uint64_t sequence = expired->sequence;
     if (sequence == SeriesTable::kDeferred) {
       deferrals_.Expire(step, *series);
       if (series->IsBlank()) table_.Erase(*series);
-    } else if (series->active.contains(sequence) && !PutOff(now, *expired)) {
+    } else if (series->active.contains(sequence) &&
+               !PutOff(step.now, *expired)) {
       progress_.Expire(step, *series, sequence);
     }
   }

@@ -41,7 +41,6 @@
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/modex/modex.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/step_context.h"
@@ -56,51 +55,46 @@ class Collectives final : public Engine {
  public:
   Collectives(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex);
 
-  void OnArrived(TimeNs now, const CollectiveArrived& in, Actions* actions);
-  void OnLocalFence(TimeNs now, const LocalFenceArrived& in, Actions* actions);
-  void OnUp(TimeNs now, NodeId src, const CollectiveUp& up, Actions* actions);
-  void OnDown(TimeNs now, NodeId src, const CollectiveDown& down,
-              Actions* actions);
+  void OnArrived(const StepContext& step, const CollectiveArrived& in);
+  void OnLocalFence(const StepContext& step, const LocalFenceArrived& in);
+  void OnUp(const StepContext& step, NodeId src, const CollectiveUp& up);
+  void OnDown(const StepContext& step, NodeId src, const CollectiveDown& down);
   // Called when the connection has ended: replies to it are dropped. The
   // arrivals of its process stay valid.
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnClientGone(const StepContext& step, ClientId client) override;
   // Called when a job's map became known or was reported unknown, whether or
   // not this engine has requested the map.
-  void OnJobAdded(TimeNs now, const std::string& nspace,
-                  Actions* actions) override;
-  void OnJobUnknown(TimeNs now, const std::string& nspace,
-                    Actions* actions) override;
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnJobAdded(const StepContext& step, const std::string& nspace) override;
+  void OnJobUnknown(const StepContext& step,
+                    const std::string& nspace) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Called when a rank on any node has ended or lost its connection.
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
+  void OnRankGone(const StepContext& step, const ProcId& proc) override;
   // Called when a rank has a new process, which takes part in the collectives
   // that have not ended yet.
-  void OnRankRestarted(TimeNs now, const ProcId& proc,
-                       Actions* actions) override;
-  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void OnRankRestarted(const StepContext& step, const ProcId& proc) override;
+  void OnTreeChanged(const StepContext& step) override;
   // Called when a node has a successor agent, which has none of the messages
   // that its predecessor received.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Handle the leave of a process from a group, and its repetition. See the
   // functions of the same names of GroupEnds (group_ends.h).
-  bool OnLeft(TimeNs now, const ProcId& proc, const std::string& group,
-              uint64_t made, Actions* actions);
+  bool OnLeft(const StepContext& step, const ProcId& proc,
+              const std::string& group, uint64_t made);
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
     return group_ends_.TakeLeftBefore(proc, group);
   }
   // Makes the engine emit PersistRecord for the state that a successor needs.
   void set_persists(bool on) override { progress_.set_persists(on); }
-  void OnJobRecovered(TimeNs now, const JobRecovered& in,
-                      Actions* actions) override;
+  void OnJobRecovered(const StepContext& step, const JobRecovered& in) override;
   // Records that the job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { progress_.OnRecovered(nspace); }
   // Restores a predecessor's record of ended collectives of a series. Records
   // are passed oldest first.
   void Recover(const PersistedRecord& record);
   // Must be called before the process arrives at a collective.
-  void OnReattached(TimeNs now, const ClientReattached& in, Actions* actions);
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnReattached(const StepContext& step, const ClientReattached& in);
+  void OnTick(const StepContext& step) override;
   // Returns when OnTick must be called next, or kNever.
   TimeNs NextDeadline() const override {
     return ends_.empty() ? table_.NextDeadline() : 0;
@@ -125,7 +119,8 @@ class Collectives final : public Engine {
                 std::vector<Waiting>* out) const override;
 
  private:
-  void NoteIgnored(StepContext& step, const std::vector<std::string>& keys);
+  void NoteIgnored(const StepContext& step,
+                   const std::vector<std::string>& keys);
   // Handles a deadline that has passed. Returns true if it was moved, because a
   // debugger holds a participant.
   bool PutOff(TimeNs now, const SeriesTable::Expired& expired);
@@ -133,25 +128,27 @@ class Collectives final : public Engine {
   // of the arrival.
   void TakeBackArrival(Series& series, int index) const;
   // Handles an arrival that is new, or that was deferred.
-  void Admit(StepContext& step, const CollectiveArrived& in, TimeNs deadline);
+  void Admit(const StepContext& step, const CollectiveArrived& in,
+             TimeNs deadline);
   // Replies to a process that repeats its request after a recovery, if the
   // collective completed under the predecessor and the members are not known
   // yet.
-  bool AnswerRecovered(StepContext& step, Series& series, const ProcId& proc,
-                       const CollectiveArrived& in) const;
-  void Arrive(StepContext& step, Series& series, const CollectiveArrived& in,
-              TimeNs deadline);
+  bool AnswerRecovered(const StepContext& step, Series& series,
+                       const ProcId& proc, const CollectiveArrived& in) const;
+  void Arrive(const StepContext& step, Series& series,
+              const CollectiveArrived& in, TimeNs deadline);
   // Records the directives that a member of a group gives with its arrival.
-  void TakeDirectives(StepContext& step, const CollectiveArrived& in,
+  void TakeDirectives(const StepContext& step, const CollectiveArrived& in,
                       const ProcId& proc, Instance* instance);
-  void Accept(StepContext& step, Series& series, const CollectiveArrived& in,
-              uint64_t sequence, int index, TimeNs deadline);
+  void Accept(const StepContext& step, Series& series,
+              const CollectiveArrived& in, uint64_t sequence, int index,
+              TimeNs deadline);
   // Handles the arrivals and messages that were deferred until the members of
   // the series are known.
-  void TakeUpDeferred(StepContext& step, Series& series);
+  void TakeUpDeferred(const StepContext& step, Series& series);
   // Keeps the arrival until the maps of all jobs are here.
-  void Defer(StepContext& step, Series& series, const CollectiveArrived& in,
-             const ProcId& proc, TimeNs deadline);
+  void Defer(const StepContext& step, Series& series,
+             const CollectiveArrived& in, const ProcId& proc, TimeNs deadline);
   void DropWaiters(Series& series, ClientId client);
 
   bool MayBeAskedAgain(const Series& series) const;

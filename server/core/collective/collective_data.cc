@@ -53,7 +53,7 @@ Contributions MembersDataOf(const Contributions& contributions) {
   return data;
 }
 
-void PublishData(StepContext& step, NodeId self,
+void PublishData(const StepContext& step, NodeId self,
                  const Contributions& contributions, const JobTable& jobs,
                  ModexStore* modex) {
   for (const auto& [node, contribution] : contributions) {

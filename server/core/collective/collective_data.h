@@ -29,7 +29,7 @@ Contributions MembersDataOf(const Contributions& contributions);
 // Stores and publishes the data that other nodes have contributed. A node may
 // only supply data of its own ranks; other data is ignored, and malformed data
 // is logged.
-void PublishData(StepContext& step, NodeId self,
+void PublishData(const StepContext& step, NodeId self,
                  const Contributions& contributions, const JobTable& jobs,
                  ModexStore* modex);
 

@@ -18,8 +18,8 @@ namespace {
 
 TEST_F(CollectiveGroupTest, AMemberThatHasLeftIsNotNeededForTheEnd) {
   MakeGroup();
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
-  EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
+  EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", 0));
+  EXPECT_FALSE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", 0));
   EXPECT_EQ(Status(Destruct(11)), kErrNotFound);
   EXPECT_EQ(Status(Destruct(11, kWhole)), kErrNotFound);
   const RequestId a = Destruct(10);
@@ -30,11 +30,11 @@ TEST_F(CollectiveGroupTest, AMemberThatHasLeftIsNotNeededForTheEnd) {
 
 TEST_F(CollectiveGroupTest, AMemberThatHasLeftMayTerminate) {
   MakeGroup();
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
+  EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 2}, "g", 0));
   const RequestId a = Destruct(10);
   Destruct(11);
   jobs_.MarkEnded("job", 2);
-  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  engine_->OnRankGone({kNow, actions_, &events_}, {"job", 2});
   EXPECT_EQ(Status(a), kNone);
   Up(CollectiveOp::kGroupDestruct);
   EXPECT_EQ(Status(a), kSuccess);
@@ -47,7 +47,7 @@ TEST_F(CollectiveGroupTest, TheAgentOfAGoneMemberDecidesOnTheEnd) {
   const RequestId a = Destruct(10);
   Destruct(11);
   jobs_.MarkEnded("job", 2);
-  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  engine_->OnRankGone({kNow, actions_, &events_}, {"job", 2});
   EXPECT_EQ(Status(a), kNone);
   const auto asked = [&] {
     const auto up = Sent<CollectiveUp>(actions_);
@@ -56,13 +56,13 @@ TEST_F(CollectiveGroupTest, TheAgentOfAGoneMemberDecidesOnTheEnd) {
     });
   };
   EXPECT_EQ(asked(), 1);
-  engine_->OnNodeRestarted(kNow, 3, &actions_);
+  engine_->OnNodeRestarted({kNow, actions_, &events_}, 3);
   EXPECT_EQ(asked(), 2);
   CollectiveUp failure{Id(CollectiveOp::kGroupDestruct, kWhole),
                        kErrProcTermWoSync,
                        {},
                        {{"job", 2}}};
-  engine_->OnUp(kNow, 3, failure, &actions_);
+  engine_->OnUp({kNow, actions_, &events_}, 3, failure);
   EXPECT_EQ(Status(a), kErrProcTermWoSync);
 }
 
@@ -74,13 +74,12 @@ TEST_F(CollectiveGroupTest, ThisAgentDecidesIfALocalMemberIsGone) {
     engine_.emplace(1, tree_, jobs_, modex_);
     Construct(20, all);
     Down(CollectiveOp::kGroupConstruct, all, kSuccess);
-    if (left) engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+    if (left) engine_->OnLeft({kNow, actions_, &events_}, {"top", 0}, "g", 0);
     jobs_.MarkEnded("top", 0);
-    engine_->OnRankGone(kNow, {"top", 0}, &actions_);
+    engine_->OnRankGone({kNow, actions_, &events_}, {"top", 0});
     actions_.clear();
-    engine_->OnUp(kNow, 0,
-                  {Id(CollectiveOp::kGroupDestruct, all), kSuccess, {}, {}},
-                  &actions_);
+    engine_->OnUp({kNow, actions_, &events_}, 0,
+                  {Id(CollectiveOp::kGroupDestruct, all), kSuccess, {}, {}});
     const auto up = Sent<CollectiveUp>(actions_);
     const bool fails = std::ranges::any_of(
         up, [](const auto& sent) { return sent.second.status != kSuccess; });
@@ -90,10 +89,10 @@ TEST_F(CollectiveGroupTest, ThisAgentDecidesIfALocalMemberIsGone) {
 
 TEST_F(CollectiveGroupTest, ALostNodeFailsTheEndAlsoAfterALeave) {
   MakeGroup();
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 2}, "g", 0, &actions_));
+  EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 2}, "g", 0));
   const RequestId a = Destruct(10);
   tree_.SetAlive(3, false);
-  engine_->OnTreeChanged(kNow, &actions_);
+  engine_->OnTreeChanged({kNow, actions_, &events_});
   EXPECT_EQ(Status(a), kErrProcAborted);
 }
 
@@ -102,7 +101,7 @@ TEST_F(CollectiveGroupTest, TheLastLocalMemberToLeaveEndsTheGroupHere) {
   const RequestId a = Destruct(10);
   Up(CollectiveOp::kGroupDestruct);
   EXPECT_EQ(Status(a), kNone);
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_));
+  EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", 0));
   EXPECT_EQ(Status(a), kSuccess);
 }
 
@@ -112,7 +111,7 @@ TEST_F(CollectiveGroupTest, ASuccessorRecoversGroupsAndTheirMembers) {
   Construct(10, kWhole, Flags({"pmix.grp.actxid"}));
   Construct(11, kWhole);
   Up(CollectiveOp::kGroupConstruct);
-  engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_);
+  engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", 0);
   const uint64_t context = Found()->record.context_id;
   const auto records = All<PersistRecord>(actions_);
   ASSERT_EQ(records.size(), 2u);
@@ -126,7 +125,7 @@ TEST_F(CollectiveGroupTest, ASuccessorRecoversGroupsAndTheirMembers) {
   // Rank 0 has not received its reply, and repeats its request.
   engine_->OnRecovered("job");
   actions_.clear();
-  engine_->OnReattached(kNow, {10, {}}, &actions_);
+  engine_->OnReattached({kNow, actions_, &events_}, {10, {}});
   const RequestId a = Construct(10, kWhole);
   EXPECT_EQ(Status(a), kSuccess);
 }
@@ -139,7 +138,7 @@ TEST_F(CollectiveGroupTest, RecordsAreInTheJournalsOfLocalMembersJobs) {
   result.made = 5;
   Construct(10, procs);
   Down(CollectiveOp::kGroupConstruct, procs, kSuccess, result);
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_));
+  EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 0}, "g", 0));
   Down(CollectiveOp::kGroupDestruct, procs, kSuccess);
   const auto records = All<PersistRecord>(actions_);
   EXPECT_EQ(records.size(), 4u);
@@ -154,7 +153,7 @@ TEST_F(CollectiveGroupTest,
   MakeGroup();
   Construct(10, kWhole);  // refused: it is a member
   Construct(11, kWhole);  // refused: it is a member
-  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  engine_->OnLeft({kNow, actions_, &events_}, {"job", 0}, "g", 0);
   Destruct(11);
   Up(CollectiveOp::kGroupDestruct);
   Construct(10, kWhole);
@@ -163,7 +162,8 @@ TEST_F(CollectiveGroupTest,
   ASSERT_NE(Found(), nullptr);
   Succeed();
   engine_->OnReattached(
-      kNow, {10, {{CollectiveOp::kGroupConstruct, kWhole, 3, "g"}}}, &actions_);
+      {kNow, actions_, &events_},
+      {10, {{CollectiveOp::kGroupConstruct, kWhole, 3, "g"}}});
   EXPECT_EQ(Status(Destruct(10)), kNone);
 }
 
@@ -175,8 +175,8 @@ TEST_F(CollectiveGroupTest, AFailedEndOfTheNextGroupIsReportedAsFailed) {
   LeaveOneForTheNext(procs);
   Succeed();
   Down(CollectiveOp::kGroupDestruct, procs, kErrProcAborted, {}, 1);
-  engine_->OnReattached(
-      kNow, {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}}, &actions_);
+  engine_->OnReattached({kNow, actions_, &events_},
+                        {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}});
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
@@ -187,8 +187,8 @@ TEST_F(CollectiveGroupTest,
   LeaveOneForTheNext(procs);
   Down(CollectiveOp::kGroupDestruct, procs, kErrProcAborted, {}, 1);
   Succeed();
-  engine_->OnReattached(
-      kNow, {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}}, &actions_);
+  engine_->OnReattached({kNow, actions_, &events_},
+                        {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}});
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
@@ -199,9 +199,9 @@ TEST_F(CollectiveGroupTest, AFailedEndIsReportedAlsoWhenAJobIsOver) {
   Succeed();
   Down(CollectiveOp::kGroupDestruct, procs, kErrProcAborted, {}, 1);
   jobs_.Remove("top");
-  engine_->OnJobRemoved(kNow, {"top"}, &actions_);
-  engine_->OnReattached(
-      kNow, {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}}, &actions_);
+  engine_->OnJobRemoved({kNow, actions_, &events_}, {"top"});
+  engine_->OnReattached({kNow, actions_, &events_},
+                        {10, {{CollectiveOp::kGroupConstruct, procs, 2, "g"}}});
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
@@ -210,15 +210,15 @@ TEST_F(CollectiveGroupTest, AMemberThatLeftTheLastGroupHasNoEndToAwait) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);
-  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  engine_->OnLeft({kNow, actions_, &events_}, {"job", 0}, "g", 0);
   const RequestId ends = Destruct(11);
   Up(CollectiveOp::kGroupDestruct);
   EXPECT_EQ(Status(ends), kSuccess);
   Succeed();
   for (const ClientId client : {10, 11}) {
     engine_->OnReattached(
-        kNow, {client, {{CollectiveOp::kGroupConstruct, kWhole, 1, "g"}}},
-        &actions_);
+        {kNow, actions_, &events_},
+        {client, {{CollectiveOp::kGroupConstruct, kWhole, 1, "g"}}});
   }
   EXPECT_EQ(Status(Destruct(10, kWhole)), kErrNotFound);
   EXPECT_EQ(Status(Destruct(11, kWhole)), kSuccess) << "its answer was lost";
@@ -230,7 +230,7 @@ TEST_F(CollectiveGroupTest, ALeaveOfAnEndedGroupMayBeRepeated) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);
-  engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+  engine_->OnLeft({kNow, actions_, &events_}, {"job", 0}, "g", 0);
   Destruct(11);
   Up(CollectiveOp::kGroupDestruct);
   const auto records = All<PersistRecord>(actions_);
@@ -250,7 +250,7 @@ TEST_F(CollectiveGroupTest, ALateEndOfTheLastGroupDoesNotEndTheNext) {
   result.made = 5;
   Construct(20, all);
   Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
-  engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+  engine_->OnLeft({kNow, actions_, &events_}, {"top", 0}, "g", 0);
   Construct(20, all);
   result.made = 6;
   Down(CollectiveOp::kGroupConstruct, all, kSuccess, result, 1);
@@ -267,15 +267,15 @@ TEST_F(CollectiveGroupTest, ALateEndDoesNotEndTheNextGroupAtASuccessor) {
   last.made = 5;
   Construct(20, all);
   Down(CollectiveOp::kGroupConstruct, all, kSuccess, last);
-  engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_);
+  engine_->OnLeft({kNow, actions_, &events_}, {"top", 0}, "g", 0);
   Succeed();
   GroupRecord next;
   next.made = 6;
   Down(CollectiveOp::kGroupConstruct, all, kSuccess, next, 1);
   Down(CollectiveOp::kGroupDestruct, all, kSuccess, last);
   EXPECT_NE(engine_->groups().FindOf("g", {"top", 0}), nullptr);
-  engine_->OnReattached(
-      kNow, {20, {{CollectiveOp::kGroupConstruct, all, 1, "g"}}}, &actions_);
+  engine_->OnReattached({kNow, actions_, &events_},
+                        {20, {{CollectiveOp::kGroupConstruct, all, 1, "g"}}});
   EXPECT_EQ(Status(Construct(20, all)), kSuccess);
 }
 
@@ -288,8 +288,8 @@ TEST_F(CollectiveGroupTest,
   LeaveOneForTheNext(all);
   jobs_.Remove("late");
   Succeed();
-  engine_->OnReattached(
-      kNow, {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}}, &actions_);
+  engine_->OnReattached({kNow, actions_, &events_},
+                        {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}});
   EXPECT_EQ(Status(Destruct(10, all)), kNone);
 }
 
@@ -306,18 +306,18 @@ TEST_F(CollectiveGroupTest, AMemberThatLeftIsNotAnsweredWithTheNextGroupsEnd) {
     jobs_.Add(JobOn("late", {3, 0}));
     actions_ = persisted;
     Succeed();
-    engine_->OnJobAdded(kNow, "late", &actions_);
+    engine_->OnJobAdded({kNow, actions_, &events_}, "late");
     const auto over = [&] {
       jobs_.Remove("late");
-      engine_->OnJobRemoved(kNow, {"late"}, &actions_);
+      engine_->OnJobRemoved({kNow, actions_, &events_}, {"late"});
     };
     if (before) over();
-    engine_->OnReattached(
-        kNow, {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}}, &actions_);
+    engine_->OnReattached({kNow, actions_, &events_},
+                          {10, {{CollectiveOp::kGroupConstruct, all, 2, "g"}}});
     if (!before) over();
     const RequestId a = Destruct(10, all);
     EXPECT_EQ(Status(a), kNone);
-    engine_->OnJobUnknown(kNow, "late", &actions_);
+    engine_->OnJobUnknown({kNow, actions_, &events_}, "late");
     EXPECT_EQ(Status(a), kErrNotFound);
   }
 }
@@ -334,9 +334,9 @@ TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheOriginalResult) {
   Up(CollectiveOp::kGroupConstruct, other);
   ASSERT_EQ(Status(a), kSuccess);
   const std::string first(ReplyTo(a)->payload.view());
-  engine_->OnLeft(kNow, {"job", 1}, "g", 0, &actions_);
+  engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", 0);
   Succeed();
-  engine_->OnReattached(kNow, {10, {}}, &actions_);
+  engine_->OnReattached({kNow, actions_, &events_}, {10, {}});
   const RequestId again = Construct(10, kWhole, Flags({"pmix.grp.opt"}));
   EXPECT_EQ(Status(again), kSuccess);
   ASSERT_NE(ReplyTo(again), nullptr);
@@ -350,7 +350,7 @@ TEST_F(CollectiveGroupTest, ASuccessorContributesForAMemberThatHasLeft) {
   engine_->set_persists(true);
   Construct(20, all);
   Down(CollectiveOp::kGroupConstruct, all, kSuccess);
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"top", 0}, "g", 0, &actions_));
+  EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"top", 0}, "g", 0));
   const auto records = All<PersistRecord>(actions_);
   engine_.emplace(1, tree_, jobs_, modex_);
   engine_->OnRecovered("top");
@@ -358,7 +358,7 @@ TEST_F(CollectiveGroupTest, ASuccessorContributesForAMemberThatHasLeft) {
     engine_->Recover({record.key, record.value});
   }
   actions_.clear();
-  engine_->OnJobAdded(kNow, "top", &actions_);
+  engine_->OnJobAdded({kNow, actions_, &events_}, "top");
   const auto up = Sent<CollectiveUp>(actions_);
   ASSERT_EQ(up.size(), 1u);
   EXPECT_EQ(up[0].first, 0u);
@@ -371,8 +371,8 @@ TEST_F(CollectiveGroupTest, ASuccessorContributesForAMemberThatHasLeft) {
 TEST_F(CollectiveGroupTest, ARestartedProcessArrivesInItsRanksPlace) {
   Construct(10, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
-  engine_->OnClientGone(kNow, 10, &actions_);
-  engine_->OnRankRestarted(kNow, {"job", 0}, &actions_);
+  engine_->OnClientGone({kNow, actions_, &events_}, 10);
+  engine_->OnRankRestarted({kNow, actions_, &events_}, {"job", 0});
   jobs_.Connect(12, {"job", 0});
   Construct(11, kWhole);
   Up(CollectiveOp::kGroupConstruct);
@@ -386,8 +386,8 @@ TEST_F(CollectiveGroupTest, ARestartedProcessIsNotAMemberOfAPendingGroup) {
   Construct(10, kWhole);
   Construct(11, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
-  engine_->OnClientGone(kNow, 10, &actions_);
-  engine_->OnRankRestarted(kNow, {"job", 0}, &actions_);
+  engine_->OnClientGone({kNow, actions_, &events_}, 10);
+  engine_->OnRankRestarted({kNow, actions_, &events_}, {"job", 0});
   Up(CollectiveOp::kGroupConstruct);
   const auto followed = TakeAll<MemberFollowed>(&events_);
   ASSERT_EQ(followed.size(), 1u);
@@ -397,8 +397,8 @@ TEST_F(CollectiveGroupTest, ARestartedProcessIsNotAMemberOfAPendingGroup) {
 TEST_F(CollectiveGroupTest, ALeaveBeforeTheConstructIsKnownIsAppliedLater) {
   GroupRecord result;
   result.made = 5;
-  EXPECT_FALSE(engine_->OnLeft(kNow, {"top", 1}, "g", 5, &actions_));
-  EXPECT_FALSE(engine_->OnLeft(kNow, {"top", 1}, "g", 6, &actions_));
+  EXPECT_FALSE(engine_->OnLeft({kNow, actions_, &events_}, {"top", 1}, "g", 5));
+  EXPECT_FALSE(engine_->OnLeft({kNow, actions_, &events_}, {"top", 1}, "g", 6));
   const Procs all = {{"top", kRankWildcard}};
   Construct(20, all);
   Down(CollectiveOp::kGroupConstruct, all, kSuccess, result);
@@ -411,9 +411,11 @@ TEST_F(CollectiveGroupTest, ALeaveOfAnotherGroupOfThatNameIsIgnored) {
   MakeGroup();
   const uint64_t made = Found()->record.made;
   EXPECT_NE(made, 0u);
-  EXPECT_FALSE(engine_->OnLeft(kNow, {"job", 1}, "g", made + 1, &actions_));
+  EXPECT_FALSE(
+      engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", made + 1));
   EXPECT_NE(engine_->groups().FindOf("g", {"job", 1}), nullptr);
-  EXPECT_TRUE(engine_->OnLeft(kNow, {"job", 1}, "g", made, &actions_));
+  EXPECT_TRUE(
+      engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", made));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "server/core/collective/collective_records.h"
 #include "server/core/collective/group_directives.h"
 #include "server/core/collective/group_result.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 namespace {
@@ -106,7 +107,7 @@ std::vector<ProcId> CollectiveProgress::SkipEndsBefore(const Group& group,
   return members;
 }
 
-void CollectiveProgress::TakeGroup(StepContext& step, Series& series,
+void CollectiveProgress::TakeGroup(const StepContext& step, Series& series,
                                    uint64_t sequence,
                                    CompletedCollective& completed,
                                    uint64_t made) {
@@ -142,7 +143,8 @@ void CollectiveProgress::TakeGroup(StepContext& step, Series& series,
   }
 }
 
-void CollectiveProgress::NoteFailed(StepContext& step, const Series& series,
+void CollectiveProgress::NoteFailed(const StepContext& step,
+                                    const Series& series,
                                     const CompletedCollective& completed,
                                     const ProcId& leader) {
   const bool of_missing = completed.status == kErrProcAborted ||
@@ -157,7 +159,7 @@ void CollectiveProgress::NoteFailed(StepContext& step, const Series& series,
 // A process that takes part in the end of a group has received the reply to the
 // group's construct. Agents without members do not know which construct that
 // was.
-void CollectiveProgress::ForgetConstruct(StepContext& step,
+void CollectiveProgress::ForgetConstruct(const StepContext& step,
                                          const Series& destruct,
                                          const Group* group) {
   const CollectiveId id =
@@ -175,7 +177,7 @@ void CollectiveProgress::ForgetConstruct(StepContext& step,
   });
 }
 
-void CollectiveProgress::PersistLeft(StepContext& step,
+void CollectiveProgress::PersistLeft(const StepContext& step,
                                      const Group& group) const {
   if (!persists_) return;
   const CollectiveId id = ConstructOf(group.name, group.participants);
@@ -189,7 +191,7 @@ void CollectiveProgress::PersistLeft(StepContext& step,
 // Only the agent of a process that is gone knows for certain whether the
 // process had left the group before. That agent contributes to the end, or
 // fails it.
-void CollectiveProgress::AskToEnd(StepContext& step, const Series& series,
+void CollectiveProgress::AskToEnd(const StepContext& step, const Series& series,
                                   uint64_t sequence, NodeId node,
                                   Instance* instance) const {
   if (!instance->asked_to_end.insert(node).second) return;

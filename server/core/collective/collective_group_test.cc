@@ -149,7 +149,7 @@ TEST_F(CollectiveGroupTest, TheResultOfAnotherTopIsTakenOver) {
                   {{3, EncodeGroupRecord({})}},
                   {}};
   up.result = EncodeGroupRecord(result);
-  engine_->OnUp(kNow, 3, up, &actions_);
+  engine_->OnUp({kNow, actions_, &events_}, 3, up);
   ASSERT_NE(Found(), nullptr);
   EXPECT_EQ(Found()->record.context_id, 4711u);
 }
@@ -167,7 +167,7 @@ TEST_F(CollectiveGroupTest, AnAgentBelowTheTopContributesAndGetsTheResult) {
   result.context_id = 9;
   CollectiveDown down{Id(CollectiveOp::kGroupConstruct, all), kSuccess, {}, {}};
   down.result = EncodeGroupRecord(result);
-  engine_->OnDown(kNow, 0, down, &actions_);
+  engine_->OnDown({kNow, actions_, &events_}, 0, down);
   EXPECT_EQ(Status(a), kSuccess);
   EXPECT_EQ(engine_->groups().FindOf("g", {"top", 0})->record.context_id, 9u);
 }
@@ -219,7 +219,7 @@ TEST_F(CollectiveGroupTest, ADestructEndsTheGroupAndFreesItsName) {
 TEST_F(CollectiveGroupTest, WithoutDirectivesALostMemberFailsTheConstruct) {
   const RequestId a = Construct(10, kWhole);
   jobs_.MarkEnded("job", 2);
-  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  engine_->OnRankGone({kNow, actions_, &events_}, {"job", 2});
   EXPECT_EQ(Status(a), kErrProcAborted);
   EXPECT_EQ(engine_->groups().size(), 0u);
 }
@@ -227,7 +227,7 @@ TEST_F(CollectiveGroupTest, WithoutDirectivesALostMemberFailsTheConstruct) {
 TEST_F(CollectiveGroupTest, TheLeaderGetsTheMembersThatFailedTheConstruct) {
   Construct(10, kWhole, Flags({"pmix.grp.ldr"}));
   jobs_.MarkEnded("job", 2);
-  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  engine_->OnRankGone({kNow, actions_, &events_}, {"job", 2});
   const auto failed = TakeAll<FailedConstruct>(&events_);
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed[0].name, "g");
@@ -243,7 +243,7 @@ TEST_F(CollectiveGroupTest, AnOptionalMemberMayBeMissing) {
   const RequestId a = Construct(10, kWhole, info);
   Construct(11, kWhole, info);
   jobs_.MarkEnded("job", 2);
-  engine_->OnRankGone(kNow, {"job", 2}, &actions_);
+  engine_->OnRankGone({kNow, actions_, &events_}, {"job", 2});
   EXPECT_EQ(Status(a), kErrPartialSuccess);
   EXPECT_EQ(Members(a), (Procs{{"job", 0}, {"job", 1}}));
   EXPECT_TRUE(engine_->groups().Of({"job", 2}).empty());
@@ -254,7 +254,7 @@ TEST_F(CollectiveGroupTest, ALocalMemberMayBeMissing) {
   const RequestId a = Construct(10, kWhole, info);
   Up(CollectiveOp::kGroupConstruct);
   jobs_.MarkEnded("job", 1);
-  engine_->OnRankGone(kNow, {"job", 1}, &actions_);
+  engine_->OnRankGone({kNow, actions_, &events_}, {"job", 1});
   EXPECT_EQ(Status(a), kSuccess);
   EXPECT_EQ(Members(a), (Procs{{"job", 0}, {"job", 2}}));
   EXPECT_EQ(TakeAll<GroupIncomplete>(&events_).size(), 1u);
@@ -265,7 +265,7 @@ TEST_F(CollectiveGroupTest, AnOptionalConstructSurvivesALostNode) {
   const RequestId a = Construct(10, kWhole, info);
   Construct(11, kWhole, info);
   tree_.SetAlive(3, false);
-  engine_->OnTreeChanged(kNow, &actions_);
+  engine_->OnTreeChanged({kNow, actions_, &events_});
   EXPECT_EQ(Status(a), kSuccess);
   EXPECT_EQ(Members(a), (Procs{{"job", 0}, {"job", 1}}));
 }
@@ -285,7 +285,7 @@ TEST_F(CollectiveGroupTest, ATolerantGroupEndsWithoutTheDeadMembers) {
   MakeGroup(Flags({"pmix.grp.notterm"}));
   const RequestId a = Destruct(10);
   jobs_.MarkEnded("job", 1);
-  engine_->OnRankGone(kNow, {"job", 1}, &actions_);
+  engine_->OnRankGone({kNow, actions_, &events_}, {"job", 1});
   Up(CollectiveOp::kGroupDestruct);
   EXPECT_EQ(Status(a), kSuccess);
 }
@@ -296,7 +296,7 @@ TEST_F(CollectiveGroupTest, AConstructWithAnUnknownJobWaitsForItsMap) {
   ASSERT_EQ(wanted.size(), 1u);
   EXPECT_EQ(wanted[0].nspace, "later");
   jobs_.Add(JobOn("later", {1, 1}));
-  engine_->OnJobAdded(kNow, "later", &actions_);
+  engine_->OnJobAdded({kNow, actions_, &events_}, "later");
   EXPECT_EQ(engine_->num_series(), 1u);
   jobs_.Connect(30, {"later", 0});
   jobs_.Connect(31, {"later", 1});
@@ -311,14 +311,13 @@ TEST_F(CollectiveGroupTest, ContributionsOfOthersWaitForTheMapToo) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};
   Construct(10, listed);
-  engine_->OnUp(kNow, 3,
+  engine_->OnUp({kNow, actions_, &events_}, 3,
                 {Id(CollectiveOp::kGroupConstruct, named),
                  kSuccess,
                  {{3, EncodeGroupRecord({})}},
-                 {}},
-                &actions_);
+                 {}});
   jobs_.Add(JobOn("late", {3, 0}));
-  engine_->OnJobAdded(kNow, "late", &actions_);
+  engine_->OnJobAdded({kNow, actions_, &events_}, "late");
   const auto up = Sent<CollectiveUp>(actions_);
   ASSERT_EQ(up.size(), 1u);
   EXPECT_EQ(up[0].second.contributions.size(), 2u);
@@ -333,7 +332,7 @@ TEST_F(CollectiveGroupTest, CountsApplyToTheSeriesThatTheMapNames) {
   result.made = 5;
   Construct(10, named);
   jobs_.Add(JobOn("late", {3, 0}));
-  engine_->OnJobAdded(kNow, "late", &actions_);
+  engine_->OnJobAdded({kNow, actions_, &events_}, "late");
   Down(CollectiveOp::kGroupConstruct, named, kSuccess, result);
   Down(CollectiveOp::kGroupDestruct, named, kSuccess);
   const auto records = All<PersistRecord>(actions_);
@@ -344,10 +343,11 @@ TEST_F(CollectiveGroupTest, CountsApplyToTheSeriesThatTheMapNames) {
     engine_->Recover({record.key, record.value});
   }
   engine_->OnReattached(
-      kNow, {10, {{CollectiveOp::kGroupConstruct, listed, 1, "g"}}}, &actions_);
+      {kNow, actions_, &events_},
+      {10, {{CollectiveOp::kGroupConstruct, listed, 1, "g"}}});
   const RequestId a = Construct(10, listed);
   jobs_.Add(JobOn("late", {3, 0}));
-  engine_->OnJobAdded(kNow, "late", &actions_);
+  engine_->OnJobAdded({kNow, actions_, &events_}, "late");
   EXPECT_EQ(Status(a), kNone);
   Down(CollectiveOp::kGroupConstruct, named, kSuccess, result, 1);
   EXPECT_EQ(Status(a), kSuccess);
@@ -356,7 +356,7 @@ TEST_F(CollectiveGroupTest, CountsApplyToTheSeriesThatTheMapNames) {
 TEST_F(CollectiveGroupTest, AGroupEndsWithItsJob) {
   MakeGroup();
   jobs_.Remove("job");
-  engine_->OnJobRemoved(kNow, {"job"}, &actions_);
+  engine_->OnJobRemoved({kNow, actions_, &events_}, {"job"});
   EXPECT_EQ(engine_->groups().size(), 0u);
   EXPECT_EQ(engine_->num_series(), 0u);
 }
@@ -366,7 +366,7 @@ TEST_F(CollectiveGroupTest, AGroupEndsWithItsJob) {
 TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
   engine_->set_persists(true);
   MakeGroup();
-  engine_->OnNodeRestarted(kNow, 3, &actions_);
+  engine_->OnNodeRestarted({kNow, actions_, &events_}, 3);
   auto down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
   EXPECT_FALSE(down[0].second.result.empty());
@@ -381,7 +381,7 @@ TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
     EXPECT_LT(record.value.size(), 48u);
   }
   actions_.clear();
-  engine_->OnNodeRestarted(kNow, 3, &actions_);
+  engine_->OnNodeRestarted({kNow, actions_, &events_}, 3);
   down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
   EXPECT_EQ(down[0].second.id.op, CollectiveOp::kGroupDestruct);
@@ -396,7 +396,7 @@ TEST_F(CollectiveGroupTest, AChildThatLacksAReleaseAfterALossGetsItAgain) {
   Up(CollectiveOp::kGroupConstruct);
   EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
   tree_.SetAlive(6, false);
-  engine_->OnTreeChanged(kNow, &actions_);
+  engine_->OnTreeChanged({kNow, actions_, &events_});
   actions_.clear();
   Up(CollectiveOp::kGroupConstruct);
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
@@ -408,14 +408,14 @@ TEST_F(CollectiveGroupTest, ATimeoutAfterTheContributionAsksTheTop) {
   for (const int decision : {kSuccess, kErrTimeout}) {
     const RequestId a = Construct(20, all, {}, "g", 5);
     actions_.clear();
-    engine_->OnTick(kNow + 5'000'000, &actions_);
+    engine_->OnTick({kNow + 5'000'000, actions_});
     EXPECT_EQ(Status(a), kNone);
     const auto up = Sent<CollectiveUp>(actions_);
     ASSERT_EQ(up.size(), 1u);
     EXPECT_EQ(up[0].second.status, kErrTimeout);
     // A successor of the top gets both messages.
     actions_.clear();
-    engine_->OnNodeRestarted(kNow, 0, &actions_);
+    engine_->OnNodeRestarted({kNow, actions_, &events_}, 0);
     EXPECT_TRUE(std::ranges::any_of(
         Sent<CollectiveUp>(actions_),
         [](const auto& to) { return to.second.status == kErrTimeout; }));
@@ -431,17 +431,17 @@ TEST_F(CollectiveGroupTest, ATimeoutAfterTheContributionAsksTheTop) {
 TEST_F(CollectiveGroupTest, ATimeoutOfAConnectAsksTheTop) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Call(CollectiveOp::kConnect, 20, all, {}, "", 5);
-  engine_->OnTick(kNow + 5'000'000, &actions_);
+  engine_->OnTick({kNow + 5'000'000, actions_});
   EXPECT_EQ(Status(a), kNone);
-  engine_->OnDown(kNow, 0, {{CollectiveOp::kConnect, all, 0}, kSuccess, {}, {}},
-                  &actions_);
+  engine_->OnDown({kNow, actions_, &events_}, 0,
+                  {{CollectiveOp::kConnect, all, 0}, kSuccess, {}, {}});
   EXPECT_EQ(Status(a), kSuccess);
   EXPECT_EQ(engine_->num_connections(), 1u);
 }
 
 TEST_F(CollectiveGroupTest, ATimeoutBeforeTheContributionEndsTheConstruct) {
   const RequestId a = Construct(10, kWhole, {}, "g", 5);
-  engine_->OnTick(kNow + 5'000'000, &actions_);
+  engine_->OnTick({kNow + 5'000'000, actions_});
   EXPECT_EQ(Status(a), kErrTimeout);
 }
 
@@ -452,10 +452,10 @@ TEST_F(CollectiveGroupTest, AFailureFromBelowIsForwardedToTheTop) {
   jobs_.Connect(50, {"deep", 0});
   const RequestId a = Construct(50, all);
   const CollectiveId id = Id(CollectiveOp::kGroupConstruct, all);
-  engine_->OnUp(kNow, 3, {id, kSuccess, {{3, EncodeGroupRecord({})}}, {}},
-                &actions_);
+  engine_->OnUp({kNow, actions_, &events_}, 3,
+                {id, kSuccess, {{3, EncodeGroupRecord({})}}, {}});
   actions_.clear();
-  engine_->OnUp(kNow, 3, {id, kErrTimeout, {}, {}}, &actions_);
+  engine_->OnUp({kNow, actions_, &events_}, 3, {id, kErrTimeout, {}, {}});
   EXPECT_EQ(Status(a), kNone);
   ASSERT_EQ(Sent<CollectiveUp>(actions_).size(), 1u);
   EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
@@ -470,7 +470,7 @@ TEST_F(CollectiveGroupTest, TheTopFailsTheConstructOnRequest) {
   Up(CollectiveOp::kGroupConstruct);
   actions_.clear();
   const CollectiveId id = Id(CollectiveOp::kGroupConstruct, kWhole);
-  engine_->OnUp(kNow, 3, {id, kErrTimeout, {}, {}}, &actions_);
+  engine_->OnUp({kNow, actions_, &events_}, 3, {id, kErrTimeout, {}, {}});
   EXPECT_EQ(Status(a), kErrTimeout);
   const auto down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
@@ -481,10 +481,10 @@ TEST_F(CollectiveGroupTest, TheTopFailsTheConstructOnRequest) {
 TEST_F(CollectiveGroupTest, ARequestedFailureHoldsIfTheTopIsLost) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all, {}, "g", 5);
-  engine_->OnTick(kNow + 5'000'000, &actions_);
+  engine_->OnTick({kNow + 5'000'000, actions_});
   EXPECT_EQ(Status(a), kNone);
   tree_.SetAlive(0, false);
-  engine_->OnTreeChanged(kNow, &actions_);
+  engine_->OnTreeChanged({kNow, actions_, &events_});
   EXPECT_EQ(Status(a), kErrTimeout);
 }
 
@@ -536,11 +536,11 @@ TEST(CollectiveGroupGrowth, TheCostOfEndsIsLinearInTheMembers) {
     in.info = Flags({"pmix.grp.notterm"});
     in.name = "g";
     Actions actions;
-    engine.OnArrived(kNow, in, &actions);
+    engine.OnArrived({kNow, actions}, in);
     for (Rank rank = 1; rank < count; ++rank) {
       jobs.MarkEnded("many", rank);
-      engine.OnRankGone(kNow, {"many", rank}, &actions);
-      while (engine.NextDeadline() == 0) engine.OnTick(kNow, &actions);
+      engine.OnRankGone({kNow, actions}, {"many", rank});
+      while (engine.NextDeadline() == 0) engine.OnTick({kNow, actions});
     }
     EXPECT_EQ(engine.groups().size(), 1u);
   });

@@ -64,7 +64,7 @@ class CollectiveGroupTest : public testing::Test {
     in.info = info;
     in.name = name;
     in.timeout_ms = timeout_ms;
-    engine_->OnArrived(kNow, in, &actions_);
+    engine_->OnArrived({kNow, actions_, &events_}, in);
     return in.request;
   }
   RequestId Construct(ClientId client, Procs procs, const Bytes& info = {},
@@ -81,19 +81,18 @@ class CollectiveGroupTest : public testing::Test {
   // Sends the contribution of agent 3.
   void Up(CollectiveOp op, const GroupRecord& record = {},
           uint64_t sequence = 0) {
-    engine_->OnUp(kNow, 3,
+    engine_->OnUp({kNow, actions_, &events_}, 3,
                   {Id(op, kWhole, sequence),
                    kSuccess,
                    {{3, EncodeGroupRecord(record)}},
-                   {}},
-                  &actions_);
+                   {}});
   }
   // Sends the release by agent 0, the top.
   void Down(CollectiveOp op, const Procs& procs, int status,
             const GroupRecord& result = {}, uint64_t sequence = 0) {
     CollectiveDown down{Id(op, procs, sequence), status, {}, {}};
     if (status == kSuccess) down.result = EncodeGroupRecord(result);
-    engine_->OnDown(kNow, 0, down, &actions_);
+    engine_->OnDown({kNow, actions_, &events_}, 0, down);
   }
   const ReplyClient* ReplyTo(RequestId request) {
     replies_ = All<ReplyClient>(actions_);
@@ -159,7 +158,7 @@ class CollectiveGroupTest : public testing::Test {
     result.made = 5;
     Construct(10, procs);
     Down(CollectiveOp::kGroupConstruct, procs, kSuccess, result);
-    engine_->OnLeft(kNow, {"job", 0}, "g", 0, &actions_);
+    engine_->OnLeft({kNow, actions_, &events_}, {"job", 0}, "g", 0);
     Down(CollectiveOp::kGroupDestruct, procs, kSuccess);
     Construct(10, procs);
     result.made = 6;

@@ -24,7 +24,7 @@ void AddMembersData(const Contributions& contributions, NodeId to,
 }
 
 // Consecutive releases with the same status share an action.
-void Release(StepContext& step, ClientId client, int status) {
+void Release(const StepContext& step, ClientId client, int status) {
   ReleaseFence* last =
       step.out.empty() ? nullptr : std::get_if<ReleaseFence>(&step.out.back());
   if (last != nullptr && last->status == status) {
@@ -70,21 +70,22 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
   return down;
 }
 
-void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body) {
+void SendTo(const StepContext& step, NodeId self, NodeId to, MessageBody body) {
   step.out.emplace_back(SendPeer{PeerMessage{self, to, std::move(body)}});
 }
 
-void Reply(StepContext& step, const CollectiveArrived& in, int status) {
+void Reply(const StepContext& step, const CollectiveArrived& in, int status) {
   if (in.at_barrier) return Release(step, in.client, status);
   step.out.push_back(ReplyClient{in.client, in.request, status, {}});
 }
 
-void Reply(StepContext& step, const CollectiveWaiter& waiter, int status) {
+void Reply(const StepContext& step, const CollectiveWaiter& waiter,
+           int status) {
   if (waiter.at_barrier) return Release(step, waiter.client, status);
   step.out.push_back(ReplyClient{waiter.client, waiter.request, status, {}});
 }
 
-void ReplyTo(StepContext& step, const CollectiveWaiter& waiter,
+void ReplyTo(const StepContext& step, const CollectiveWaiter& waiter,
              const CollectiveAnswer& answer) {
   if (std::ranges::binary_search(answer.missing, waiter.proc)) {
     return Reply(step, waiter, kErrUnreach);

@@ -30,14 +30,14 @@ CollectiveDown Down(const Series& series, uint64_t sequence,
                     const CompletedCollective& completed, NodeId to);
 
 // Appends to the step a message to an agent.
-void SendTo(StepContext& step, NodeId self, NodeId to, MessageBody body);
+void SendTo(const StepContext& step, NodeId self, NodeId to, MessageBody body);
 // Append to the step the answer to an arrival, or to a process that waits,
 // without a result.
-void Reply(StepContext& step, const CollectiveArrived& in, int status);
-void Reply(StepContext& step, const CollectiveWaiter& waiter, int status);
+void Reply(const StepContext& step, const CollectiveArrived& in, int status);
+void Reply(const StepContext& step, const CollectiveWaiter& waiter, int status);
 // Replies to the waiter. A process that is not a member of the group gets
 // PMIX_ERR_UNREACH.
-void ReplyTo(StepContext& step, const CollectiveWaiter& waiter,
+void ReplyTo(const StepContext& step, const CollectiveWaiter& waiter,
              const CollectiveAnswer& answer);
 
 }  // namespace canopy::core

@@ -79,8 +79,8 @@ Instance& CollectiveProgress::FindOrBegin(TimeNs now, Series& series,
   return instance;
 }
 
-void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
-                                 const CollectiveUp& up) {
+void CollectiveProgress::ApplyUp(const StepContext& step, Series& series,
+                                 NodeId src, const CollectiveUp& up) {
   const uint64_t sequence = up.id.sequence;
   if (series.IsOver(sequence)) return AnswerLate(step, series, src, up);
   const bool is_new = !series.active.contains(sequence);
@@ -105,7 +105,7 @@ void CollectiveProgress::ApplyUp(StepContext& step, Series& series, NodeId src,
 // agent has already notified the sender, the sender has lost its parent since,
 // and needs the result. A sender that reports the failure of a fence knows the
 // outcome, because the fence has failed there.
-void CollectiveProgress::AnswerLate(StepContext& step, Series& series,
+void CollectiveProgress::AnswerLate(const StepContext& step, Series& series,
                                     NodeId src, const CollectiveUp& up) {
   const bool knows =
       up.status == kAlreadyReleased ||
@@ -121,8 +121,9 @@ void CollectiveProgress::AnswerLate(StepContext& step, Series& series,
 
 // Sends the result of a collective that the predecessor completed to a node
 // that lacks it.
-void CollectiveProgress::AnswerRecovered(StepContext& step, Series& series,
-                                         uint64_t sequence, NodeId to) {
+void CollectiveProgress::AnswerRecovered(const StepContext& step,
+                                         Series& series, uint64_t sequence,
+                                         NodeId to) {
   if (sequence >= series.recovered) return;
   CollectiveDown down{series.id, kSuccess, {}, {}};
   down.id.sequence = sequence;
@@ -134,7 +135,7 @@ void CollectiveProgress::AnswerRecovered(StepContext& step, Series& series,
   SendTo(step, p_.self, to, std::move(down));
 }
 
-void CollectiveProgress::ApplyDown(StepContext& step, Series& series,
+void CollectiveProgress::ApplyDown(const StepContext& step, Series& series,
                                    NodeId src, const CollectiveDown& down) {
   const uint64_t sequence = down.id.sequence;
   if (series.IsOver(sequence)) return;
@@ -144,7 +145,7 @@ void CollectiveProgress::ApplyDown(StepContext& step, Series& series,
   Release(step, series, sequence, down.status, down.missing, src);
 }
 
-void CollectiveProgress::SendDown(StepContext& step, const Series& series,
+void CollectiveProgress::SendDown(const StepContext& step, const Series& series,
                                   uint64_t sequence,
                                   const CompletedCollective& completed,
                                   NodeId to) {
@@ -196,7 +197,7 @@ bool CollectiveProgress::IsComplete(const Series& series,
   return true;
 }
 
-void CollectiveProgress::Advance(StepContext& step, Series& series,
+void CollectiveProgress::Advance(const StepContext& step, Series& series,
                                  uint64_t sequence) {
   const auto it = series.active.find(sequence);
   if (it == series.active.end() || !series.members) return;
@@ -225,7 +226,7 @@ void CollectiveProgress::Advance(StepContext& step, Series& series,
 // Neighbours below are notified first, so that the deepest nodes do not wait
 // for local work elsewhere. Local clients are last, so that they find the data
 // when their call returns.
-void CollectiveProgress::Release(StepContext& step, Series& series,
+void CollectiveProgress::Release(const StepContext& step, Series& series,
                                  uint64_t sequence, int status,
                                  std::vector<ProcId> missing, NodeId except) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
@@ -255,8 +256,8 @@ void CollectiveProgress::Release(StepContext& step, Series& series,
   Advance(step, series, series.next);
 }
 
-void CollectiveProgress::NotifyBelow(StepContext& step, const Series& series,
-                                     uint64_t sequence,
+void CollectiveProgress::NotifyBelow(const StepContext& step,
+                                     const Series& series, uint64_t sequence,
                                      const Instance& instance, NodeId except,
                                      CompletedCollective* completed) {
   std::set<NodeId>& notified = completed->notified;
@@ -271,7 +272,7 @@ void CollectiveProgress::NotifyBelow(StepContext& step, const Series& series,
 }
 
 // Applies the result to this node's state before its processes get it.
-void CollectiveProgress::TakeResult(StepContext& step, Series& series,
+void CollectiveProgress::TakeResult(const StepContext& step, Series& series,
                                     uint64_t sequence,
                                     CompletedCollective& completed,
                                     Instance* instance) {
@@ -322,7 +323,7 @@ bool CollectiveProgress::IsInEffect(const CollectiveId& id) const {
 // The record is written before the replies: if some waiters do not get their
 // reply, a successor must know the result. The record is stored in the journal
 // of each local job, because any of these jobs may be over by then.
-void CollectiveProgress::Persist(StepContext& step, const Series& series,
+void CollectiveProgress::Persist(const StepContext& step, const Series& series,
                                  uint64_t sequence,
                                  const CompletedCollective& completed,
                                  bool collect) const {
@@ -346,7 +347,7 @@ bool CollectiveProgress::MayBePredecessors(const Series& series,
          });
 }
 
-void CollectiveProgress::Fail(StepContext& step, Series& series,
+void CollectiveProgress::Fail(const StepContext& step, Series& series,
                               uint64_t sequence, int status,
                               std::vector<ProcId> missing, NodeId except) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
@@ -368,7 +369,7 @@ bool CollectiveProgress::IsDecidedAbove(const Series& series, uint64_t sequence,
 
 // An operation that connects processes must not succeed for some and fail for
 // others.
-void CollectiveProgress::FailOrAsk(StepContext& step, Series& series,
+void CollectiveProgress::FailOrAsk(const StepContext& step, Series& series,
                                    uint64_t sequence, int status,
                                    std::vector<ProcId> missing, NodeId except) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
@@ -383,7 +384,7 @@ void CollectiveProgress::FailOrAsk(StepContext& step, Series& series,
          FailureUp(series, sequence, status, instance.asked_missing));
 }
 
-bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
+bool CollectiveProgress::EndIfGone(const StepContext& step, Series& series,
                                    uint64_t sequence) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   if (series.suspects.empty()) return false;
@@ -420,7 +421,7 @@ bool CollectiveProgress::EndIfGone(StepContext& step, Series& series,
   return !series.active.contains(sequence);
 }
 
-void CollectiveProgress::Expire(StepContext& step, Series& series,
+void CollectiveProgress::Expire(const StepContext& step, Series& series,
                                 uint64_t sequence) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   std::vector<ProcId> missing;
@@ -433,7 +434,8 @@ void CollectiveProgress::Expire(StepContext& step, Series& series,
 
 // ------------------------------------------------------ changes of agents ---
 
-void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
+void CollectiveProgress::OnTreeChanged(const StepContext& step,
+                                       Series& series) {
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   ResendReports(step, series);
   for (auto& [sequence, instance] : series.active) {
@@ -457,7 +459,8 @@ void CollectiveProgress::OnTreeChanged(StepContext& step, Series& series) {
 
 // A new parent may lack the results of the last collectives, and other subtrees
 // below it may wait for this subtree's contributions.
-void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
+void CollectiveProgress::ResendReports(const StepContext& step,
+                                       Series& series) {
   const NodeId parent = series.place.parent;
   for (auto& [sequence, completed] : series.completed) {
     // A node that had to forward a release may have been lost with it. A
@@ -485,8 +488,8 @@ void CollectiveProgress::ResendReports(StepContext& step, Series& series) {
   }
 }
 
-void CollectiveProgress::OnNodeRestarted(StepContext& step, Series& series,
-                                         NodeId node) {
+void CollectiveProgress::OnNodeRestarted(const StepContext& step,
+                                         Series& series, NodeId node) {
   const auto forget = [node](NodeId* known) {
     if (*known == node) *known = kNoNode;
   };
@@ -519,7 +522,8 @@ void CollectiveProgress::OnNodeRestarted(StepContext& step, Series& series,
   }
 }
 
-void CollectiveProgress::ReleaseRecovered(StepContext& step, Series& series) {
+void CollectiveProgress::ReleaseRecovered(const StepContext& step,
+                                          Series& series) {
   while (!series.active.empty() &&
          series.active.begin()->first < series.recovered) {
     auto node = series.active.extract(series.active.begin());

@@ -70,36 +70,36 @@ class CollectiveProgress {
 
   // Returns the collective, which begins here if it is not active yet.
   Instance& FindOrBegin(TimeNs now, Series& series, uint64_t sequence) const;
-  void ApplyUp(StepContext& step, Series& series, NodeId src,
+  void ApplyUp(const StepContext& step, Series& series, NodeId src,
                const CollectiveUp& up);
-  void ApplyDown(StepContext& step, Series& series, NodeId src,
+  void ApplyDown(const StepContext& step, Series& series, NodeId src,
                  const CollectiveDown& down);
   // Takes the next steps that are possible: contributes for this node, forwards
   // contributions, or releases the collective. Does nothing if the sequence is
   // not active.
-  void Advance(StepContext& step, Series& series, uint64_t sequence);
+  void Advance(const StepContext& step, Series& series, uint64_t sequence);
   // Fails the active collective if a participant that it needs is gone. Returns
   // whether the collective has completed. A tolerant group continues without
   // the participant.
-  bool EndIfGone(StepContext& step, Series& series, uint64_t sequence);
+  bool EndIfGone(const StepContext& step, Series& series, uint64_t sequence);
   // Fails the collective, and notifies parent and children except for `except`.
-  void Fail(StepContext& step, Series& series, uint64_t sequence, int status,
-            std::vector<ProcId> missing, NodeId except);
+  void Fail(const StepContext& step, Series& series, uint64_t sequence,
+            int status, std::vector<ProcId> missing, NodeId except);
   // Called when the deadline of an active collective has passed.
-  void Expire(StepContext& step, Series& series, uint64_t sequence);
-  void OnTreeChanged(StepContext& step, Series& series);
+  void Expire(const StepContext& step, Series& series, uint64_t sequence);
+  void OnTreeChanged(const StepContext& step, Series& series);
   // Called when a node has a successor agent, which has none of the messages
   // that its predecessor received.
-  void OnNodeRestarted(StepContext& step, Series& series, NodeId node);
+  void OnNodeRestarted(const StepContext& step, Series& series, NodeId node);
   // Persists the record that a member has left the group.
-  void PersistLeft(StepContext& step, const Group& group) const;
+  void PersistLeft(const StepContext& step, const Group& group) const;
   // Replies to local processes that wait for collectives that a predecessor
   // completed.
-  void ReleaseRecovered(StepContext& step, Series& series);
+  void ReleaseRecovered(const StepContext& step, Series& series);
 
  private:
-  void AskToEnd(StepContext& step, const Series& series, uint64_t sequence,
-                NodeId node, Instance* instance) const;
+  void AskToEnd(const StepContext& step, const Series& series,
+                uint64_t sequence, NodeId node, Instance* instance) const;
   void AddOwnContribution(const Series& series, uint64_t sequence,
                           Instance& instance) const;
   // Returns whether all contributions are here that this agent must have before
@@ -110,26 +110,26 @@ class CollectiveProgress {
   void MakeResult(TimeNs now, const Series& series, Instance* instance);
   // Completes the collective. `except` is the neighbour that reported the end,
   // or kNoNode.
-  void Release(StepContext& step, Series& series, uint64_t sequence, int status,
-               std::vector<ProcId> missing, NodeId except);
-  void NotifyBelow(StepContext& step, const Series& series, uint64_t sequence,
-                   const Instance& instance, NodeId except,
+  void Release(const StepContext& step, Series& series, uint64_t sequence,
+               int status, std::vector<ProcId> missing, NodeId except);
+  void NotifyBelow(const StepContext& step, const Series& series,
+                   uint64_t sequence, const Instance& instance, NodeId except,
                    CompletedCollective* completed);
-  void TakeResult(StepContext& step, Series& series, uint64_t sequence,
+  void TakeResult(const StepContext& step, Series& series, uint64_t sequence,
                   CompletedCollective& completed, Instance* instance);
   // Adds or removes the group. `made` is the number of the group that a
   // destruct ends, if known (GroupRecord).
-  void TakeGroup(StepContext& step, Series& series, uint64_t sequence,
+  void TakeGroup(const StepContext& step, Series& series, uint64_t sequence,
                  CompletedCollective& completed, uint64_t made);
   static std::vector<ProcId> SkipEndsBefore(const Group& group,
                                             uint64_t sequence, Series& series);
-  static void NoteFailed(StepContext& step, const Series& series,
+  static void NoteFailed(const StepContext& step, const Series& series,
                          const CompletedCollective& completed,
                          const ProcId& leader);
-  void ForgetConstruct(StepContext& step, const Series& destruct,
+  void ForgetConstruct(const StepContext& step, const Series& destruct,
                        const Group* group);
   bool IsInEffect(const CollectiveId& id) const;
-  void Persist(StepContext& step, const Series& series, uint64_t sequence,
+  void Persist(const StepContext& step, const Series& series, uint64_t sequence,
                const CompletedCollective& completed, bool collect) const;
   // Returns whether a predecessor may have contributed already. In that case
   // the other agents use its contribution.
@@ -138,15 +138,16 @@ class CollectiveProgress {
   bool IsDecidedAbove(const Series& series, uint64_t sequence,
                       const Instance& instance) const;
   // Fails the collective, or requests its failure from the top.
-  void FailOrAsk(StepContext& step, Series& series, uint64_t sequence,
+  void FailOrAsk(const StepContext& step, Series& series, uint64_t sequence,
                  int status, std::vector<ProcId> missing, NodeId except);
-  void AnswerLate(StepContext& step, Series& series, NodeId src,
+  void AnswerLate(const StepContext& step, Series& series, NodeId src,
                   const CollectiveUp& up);
-  void AnswerRecovered(StepContext& step, Series& series, uint64_t sequence,
-                       NodeId to);
-  void ResendReports(StepContext& step, Series& series);
-  void SendDown(StepContext& step, const Series& series, uint64_t sequence,
-                const CompletedCollective& completed, NodeId to);
+  void AnswerRecovered(const StepContext& step, Series& series,
+                       uint64_t sequence, NodeId to);
+  void ResendReports(const StepContext& step, Series& series);
+  void SendDown(const StepContext& step, const Series& series,
+                uint64_t sequence, const CompletedCollective& completed,
+                NodeId to);
 
   const Parts p_;
   uint64_t last_made_ = 0;

@@ -35,7 +35,7 @@ class CollectiveRecoveryTest : public testing::Test {
     in.request = request;
     in.op = op;
     in.participants = list_;
-    collectives_.OnArrived(0, in, &actions);
+    collectives_.OnArrived({0, actions}, in);
     std::vector<int> statuses;
     for (const ReplyClient& reply : All<ReplyClient>(actions)) {
       statuses.push_back(reply.status);
@@ -45,23 +45,23 @@ class CollectiveRecoveryTest : public testing::Test {
   void Remove(const std::string& nspace) {
     Actions actions;
     jobs_.Remove(nspace);
-    collectives_.OnJobRemoved(0, {nspace}, &actions);
+    collectives_.OnJobRemoved({0, actions}, {nspace});
   }
   void AddOther() {
     Actions actions;
     jobs_.Add(JobOn("other", {1}));
-    collectives_.OnJobAdded(0, "other", &actions);
+    collectives_.OnJobAdded({0, actions}, "other");
   }
   // Replaces the rank's process.
   void Follow() {
     Actions actions;
     jobs_.MarkRestarted("mine", 0, 1);
-    collectives_.OnRankRestarted(0, {"mine", 0}, &actions);
+    collectives_.OnRankRestarted({0, actions}, {"mine", 0});
     jobs_.Connect(kClient, {"mine", 0});
   }
   void Reattach() {
     Actions actions;
-    collectives_.OnReattached(0, {kClient, {}}, &actions);
+    collectives_.OnReattached({0, actions}, {kClient, {}});
   }
 
   const std::vector<ProcId> list_{{"mine", 0}, {"other", 0}};
@@ -93,9 +93,9 @@ TEST_F(CollectiveRecoveryTest, ARepeatedRequestIsAnsweredAfterOtherJobsEnded) {
 TEST_F(CollectiveRecoveryTest,
        ARepeatedRequestIsAnsweredBeforeOtherJobsAreRecovered) {
   Actions actions;
-  collectives_.OnJobUnknown(0, "other", &actions);
+  collectives_.OnJobUnknown({0, actions}, "other");
   jobs_.Add(JobOn("other", {1}));
-  collectives_.OnJobAdded(0, "other", &actions);
+  collectives_.OnJobAdded({0, actions}, "other");
   Reattach();
   EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
 }
@@ -106,14 +106,14 @@ TEST_F(CollectiveRecoveryTest, ARecordedFailureIsAnsweredAsAFailure) {
       EncodeCollective("mine", disconnect, {0, kErrProcAborted, false, false});
   collectives_.Recover({record.key, record.value});
   Actions actions;
-  collectives_.OnJobUnknown(0, "other", &actions);
+  collectives_.OnJobUnknown({0, actions}, "other");
   jobs_.Add(JobOn("other", {1}));
-  collectives_.OnJobAdded(0, "other", &actions);
+  collectives_.OnJobAdded({0, actions}, "other");
   // The local process has received the reply; the other node has not.
   collectives_.OnReattached(
-      0, {kClient, {{CollectiveOp::kDisconnect, list_, 1, {}}}}, &actions);
-  collectives_.OnUp(0, 1, CollectiveUp{disconnect, kSuccess, {{1, {}}}, {}},
-                    &actions);
+      {0, actions}, {kClient, {{CollectiveOp::kDisconnect, list_, 1, {}}}});
+  collectives_.OnUp({0, actions}, 1,
+                    CollectiveUp{disconnect, kSuccess, {{1, {}}}, {}});
   const auto downs = Sent<CollectiveDown>(actions);
   ASSERT_EQ(downs.size(), 1u);
   EXPECT_EQ(downs[0].second.status, kErrProcAborted);
@@ -124,9 +124,9 @@ TEST_F(CollectiveRecoveryTest, ARecordedFailureIsAnsweredAsAFailure) {
 TEST_F(CollectiveRecoveryTest, AnEndBeforeTheReattachmentIsAnsweredToo) {
   jobs_.Add(JobOn("other", {1}));
   Actions actions;
-  collectives_.OnJobAdded(0, "other", &actions);
+  collectives_.OnJobAdded({0, actions}, "other");
   CollectiveDown down{{CollectiveOp::kDisconnect, list_, 0}, kSuccess, {}, {}};
-  collectives_.OnDown(0, 1, down, &actions);
+  collectives_.OnDown({0, actions}, 1, down);
   Remove("other");
   Reattach();
   EXPECT_EQ(Arrive(1, CollectiveOp::kDisconnect), std::vector<int>{kSuccess});
@@ -143,10 +143,10 @@ TEST_F(CollectiveRecoveryTest, AFailedLaterDisconnectKeepsTheConnection) {
   CollectiveDown down{
       {CollectiveOp::kDisconnect, list_, 1}, kErrProcTermWoSync, {}, {}};
   Actions actions;
-  collectives_.OnDown(0, 1, down, &actions);
+  collectives_.OnDown({0, actions}, 1, down);
   EXPECT_TRUE(Arrive(1, CollectiveOp::kDisconnect).empty());
   down = {{CollectiveOp::kDisconnect, list_, 0}, kSuccess, {}, {}};
-  collectives_.OnDown(0, 1, down, &actions);
+  collectives_.OnDown({0, actions}, 1, down);
   const auto replies = All<ReplyClient>(actions);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].status, kSuccess);
@@ -169,7 +169,7 @@ TEST_F(CollectiveRecoveryTest, EachLocalJobGetsARecord) {
   in.client = kOther;
   in.op = CollectiveOp::kConnect;
   in.participants = list_;
-  collectives_.OnArrived(0, in, &actions);
+  collectives_.OnArrived({0, actions}, in);
   std::vector<std::string> nspaces;
   for (const auto& record : All<PersistRecord>(actions)) {
     nspaces.push_back(record.nspace);
@@ -211,10 +211,10 @@ TEST_F(CollectiveRecoveryTest, AClaimedCountDoesNotCostTimeToReach) {
   jobs_.Connect(kClient + 1, {"pair", 0});
   jobs_.Connect(kClient + 2, {"pair", 1});
   collectives_.OnReattached(
-      0, {kClient + 1, {{CollectiveOp::kFence, {}, uint64_t{1} << 60}}},
-      &actions);
+      {0, actions},
+      {kClient + 1, {{CollectiveOp::kFence, {}, uint64_t{1} << 60}}});
   jobs_.MarkRestarted("pair", 1, 1);
-  collectives_.OnRankRestarted(0, {"pair", 1}, &actions);
+  collectives_.OnRankRestarted({0, actions}, {"pair", 1});
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class CollectiveTest : public testing::Test {
     return in;
   }
   RequestId Arrive(const CollectiveArrived& in) {
-    engine_.OnArrived(now_, in, &actions_);
+    engine_.OnArrived({now_, actions_, &events_}, in);
     return in.request;
   }
   CollectiveId Id(uint64_t sequence, Procs procs = {{"job", kRankWildcard}}) {
@@ -41,8 +41,8 @@ class CollectiveTest : public testing::Test {
   }
   void Up(NodeId src, uint64_t sequence, std::vector<NodeContribution> parts,
           int status = 0) {
-    engine_.OnUp(now_, src, {Id(sequence), status, std::move(parts), {}},
-                 &actions_);
+    engine_.OnUp({now_, actions_, &events_}, src,
+                 {Id(sequence), status, std::move(parts), {}});
   }
   // Returns the status of the reply; -1000 for no reply, -2000 for several.
   int Status(RequestId request) {
@@ -83,7 +83,7 @@ TEST_F(CollectiveTest, TheTopWaitsForItsOwnProcessesAndItsSubtree) {
 }
 
 TEST_F(CollectiveTest, RanksInTheBarrierAreReleasedTogether) {
-  engine_.OnLocalFence(now_, {{10, 11}}, &actions_);
+  engine_.OnLocalFence({now_, actions_, &events_}, {{10, 11}});
   EXPECT_TRUE(All<ReleaseFence>(actions_).empty());
   Up(3, 0, {{3, {}}});
   const auto released = All<ReleaseFence>(actions_);
@@ -96,7 +96,7 @@ TEST_F(CollectiveTest, RanksInTheBarrierAreReleasedTogether) {
 // The barrier was closed because the other rank has sent a message.
 TEST_F(CollectiveTest, RanksInTheBarrierMeetThoseThatSendMessages) {
   Up(3, 0, {{3, {}}});
-  engine_.OnLocalFence(now_, {{11}}, &actions_);
+  engine_.OnLocalFence({now_, actions_, &events_}, {{11}});
   const RequestId a = Arrive(Fence(10));
   EXPECT_EQ(Status(a), kSuccess);
   const auto released = All<ReleaseFence>(actions_);
@@ -105,13 +105,13 @@ TEST_F(CollectiveTest, RanksInTheBarrierMeetThoseThatSendMessages) {
 }
 
 TEST_F(CollectiveTest, RanksInTheBarrierGetTheStatusOfTheFence) {
-  engine_.OnLocalFence(now_, {{10, 11}}, &actions_);
+  engine_.OnLocalFence({now_, actions_, &events_}, {{10, 11}});
   Up(3, 0, {}, kErrTimeout);
   const auto released = All<ReleaseFence>(actions_);
   ASSERT_EQ(released.size(), 1u);
   EXPECT_EQ(released[0].status, kErrTimeout);
   actions_.clear();
-  engine_.OnLocalFence(now_, {{99}}, &actions_);
+  engine_.OnLocalFence({now_, actions_, &events_}, {{99}});
   ASSERT_EQ(All<ReleaseFence>(actions_).size(), 1u);
   EXPECT_EQ(All<ReleaseFence>(actions_)[0].status, kErrInit);
 }
@@ -220,11 +220,11 @@ TEST_F(CollectiveTest, AFenceWaitsForTheMapOfAnUnknownJob) {
   const Procs procs = {{"job", 0}, {"new", 0}};
   const CollectiveId id{CollectiveOp::kFence, procs, 0};
   const RequestId a = Arrive(Fence(10, procs));
-  engine_.OnUp(now_, 3, {id, 0, {{3, {}}}, {}}, &actions_);
+  engine_.OnUp({now_, actions_, &events_}, 3, {id, 0, {{3, {}}}, {}});
   EXPECT_EQ(TakeAll<MapWanted>(&events_).front().nspace, "new");
   EXPECT_EQ(Status(a), kNone);
   jobs_.Add(JobOn("new", {3}));
-  engine_.OnJobAdded(now_, "new", &actions_);
+  engine_.OnJobAdded({now_, actions_, &events_}, "new");
   EXPECT_EQ(Status(a), kSuccess);
   // The job's data can be read from now on.
   EXPECT_EQ(All<RegisterJob>(actions_).size(), 1u);
@@ -235,7 +235,7 @@ TEST_F(CollectiveTest, TheWaitForAMapEndsAtTheDeadline) {
   in.timeout_ms = 5;
   const RequestId a = Arrive(in);
   EXPECT_EQ(engine_.NextDeadline(), now_ + 5'000'000);
-  engine_.OnTick(now_ + 5'000'000, &actions_);
+  engine_.OnTick({now_ + 5'000'000, actions_, &events_});
   EXPECT_EQ(Status(a), kErrTimeout);
   EXPECT_EQ(engine_.NextDeadline(), kNever);
 }
@@ -247,41 +247,43 @@ TEST_F(CollectiveTest, TimeThatADebuggerHoldsAParticipantDoesNotCount) {
   in.timeout_ms = 5000;
   const RequestId a = Arrive(in);
   jobs_.holds().Note(kSecond, "job", {3, 1, true, kSecond});
-  engine_.OnTick(5 * kSecond, &actions_);
+  engine_.OnTick({5 * kSecond, actions_, &events_});
   EXPECT_EQ(Status(a), kNone);
   EXPECT_EQ(engine_.NextDeadline(), 9 * kSecond);
   EXPECT_EQ(engine_.num_deadlines(), 1u);
   jobs_.holds().Note(6 * kSecond, "job", {3, 2, false, 0});
-  engine_.OnTick(9 * kSecond, &actions_);
+  engine_.OnTick({9 * kSecond, actions_, &events_});
   EXPECT_EQ(engine_.NextDeadline(), 10 * kSecond);
-  engine_.OnTick(10 * kSecond, &actions_);
+  engine_.OnTick({10 * kSecond, actions_, &events_});
   EXPECT_EQ(Status(a), kErrTimeout);
   EXPECT_EQ(engine_.NextDeadline(), kNever);
 }
 
 TEST_F(CollectiveTest, AFenceFailsIfAJobIsUnknownEverywhere) {
   const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 0}}));
-  engine_.OnJobUnknown(now_, "new", &actions_);
+  engine_.OnJobUnknown({now_, actions_, &events_}, "new");
   EXPECT_EQ(Status(a), kErrNotFound);
 }
 
 TEST_F(CollectiveTest, MessagesThatWaitForAMapAreBounded) {
   for (uint64_t i = 0; i < kMaxDeferred + 2; ++i) {
-    engine_.OnUp(now_, 3, {Id(i, {{"new", 0}}), 0, {{3, {}}}, {}}, &actions_);
+    engine_.OnUp({now_, actions_, &events_}, 3,
+                 {Id(i, {{"new", 0}}), 0, {{3, {}}}, {}});
   }
   EXPECT_EQ(All<LogLine>(actions_).size(), 2u);
 }
 
 TEST_F(CollectiveTest, ACollectiveWithoutRoomForItsMessagesFails) {
   for (uint64_t i = 0; i < kMaxDeferred; ++i) {
-    engine_.OnUp(now_, 3, {Id(i, {{"other", 0}}), 0, {{3, {}}}, {}}, &actions_);
+    engine_.OnUp({now_, actions_, &events_}, 3,
+                 {Id(i, {{"other", 0}}), 0, {{3, {}}}, {}});
   }
   const Procs procs = {{"job", 0}, {"new", 0}};
   const RequestId a = Arrive(Fence(10, procs));
-  engine_.OnUp(now_, 3, {Id(0, procs), 0, {{3, {}}}, {}}, &actions_);
+  engine_.OnUp({now_, actions_, &events_}, 3, {Id(0, procs), 0, {{3, {}}}, {}});
   EXPECT_EQ(Status(a), kNone);
   jobs_.Add(JobOn("new", {3}));
-  engine_.OnJobAdded(now_, "new", &actions_);
+  engine_.OnJobAdded({now_, actions_, &events_}, "new");
   EXPECT_EQ(Status(a), kErrOutOfResource);
   const auto down = Sent<CollectiveDown>(actions_);
   ASSERT_EQ(down.size(), 1u);
@@ -292,13 +294,13 @@ TEST_F(CollectiveTest, ACollectiveWithoutRoomForItsMessagesFails) {
 TEST_F(CollectiveTest, EndOfAJobEndsItsCollectives) {
   const RequestId a = Arrive(Fence(10));
   jobs_.Remove("job");
-  engine_.OnJobRemoved(now_, {"job"}, &actions_);
+  engine_.OnJobRemoved({now_, actions_, &events_}, {"job"});
   EXPECT_EQ(Status(a), kErrJobTerminated);
 }
 
 TEST_F(CollectiveTest, ADeadClientGetsNoReply) {
   const RequestId a = Arrive(Fence(10));
-  engine_.OnClientGone(now_, 10, &actions_);
+  engine_.OnClientGone({now_, actions_, &events_}, 10);
   Arrive(Fence(11));
   Up(3, 0, {{3, {}}});
   // The client's arrival counts nevertheless.
@@ -405,7 +407,8 @@ TEST_F(CollectiveTest, MalformedDataIsLoggedAndHarmless) {
 
 TEST_F(CollectiveTest, AFailureBelowFailsTheFenceAtOnce) {
   const RequestId a = Arrive(Fence(10));
-  engine_.OnUp(now_, 3, {Id(0), kErrProcAborted, {}, {{"job", 2}}}, &actions_);
+  engine_.OnUp({now_, actions_, &events_}, 3,
+               {Id(0), kErrProcAborted, {}, {{"job", 2}}});
   EXPECT_EQ(Status(a), kErrProcAborted);
   // The agent that reported the failure knows of it. The late local participant
   // gets the status when it arrives.
@@ -422,7 +425,7 @@ TEST_F(CollectiveTest, ReleaseIsRepeatedForAChildOfALostParent) {
   Up(3, 0, {{3, {}}});
   actions_.clear();
   tree_.SetAlive(3, false);
-  engine_.OnTreeChanged(now_, &actions_);
+  engine_.OnTreeChanged({now_, actions_, &events_});
   // Agent 4 contributes like an agent that has lost its parent.
   Up(4, 0, {{3, {}}});
   ASSERT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
@@ -461,7 +464,7 @@ TEST_F(CollectiveTest, AListWithARankBeyondTheMapLeavesNoSeries) {
   const RequestId a = Arrive(Fence(10, {{"job", 0}, {"new", 5}}));
   EXPECT_EQ(engine_.num_series(), 1u);
   jobs_.Add(JobOn("new", {3}));
-  engine_.OnJobAdded(now_, "new", &actions_);
+  engine_.OnJobAdded({now_, actions_, &events_}, "new");
   EXPECT_EQ(Status(a), kErrBadParam);
   EXPECT_EQ(engine_.num_series(), 0u);
 }
@@ -470,7 +473,7 @@ TEST_F(CollectiveTest, DeferredArrivalsAreDroppedWithTheirClient) {
   CollectiveArrived in = Fence(10, {{"job", 0}, {"new", 0}});
   in.timeout_ms = 5;
   Arrive(in);
-  engine_.OnClientGone(now_, 10, &actions_);
+  engine_.OnClientGone({now_, actions_, &events_}, 10);
   EXPECT_EQ(engine_.num_series(), 0u);
   EXPECT_EQ(engine_.num_deadlines(), 0u);
 }
@@ -481,10 +484,10 @@ TEST_F(CollectiveTest, MapsOfManyJobsAreRequestedInBatches) {
   const RequestId a = Arrive(Fence(10, procs));
   const auto first = TakeAll<MapWanted>(&events_);
   EXPECT_EQ(first.size(), kMaxMapsAtOnce);
-  engine_.OnJobUnknown(now_, first[0].nspace, &actions_);
+  engine_.OnJobUnknown({now_, actions_, &events_}, first[0].nspace);
   EXPECT_EQ(Status(a), kErrNotFound);
   for (size_t i = 1; i < first.size(); ++i) {
-    engine_.OnJobUnknown(now_, first[i].nspace, &actions_);
+    engine_.OnJobUnknown({now_, actions_, &events_}, first[i].nspace);
   }
   EXPECT_TRUE(events_.empty());
   EXPECT_EQ(engine_.num_series(), 0u);
@@ -500,7 +503,7 @@ TEST_F(CollectiveTest, MapsOfAllJobsAreRequestedInTheEnd) {
     const std::string nspace = "n" + std::to_string(i);
     jobs_.Add(JobOn(nspace, {1}));
     jobs_.Connect(100 + i, {nspace, 0});
-    engine_.OnJobAdded(now_, nspace, &actions_);
+    engine_.OnJobAdded({now_, actions_, &events_}, nspace);
   }
   EXPECT_EQ(Status(a), kNone);
   for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) Arrive(Fence(100 + i, procs));
@@ -525,9 +528,9 @@ TEST(CollectiveGrowth, AFenceAfterALossChecksOnlySuspects) {
       CollectiveArrived in;
       in.client = 10;
       in.request = 1;
-      engine.OnArrived(0, in, &actions);
+      engine.OnArrived({0, actions}, in);
       const CollectiveId id{CollectiveOp::kFence, {{"job", kRankWildcard}}, i};
-      engine.OnUp(0, 1, {id, 0, {{1, {}}}, {}}, &actions);
+      engine.OnUp({0, actions}, 1, {id, 0, {{1, {}}}, {}});
     }
     EXPECT_EQ(All<ReplyClient>(actions).size(), ranks);
   });
@@ -540,11 +543,11 @@ TEST_F(CollectiveTest, ARepeatedRequestForAFailureIsAnswered) {
   for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
     CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};
     failure.id.op = op;
-    engine_.OnUp(now_, 3, failure, &actions_);
-    engine_.OnNodeRestarted(now_, 3, &actions_);
+    engine_.OnUp({now_, actions_, &events_}, 3, failure);
+    engine_.OnNodeRestarted({now_, actions_, &events_}, 3);
     for (const bool again : {false, true}) {
       actions_.clear();
-      engine_.OnUp(now_, 3, failure, &actions_);
+      engine_.OnUp({now_, actions_, &events_}, 3, failure);
       const auto downs = Sent<CollectiveDown>(actions_);
       const bool waits = op == CollectiveOp::kConnect && !again;
       ASSERT_EQ(downs.size(), waits ? 1u : 0u);

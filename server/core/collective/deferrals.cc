@@ -10,7 +10,8 @@ namespace canopy::core {
 namespace {
 
 // Records that the collective must fail as soon as its participants are known.
-void Refuse(StepContext& step, Series& series, const DeferredCollective& one) {
+void Refuse(const StepContext& step, Series& series,
+            const DeferredCollective& one) {
   step.out.push_back(LogLine{
       LogLine::Level::kError,
       "too many collectives of jobs that are not known here; one fails"});
@@ -23,7 +24,8 @@ void Refuse(StepContext& step, Series& series, const DeferredCollective& one) {
 
 }  // namespace
 
-void Deferrals::Add(StepContext& step, Series& series, DeferredCollective one) {
+void Deferrals::Add(const StepContext& step, Series& series,
+                    DeferredCollective one) {
   const bool is_arrival = std::holds_alternative<CollectiveArrived>(one.what);
   if (!is_arrival && held_ >= kMaxDeferred) return Refuse(step, series, one);
   if (one.deadline != kNever) {
@@ -40,7 +42,7 @@ std::vector<DeferredCollective> Deferrals::Take(Series& series) {
   return std::exchange(series.deferred, {});
 }
 
-void Deferrals::Fail(StepContext& step, Series& series, int status) {
+void Deferrals::Fail(const StepContext& step, Series& series, int status) {
   for (const DeferredCollective& one : Take(series)) {
     if (const auto* in = std::get_if<CollectiveArrived>(&one.what)) {
       Reply(step, *in, status);
@@ -48,7 +50,7 @@ void Deferrals::Fail(StepContext& step, Series& series, int status) {
   }
 }
 
-void Deferrals::Expire(StepContext& step, Series& series) {
+void Deferrals::Expire(const StepContext& step, Series& series) {
   held_ -= std::erase_if(series.deferred, [&](const DeferredCollective& one) {
     if (one.deadline > step.now) return false;
     const auto& in = std::get<CollectiveArrived>(one.what);

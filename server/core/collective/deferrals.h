@@ -24,14 +24,14 @@ class Deferrals {
   // Defers `one`. A message that exceeds kMaxDeferred is dropped and recorded
   // in Series::refused. Arrivals of clients are limited by the limits of their
   // jobs.
-  void Add(StepContext& step, Series& series, DeferredCollective one);
+  void Add(const StepContext& step, Series& series, DeferredCollective one);
   // Removes and returns the deferred arrivals and messages. Called when the
   // maps are here.
   std::vector<DeferredCollective> Take(Series& series);
   // Replies to arrivals with `status`. Called when the maps will not come.
-  void Fail(StepContext& step, Series& series, int status);
+  void Fail(const StepContext& step, Series& series, int status);
   // Replies to arrivals whose deadline has passed.
-  void Expire(StepContext& step, Series& series);
+  void Expire(const StepContext& step, Series& series);
   // Drops the arrivals of a client whose connection has ended.
   void Drop(Series& series, ClientId client);
 

@@ -6,6 +6,7 @@
 
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 namespace {

@@ -21,7 +21,7 @@ bool Spend(size_t amount, size_t* units) {
 
 }  // namespace
 
-void EndWalks::Add(StepContext& step, const ProcId& proc, bool lost) {
+void EndWalks::Add(const StepContext& step, const ProcId& proc, bool lost) {
   const auto [it, is_new] = walks_.try_emplace(proc.nspace);
   Walk& walk = it->second;
   (is_new ? walk.gone : walk.later).push_back({proc, lost});
@@ -29,7 +29,7 @@ void EndWalks::Add(StepContext& step, const ProcId& proc, bool lost) {
   if (slice_left_ > 0) Run(step, proc.nspace, &slice_left_);
 }
 
-void EndWalks::Continue(StepContext& step) {
+void EndWalks::Continue(const StepContext& step) {
   std::vector<std::string> jobs;
   for (const auto& [nspace, walk] : walks_) jobs.push_back(nspace);
   for (const std::string& nspace : jobs) {
@@ -38,12 +38,12 @@ void EndWalks::Continue(StepContext& step) {
   }
 }
 
-void EndWalks::Finish(StepContext& step, const std::string& nspace) {
+void EndWalks::Finish(const StepContext& step, const std::string& nspace) {
   size_t units = SIZE_MAX;
   Run(step, nspace, &units);
 }
 
-bool EndWalks::Run(StepContext& step, const std::string& nspace,
+bool EndWalks::Run(const StepContext& step, const std::string& nspace,
                    size_t* units) {
   const auto it = walks_.find(nspace);
   if (it == walks_.end()) return true;
@@ -66,7 +66,7 @@ bool EndWalks::Run(StepContext& step, const std::string& nspace,
 }
 
 // The series of the last visit may have been erased since.
-bool EndWalks::Visit(StepContext& step, Series& series, Walk* walk,
+bool EndWalks::Visit(const StepContext& step, Series& series, Walk* walk,
                      size_t* units) {
   if (series.number != std::exchange(walk->series, series.number)) {
     walk->begun = false;
@@ -106,7 +106,8 @@ void EndWalks::Begin(Series& series, Walk* walk, size_t* units) {
   }
 }
 
-void EndWalks::FailNext(StepContext& step, Series& series, const ProcId& lost) {
+void EndWalks::FailNext(const StepContext& step, Series& series,
+                        const ProcId& lost) {
   const int index = series.members->LocalIndex(lost);
   if (index < 0) return;
   const uint64_t sequence = series.arrivals[index];

@@ -34,11 +34,11 @@ class EndWalks {
   // Adds a process that is gone. `lost` is true if it has lost its connection
   // but may be alive, so that only its agent can fail the collectives that wait
   // for it, now or later. The calls of one step share a slice.
-  void Add(StepContext& step, const ProcId& proc, bool lost);
+  void Add(const StepContext& step, const ProcId& proc, bool lost);
   // Does the work of a slice, which all jobs with pending work share.
-  void Continue(StepContext& step);
+  void Continue(const StepContext& step);
   // Does all pending work for the job.
-  void Finish(StepContext& step, const std::string& nspace);
+  void Finish(const StepContext& step, const std::string& nspace);
   void DropJob(const std::string& nspace) { walks_.erase(nspace); }
   bool empty() const { return walks_.empty(); }
 
@@ -58,10 +58,11 @@ class EndWalks {
   };
 
   // Return false when the units are used up before the work is done.
-  bool Run(StepContext& step, const std::string& nspace, size_t* units);
-  bool Visit(StepContext& step, Series& series, Walk* walk, size_t* units);
+  bool Run(const StepContext& step, const std::string& nspace, size_t* units);
+  bool Visit(const StepContext& step, Series& series, Walk* walk,
+             size_t* units);
   static void Begin(Series& series, Walk* walk, size_t* units);
-  void FailNext(StepContext& step, Series& series, const ProcId& lost);
+  void FailNext(const StepContext& step, Series& series, const ProcId& lost);
 
   SeriesTable& table_;
   CollectiveProgress& progress_;

@@ -4,7 +4,7 @@
 
 namespace canopy::core {
 
-bool GroupEnds::OnLeft(StepContext& step, const ProcId& proc,
+bool GroupEnds::OnLeft(const StepContext& step, const ProcId& proc,
                        const std::string& group, uint64_t made) {
   const Group* left = p_.groups.Leave(group, proc, made);
   if (left == nullptr) {
@@ -23,7 +23,7 @@ bool GroupEnds::OnLeft(StepContext& step, const ProcId& proc,
   return true;
 }
 
-void GroupEnds::EndFor(StepContext& step, Series& series, int index) {
+void GroupEnds::EndFor(const StepContext& step, Series& series, int index) {
   const uint64_t sequence = std::max(series.arrivals[index], series.next);
   Instance& instance = p_.progress.FindOrBegin(step.now, series, sequence);
   if (!instance.arrived[index]) {
@@ -98,7 +98,7 @@ std::vector<CollectiveId> GroupEnds::EndsWithoutSome(
   return ends;
 }
 
-void GroupEnds::Resume(StepContext& step, const std::string& nspace) {
+void GroupEnds::Resume(const StepContext& step, const std::string& nspace) {
   for (const CollectiveId& id : EndsWithoutSome(nspace)) {
     Series* series = p_.table.FindOrAddFor(nspace, id);
     if (series == nullptr || !p_.lookup.Resolve(step, *series)) continue;

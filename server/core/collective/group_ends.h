@@ -40,8 +40,8 @@ class GroupEnds {
   // Handles the leave of a process. Returns false if the process is not a
   // member. A nonzero `made` names one group (GroupRecord), which may not exist
   // here yet; 0 stands for any group of that name.
-  bool OnLeft(StepContext& step, const ProcId& proc, const std::string& group,
-              uint64_t made);
+  bool OnLeft(const StepContext& step, const ProcId& proc,
+              const std::string& group, uint64_t made);
   // Returns true, once, if the process has left such a group under a
   // predecessor. The process repeats its request, because it may not have
   // received the reply.
@@ -69,7 +69,7 @@ class GroupEnds {
   void Recover(const CollectiveId& construct, const std::vector<ProcId>& left);
   // Called when the map of the job is here. Processes of the job may have left
   // groups whose end the predecessor has not reported to other agents.
-  void Resume(StepContext& step, const std::string& nspace);
+  void Resume(const StepContext& step, const std::string& nspace);
   void DropJob(const std::string& nspace);
 
  private:
@@ -79,7 +79,7 @@ class GroupEnds {
     bool answered = false;  // the process has repeated its request
   };
 
-  void EndFor(StepContext& step, Series& series, int index);
+  void EndFor(const StepContext& step, Series& series, int index);
   std::vector<CollectiveId> EndsWithoutSome(const std::string& nspace) const;
 
   const Parts p_;

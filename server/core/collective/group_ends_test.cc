@@ -7,6 +7,7 @@
 #include "server/core/collective/group_record.h"
 #include "server/core/core_testing.h"
 #include "server/core/modex/modex.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {

@@ -114,7 +114,7 @@ std::string Qualified(const Array& array, std::string_view context) {
   return out.Take();
 }
 
-void Publish(StepContext& step, const Job& job, const ProcId& member,
+void Publish(const StepContext& step, const Job& job, const ProcId& member,
              std::string kvals, bool persists, ModexStore* modex) {
   const Bytes bytes(std::move(kvals));
   if (job.is_local(member.rank)) {
@@ -160,7 +160,7 @@ void KeepShared(const std::function<bool(const ProcId&)>& may_share,
   record->shared = std::move(kept.shared);
 }
 
-void PublishShared(StepContext& step, const GroupRecord& result,
+void PublishShared(const StepContext& step, const GroupRecord& result,
                    const JobTable& jobs, bool persists, ModexStore* modex) {
   if (result.context_id == 0) return;
   const std::string context = ContextOf(result);

@@ -34,7 +34,7 @@ void KeepShared(const std::function<bool(const ProcId&)>& may_share,
 // ranks. Does nothing for a group without a context id, because the values of
 // several groups could not be distinguished. With `persists`, the data of local
 // ranks is recorded for a successor of this agent.
-void PublishShared(StepContext& step, const GroupRecord& result,
+void PublishShared(const StepContext& step, const GroupRecord& result,
                    const JobTable& jobs, bool persists, ModexStore* modex);
 
 }  // namespace canopy::core

@@ -10,6 +10,7 @@
 #include "common/codec/qualified_value.h"
 #include "common/codec/stored_key.h"
 #include "server/core/core_testing.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 namespace {

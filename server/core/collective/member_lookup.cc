@@ -9,7 +9,7 @@
 
 namespace canopy::core {
 
-bool MemberLookup::Resolve(StepContext& step, Series& series) const {
+bool MemberLookup::Resolve(const StepContext& step, Series& series) const {
   if (series.members) return true;
   std::vector<std::string> unknown =
       UnknownNspaces(series.id.participants, jobs_, kMaxMapsAtOnce);

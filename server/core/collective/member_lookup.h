@@ -25,7 +25,7 @@ class MemberLookup {
   // Returns true if the members of the series are known. Otherwise posts
   // MapWanted for each missing map. The counts that processes have reported for
   // the series are applied when the members become known.
-  bool Resolve(StepContext& step, Series& series) const;
+  bool Resolve(const StepContext& step, Series& series) const;
 
  private:
   const NodeId self_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/core/core_testing.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 namespace {

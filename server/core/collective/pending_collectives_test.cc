@@ -36,7 +36,7 @@ class PendingCollectivesTest : public testing::Test {
     in.request = ++request_;
     in.participants = std::move(procs);
     Actions actions;
-    engine_.OnArrived(now_, in, &actions);
+    engine_.OnArrived({now_, actions}, in);
     const auto replies = All<ReplyClient>(actions);
     return replies.empty() ? kNone : replies.front().status;
   }
@@ -53,14 +53,14 @@ class PendingCollectivesTest : public testing::Test {
   }
   void End(const std::string& nspace, Rank rank, Actions* actions) {
     jobs_.MarkEnded(nspace, rank);
-    engine_.OnRankGone(now_, {nspace, rank}, actions);
+    engine_.OnRankGone({now_, *actions}, {nspace, rank});
   }
   // Returns the number of slices that were needed.
   int Continue(Actions* actions) {
     int slices = 0;
     while (engine_.NextDeadline() == 0) {
       ++slices;
-      engine_.OnTick(++now_, actions);
+      engine_.OnTick({++now_, *actions});
     }
     return slices;
   }
@@ -110,7 +110,7 @@ TEST_F(PendingCollectivesTest, ArrivalsThatWaitForAMapAreLimitedToo) {
   EXPECT_LT(waiting, 40000u);
   // The deferred arrivals are dropped with their client.
   Actions actions;
-  engine_.OnClientGone(now_, 10, &actions);
+  engine_.OnClientGone({now_, actions}, 10);
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 
@@ -145,7 +145,7 @@ TEST_F(PendingCollectivesTest, AJobThatEndsDuringAWalkLeavesNoSeries) {
   Actions actions;
   End("big", 1, &actions);
   jobs_.Remove("big");
-  engine_.OnJobRemoved(now_, {"big"}, &actions);
+  engine_.OnJobRemoved({now_, actions}, {"big"});
   EXPECT_NE(engine_.NextDeadline(), 0);
   EXPECT_EQ(engine_.num_series(), 0u);
   EXPECT_EQ(All<ReplyClient>(actions).size(), 4000u);
@@ -156,7 +156,7 @@ TEST_F(PendingCollectivesTest, ANewProcessDoesNotJoinFencesOfTheFormerOne) {
   Actions actions;
   End("big", 1, &actions);
   jobs_.MarkRestarted("big", 1, 1);
-  engine_.OnRankRestarted(now_, {"big", 1}, &actions);
+  engine_.OnRankRestarted({now_, actions}, {"big", 1});
   EXPECT_NE(engine_.NextDeadline(), 0);
   EXPECT_EQ(All<ReplyClient>(actions).size(), 4000u);
 }

@@ -43,8 +43,7 @@ void On(Engines& e, const ClientConnected& in) {
 }
 
 void On(Engines& e, const ClientGone& in) {
-  e.ForEach(
-      [&](Engine& engine) { engine.OnClientGone(e.now, in.client, &e.out); });
+  e.ForEach([&](Engine& engine) { engine.OnClientGone(e.step(), in.client); });
   const ProcId* known = e.jobs.ProcOf(in.client);
   if (known == nullptr) return;
   const ProcId proc = *known;
@@ -77,19 +76,19 @@ void Free(Engines& e, ClientId client) {
 
 void On(Engines& e, const CollectiveArrived& in) {
   Free(e, in.client);
-  e.collectives.OnArrived(e.now, in, &e.out);
+  e.collectives.OnArrived(e.step(), in);
 }
 
 void On(Engines& e, const LocalFenceArrived& in) {
   for (const ClientId client : in.clients) Free(e, client);
-  e.collectives.OnLocalFence(e.now, in, &e.out);
+  e.collectives.OnLocalFence(e.step(), in);
 }
 
 void On(Engines& e, const GroupCallArrived& in) {
   const ProcId* proc = e.jobs.ProcOf(in.client);
   if (proc == nullptr) return Reply(e, in.client, in.request, kErrInit);
   if (in.call != GroupCallArrived::Call::kLeave) {
-    return e.invitations.OnWait(e.now, in, &e.out);
+    return e.invitations.OnWait(e.step(), in);
   }
   const Group* group = e.collectives.groups().FindOf(in.name, *proc);
   if (group == nullptr) {
@@ -100,57 +99,55 @@ void On(Engines& e, const GroupCallArrived& in) {
   Reply(e, in.client, in.request, kSuccess);
 }
 
-void On(Engines& e, const GetArrived& in) { e.gets.OnGet(e.now, in, &e.out); }
+void On(Engines& e, const GetArrived& in) { e.gets.OnGet(e.step(), in); }
 void On(Engines& e, const PublishArrived& in) {
-  e.publishing.OnPublish(e.now, in, &e.out);
+  e.publishing.OnPublish(e.step(), in);
 }
 void On(Engines& e, const LookupArrived& in) {
-  e.publishing.OnLookup(e.now, in, &e.out);
+  e.publishing.OnLookup(e.step(), in);
 }
 void On(Engines& e, const UnpublishArrived& in) {
-  e.publishing.OnUnpublish(e.now, in, &e.out);
+  e.publishing.OnUnpublish(e.step(), in);
 }
 
 void On(Engines& e, const AbortArrived& in) {
   const ProcId* proc = e.jobs.ProcOf(in.client);
   if (proc == nullptr) return Reply(e, in.client, in.request, kErrInit);
-  const int refusal = e.aborts.OnArrived(e.now, *proc, in, &e.out);
+  const int refusal = e.aborts.OnArrived(e.step(), *proc, in);
   if (refusal != kSuccess) Reply(e, in.client, in.request, refusal);
 }
 
 void On(Engines& e, const SpawnArrived& in) {
-  e.spawns.OnArrived(e.now, in, &e.out);
+  e.spawns.OnArrived(e.step(), in);
 }
 
 void On(Engines& e, const QueryArrived& in) {
-  e.queries.OnArrived(e.now, in, &e.out);
+  e.queries.OnArrived(e.step(), in);
 }
-void On(Engines& e, const FactsRead& in) { e.queries.OnRead(in, &e.out); }
+void On(Engines& e, const FactsRead& in) { e.queries.OnRead(e.step(), in); }
 void On(Engines& e, const UsageWanted& in) {
-  e.queries.OnUsageWanted(e.now, in, &e.out);
+  e.queries.OnUsageWanted(e.step(), in);
 }
 
 void On(Engines& e, const HostCallArrived& in) {
-  if (e.Forwards(in.op)) return e.forwarding.OnArrived(e.now, in, &e.out);
-  e.host.OnArrived(e.now, in, &e.out);
+  if (e.Forwards(in.op)) return e.forwarding.OnArrived(e.step(), in);
+  e.host.OnArrived(e.step(), in);
 }
 void On(Engines& e, const HostAnswered& in) {
-  if (!e.queries.OnHostAnswered(in, &e.out)) e.host.OnAnswered(in, &e.out);
+  if (!e.queries.OnHostAnswered(e.step(), in)) e.host.OnAnswered(e.step(), in);
 }
 
 void On(Engines& e, const FinalizeArrived& in) {
-  e.publishing.OnFinalize(e.now, in.client, &e.out);
+  e.publishing.OnFinalize(e.step(), in.client);
   e.jobs.Finalize(in.client);
   Reply(e, in.client, in.request, kSuccess);
 }
 
-void On(Engines& e, const EventsWanted& in) { e.events.OnWanted(in, &e.out); }
+void On(Engines& e, const EventsWanted& in) { e.events.OnWanted(e.step(), in); }
 void On(Engines& e, const EventsUnwanted& in) {
-  e.events.OnUnwanted(in, &e.out);
+  e.events.OnUnwanted(e.step(), in);
 }
-void On(Engines& e, const EventRaised& in) {
-  e.events.OnRaised(e.now, in, &e.out);
-}
+void On(Engines& e, const EventRaised& in) { e.events.OnRaised(e.step(), in); }
 
 // ---------------------------------------------------------- overlay ---
 
@@ -166,7 +163,7 @@ void On(Engines& e, const ShutdownRequested& in) { ShutDown(e, {in.reason}); }
 
 // Restores the state that a predecessor persisted.
 void On(Engines& e, const JobRecovered& in) {
-  e.engine.OnRecovered(e.now, in, &e.out);
+  e.engine.OnRecovered(e.step(), in);
   const std::string& nspace = in.job->nspace;
   const Job* job = e.jobs.Find(nspace);
   if (job == nullptr) return;
@@ -175,7 +172,7 @@ void On(Engines& e, const JobRecovered& in) {
     if (!job->is_local(rank) || !e.modex.Commit(e.now, proc, data)) continue;
     e.out.push_back(e.modex.Publication(proc));
   }
-  e.ForEach([&](Engine& engine) { engine.OnJobRecovered(e.now, in, &e.out); });
+  e.ForEach([&](Engine& engine) { engine.OnJobRecovered(e.step(), in); });
   for (const PublishRank& data : in.published) {
     if (!e.modex.RecoverRemote(data)) continue;
     e.out.push_back(e.modex.Publication(data.proc));
@@ -183,37 +180,37 @@ void On(Engines& e, const JobRecovered& in) {
 }
 
 void On(Engines& e, const LauncherReattached& in) {
-  e.engine.OnLauncherReattached(e.now, in, &e.out);
+  e.engine.OnLauncherReattached(e.step(), in);
 }
 
 void On(Engines& e, const ClientReattached& in) {
   e.events.OnReattached(in.client);
-  e.collectives.OnReattached(e.now, in, &e.out);
+  e.collectives.OnReattached(e.step(), in);
 }
 
 // ------------------------------------------------ processes and host ---
 
 void On(Engines& e, const LocalPrepared& in) {
-  e.engine.OnLocalPrepared(e.now, in, &e.out);
+  e.engine.OnLocalPrepared(e.step(), in);
 }
 
 void On(Engines& e, const LocalStarted& in) {
   const Job* job = e.jobs.Find(in.nspace);
   if (job != nullptr && in.status != kSuccess && in.procs == 0) {
-    e.ends.OnNoneStarted(e.now, *job, &e.out);
+    e.ends.OnNoneStarted(e.step(), *job);
   }
   if (in.procs > 0) e.stops.OnStarted(e.now, in.nspace);
-  e.engine.OnLocalStarted(e.now, in, &e.out);
-  e.host.OnLaunched(e.now, in.nspace, &e.out);
+  e.engine.OnLocalStarted(e.step(), in);
+  e.host.OnLaunched(e.step(), in.nspace);
 }
 
 void On(Engines& e, const LocalProcesses& in) {
   for (const LocalProcesses::Process& process : in.processes) {
     const ProcId proc{in.nspace, process.rank};
     e.jobs.NoteStarted(proc, process.pid);
-    e.gets.OnProcess(e.now, proc, &e.out);
+    e.gets.OnProcess(e.step(), proc);
   }
-  e.queries.OnProcesses(e.now, in.nspace, &e.out);
+  e.queries.OnProcesses(e.step(), in.nspace);
 }
 
 void On(Engines& e, const LocalExits& in) {
@@ -229,60 +226,60 @@ void On(Engines& e, const LocalExits& in) {
     if (!end.restarted) ended.push_back(exit.rank);
     if (job->ranks[exit.rank].ended) continue;
     const bool told = job->ending || e.engine.ToldToEnd(in.nspace, exit.rank);
-    e.ends.OnExit(e.now, *job, end, told, &e.out);
+    e.ends.OnExit(e.step(), *job, end, told);
   }
-  e.engine.OnLocalExits(e.now, exits, &e.out);
+  e.engine.OnLocalExits(e.step(), exits);
   for (const ProcExit& exit : exits.exits) {
     if (exit.wait_status == kNeverStarted) continue;
     e.jobs.NoteExit({exits.nspace, exit.rank}, ExitCodeOf(exit));
   }
   for (const Rank rank : ended) e.jobs.MarkEnded(in.nspace, rank);
-  e.queries.OnProcesses(e.now, in.nspace, &e.out);
+  e.queries.OnProcesses(e.step(), in.nspace);
 }
 
 void On(Engines& e, const LocalOutput& in) {
-  e.engine.OnLocalOutput(e.now, in, &e.out);
+  e.engine.OnLocalOutput(e.step(), in);
 }
 
 void On(Engines& e, const LocalInputDone& in) {
-  e.engine.OnLocalInputDone(e.now, in, &e.out);
+  e.engine.OnLocalInputDone(e.step(), in);
 }
 
 void On(Engines& e, const LaunchRequested& in) {
-  e.engine.OnLaunchRequested(e.now, in, &e.out);
+  e.engine.OnLaunchRequested(e.step(), in);
 }
 
-void On(Engines& e, const SpawnDone& in) { e.spawns.OnDone(in, &e.out); }
+void On(Engines& e, const SpawnDone& in) { e.spawns.OnDone(e.step(), in); }
 
 void On(Engines& e, const SpawnRecovered& in) { e.spawns.OnRecovered(in); }
 
 void On(Engines& e, const SignalRequested& in) {
-  e.engine.OnSignalRequested(e.now, in, &e.out);
+  e.engine.OnSignalRequested(e.step(), in);
 }
 
 void On(Engines& e, const KillRequested& in) {
   e.jobs.MarkEnding(in.nspace);
-  e.engine.OnKillRequested(e.now, in, &e.out);
+  e.engine.OnKillRequested(e.step(), in);
 }
 
 void On(Engines& e, const TimeLimitSet& in) {
-  e.engine.OnTimeLimitSet(e.now, in, &e.out);
+  e.engine.OnTimeLimitSet(e.step(), in);
 }
 
 void On(Engines& e, const OutputConsumed& in) {
-  e.engine.OnOutputConsumed(e.now, in, &e.out);
+  e.engine.OnOutputConsumed(e.step(), in);
 }
 
 void On(Engines& e, const InputOffered& in) {
-  e.engine.OnInputOffered(e.now, in, &e.out);
+  e.engine.OnInputOffered(e.step(), in);
 }
 
 void On(Engines& e, const StateRequested& in) {
-  e.reports.OnRequested(e.now, in, &e.out);
+  e.reports.OnRequested(e.step(), in);
 }
 
 void On(Engines& e, const Tick&) {
-  e.ForEach([&](Engine& engine) { engine.OnTick(e.now, &e.out); });
+  e.ForEach([&](Engine& engine) { engine.OnTick(e.step()); });
 }
 
 }  // namespace

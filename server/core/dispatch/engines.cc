@@ -64,7 +64,7 @@ Engines::Engines(CoreConfig c)
   engine.set_tap(&forwarding);
   events.set_observer([this](const EventMessage& event) {
     if (sets.OnEvent(event)) {
-      owners.OnDefined(now, event.source.nspace, &out);
+      owners.OnDefined({now, out}, event.source.nspace);
     }
     invitations.OnEvent(event);
     const auto word = HoldWordIn(now, event);

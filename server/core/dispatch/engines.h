@@ -34,6 +34,7 @@
 #include "server/core/step/action.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/core_event.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -94,6 +95,9 @@ struct Engines {
     return (op == HostOp::kReadOutput || op == HostOp::kPushInput) &&
            !config.host_is_root;
   }
+
+  // Returns the step in progress, for the engines.
+  StepContext step() { return {now, out, &queue}; }
 
   const CoreConfig config;
   const NodeId self;

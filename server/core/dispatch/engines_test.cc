@@ -43,9 +43,9 @@ TEST(EnginesTest, NextDeadlineIsTheEarliestOfAllEngines) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;
   fence.timeout_ms = 50;
-  e.collectives.OnArrived(0, fence, &e.out);
+  e.collectives.OnArrived({0, e.out}, fence);
   EXPECT_EQ(e.NextDeadline(), 50 * kMs);
-  e.gets.OnGet(0, GetOf(2, 2, 20), &e.out);
+  e.gets.OnGet({0, e.out}, GetOf(2, 2, 20));
   EXPECT_EQ(e.NextDeadline(), 20 * kMs);
   EXPECT_EQ(e.Count().deadlines, 1u);
   EXPECT_EQ(e.Count().gets, 1u);
@@ -56,7 +56,7 @@ TEST(EnginesTest, DescribesTheRequestedJob) {
   e.jobs.Add(JobOn("job", {0, 0, 1}));
   e.jobs.Add(JobOn("other", {0}));
   ASSERT_TRUE(e.jobs.Connect(1, {"job", 0}));
-  e.gets.OnGet(0, GetOf(1, 1, 0), &e.out);
+  e.gets.OnGet({0, e.out}, GetOf(1, 1, 0));
   EXPECT_EQ(e.Describe(0, "status", "").jobs.size(), 2u);
   const StateAnswer status = e.Describe(0, "status", "job");
   EXPECT_EQ(status.about, "me");
@@ -83,8 +83,8 @@ TEST(EnginesTest, AHostForwardsOutputOfItsOwnProcesses) {
 TEST(EnginesTest, EventsReachTheEnginesThatObserveThem) {
   Engines e(ConfigOfTwo());
   e.jobs.Add(JobOn("job", {0, 0}));
-  e.events.RaiseForAll(0, e.sets.Define({"job", 0}, 1, "set", {{"job", 1}}),
-                       &e.out);
+  e.events.RaiseForAll({0, e.out},
+                       e.sets.Define({"job", 0}, 1, "set", {{"job", 1}}));
   EXPECT_EQ(e.Count().process_sets, 1u);
 }
 
@@ -94,8 +94,8 @@ TEST(EnginesTest, EventsOfProcessesArePersistedIfConfigured) {
     config.persists = persists;
     Engines e(std::move(config));
     e.jobs.Add(JobOn("job", {0, 0}));
-    e.events.RaiseForAll(0, e.sets.Define({"job", 0}, 1, "set", {{"job", 1}}),
-                         &e.out);
+    e.events.RaiseForAll({0, e.out},
+                         e.sets.Define({"job", 0}, 1, "set", {{"job", 1}}));
     EXPECT_EQ(!All<PersistRecord>(e.out).empty(), persists);
   }
 }

@@ -17,19 +17,19 @@ void Log(Engines& e, LogLine::Level level, std::string text) {
 void OnLost(Engines& e, const NodeStateChanged& in) {
   e.jobs.holds().OnNodeLost(e.now, in.node);
   e.ForEach([&](Engine& engine) {
-    engine.OnNodeLost(e.now, in, &e.out);
+    engine.OnNodeLost(e.step(), in);
     PropagateChanges(e);
   });
-  e.ForEach([&](Engine& engine) { engine.OnTreeChanged(e.now, &e.out); });
+  e.ForEach([&](Engine& engine) { engine.OnTreeChanged(e.step()); });
 }
 
 void OnReturned(Engines& e, NodeId node) {
   e.ForEach([&](Engine& engine) {
-    engine.OnNodeReturned(e.now, &e.out);
-    engine.OnTreeChanged(e.now, &e.out);
+    engine.OnNodeReturned(e.step());
+    engine.OnTreeChanged(e.step());
     PropagateChanges(e);
   });
-  e.engine.SendSyncComplete(node, &e.out);
+  e.engine.SendSyncComplete(e.step(), node);
 }
 
 }  // namespace
@@ -53,9 +53,8 @@ void OnNodeRestarted(Engines& e, const NodeRestarted& in) {
   if (in.node == e.self || !e.tree.alive(in.node)) return;
   Log(e, LogLine::Level::kInfo,
       "the agent of node " + e.config.node_names[in.node] + " was restarted");
-  e.ForEach(
-      [&](Engine& engine) { engine.OnNodeRestarted(e.now, in.node, &e.out); });
-  e.engine.SendSyncComplete(in.node, &e.out);
+  e.ForEach([&](Engine& engine) { engine.OnNodeRestarted(e.step(), in.node); });
+  e.engine.SendSyncComplete(e.step(), in.node);
 }
 
 }  // namespace canopy::core

@@ -43,7 +43,7 @@ class NodeDispatchTest : public testing::Test {
     get.request = 7;
     get.target = {"job", 1};
     get.key = "k";
-    e_.gets.OnGet(0, get, &e_.out);
+    e_.gets.OnGet({0, e_.out}, get);
     return std::exchange(e_.out, {});
   }
 
@@ -69,7 +69,7 @@ TEST_F(NodeDispatchTest, AGetFromALostNodeIsAnswered) {
 
 TEST_F(NodeDispatchTest, ClientsLearnOfALossIfTheyRegistered) {
   EventsWanted wanted{1, 9, false, {kEventNodeDown}};
-  e_.events.OnWanted(wanted, &e_.out);
+  e_.events.OnWanted(e_.step(), wanted);
   e_.out.clear();
   const auto told = All<NotifyClient>(State(2, false));
   ASSERT_EQ(told.size(), 1u);

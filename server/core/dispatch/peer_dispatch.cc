@@ -13,12 +13,12 @@ namespace {
 // resynchronisation.
 template <typename T>
 void OnBody(Engines& e, const PeerMessage& message, const T&) {
-  e.engine.OnPeer(e.now, message, &e.out);
+  e.engine.OnPeer(e.step(), message);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobPrepare& body) {
   if (e.engine.DefersPrepare(message.src, body.controller)) {
-    e.engine.OnPeer(e.now, message, &e.out);
+    e.engine.OnPeer(e.step(), message);
     return;
   }
   e.maps.OnPrepare(body.spec);
@@ -26,19 +26,19 @@ void OnBody(Engines& e, const PeerMessage& message, const JobPrepare& body) {
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobForget& body) {
-  e.engine.OnPeer(e.now, message, &e.out);
+  e.engine.OnPeer(e.step(), message);
   e.maps.OnForget(message.src, body.nspace);
   e.owners.OnOver(message.src, body.nspace);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobQueryReply& body) {
-  e.engine.OnPeer(e.now, message, &e.out);
+  e.engine.OnPeer(e.step(), message);
   e.maps.OnForget(message.src, body.nspace);
   e.owners.OnOver(message.src, body.nspace);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobMapRequest& body) {
-  e.maps.OnRequest(message.src, body, e.engine.LostOf(body.nspace), &e.out);
+  e.maps.OnRequest(e.step(), message.src, body, e.engine.LostOf(body.nspace));
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobMapReply& body) {
@@ -46,7 +46,7 @@ void OnBody(Engines& e, const PeerMessage& message, const JobMapReply& body) {
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const SpawnRequest& body) {
-  e.spawns.OnRequest(message.src, body, &e.out);
+  e.spawns.OnRequest(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const SpawnReply& body) {
@@ -61,79 +61,79 @@ void OnBody(Engines& e, const PeerMessage& message, const JobExits& body) {
       e.jobs.MarkFinalized(body.nspace, exit.rank);
     }
   }
-  e.engine.OnPeer(e.now, message, &e.out);
+  e.engine.OnPeer(e.step(), message);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobKill& body) {
   if (body.ranks.empty()) e.jobs.MarkEnding(body.nspace);
-  e.engine.OnPeer(e.now, message, &e.out);
+  e.engine.OnPeer(e.step(), message);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const CollectiveUp& body) {
-  e.collectives.OnUp(e.now, message.src, body, &e.out);
+  e.collectives.OnUp(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message,
             const CollectiveDown& body) {
-  e.collectives.OnDown(e.now, message.src, body, &e.out);
+  e.collectives.OnDown(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const DmodexRequest& body) {
-  e.gets.OnRequest(e.now, message.src, body, &e.out);
+  e.gets.OnRequest(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const DmodexReply& body) {
-  e.gets.OnReply(e.now, message.src, body, &e.out);
+  e.gets.OnReply(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const EventMessage& body) {
-  if (!e.events.OnMessage(message.src, body, &e.out)) return;
+  if (!e.events.OnMessage(e.step(), message.src, body)) return;
   const std::optional<LeftGroup> group = GroupLeft(body);
   const Job* job = e.jobs.Find(body.source.nspace);
   // The group that a local process leaves is known from its own call.
   if (!group || job == nullptr || job->is_local(body.source.rank)) return;
-  e.collectives.OnLeft(e.now, body.source, group->name, group->made, &e.out);
+  e.collectives.OnLeft(e.step(), body.source, group->name, group->made);
 }
 
 void OnBody(Engines& e, const PeerMessage&, const AbortMessage& body) {
-  e.aborts.OnMessage(e.now, body, &e.out);
+  e.aborts.OnMessage(e.step(), body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const AbortReply& body) {
-  e.aborts.OnReply(message.src, body, &e.out);
+  e.aborts.OnReply(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const FactsRequest& body) {
-  e.queries.OnRequest(e.now, message.src, body, &e.out);
+  e.queries.OnRequest(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const FactsReply& body) {
-  e.queries.OnReply(message.src, body, &e.out);
+  e.queries.OnReply(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const HostRequest& body) {
   if (e.Forwards(body.op)) {
-    return e.forwarding.OnRequest(e.now, message.src, body, &e.out);
+    return e.forwarding.OnRequest(e.step(), message.src, body);
   }
-  e.host.OnRequest(e.now, message.src, body, &e.out);
+  e.host.OnRequest(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const HostReply& body) {
-  if (e.forwarding.OnReply(message.src, body, &e.out)) return;
-  e.host.OnReply(message.src, body, &e.out);
+  if (e.forwarding.OnReply(e.step(), message.src, body)) return;
+  e.host.OnReply(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobStarted& body) {
-  e.engine.OnPeer(e.now, message, &e.out);
-  e.host.OnLaunched(e.now, body.nspace, &e.out);
+  e.engine.OnPeer(e.step(), message);
+  e.host.OnLaunched(e.step(), body.nspace);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const StateQuery& body) {
-  e.reports.OnQuery(e.now, message.src, body, &e.out);
+  e.reports.OnQuery(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const StateReply& body) {
-  e.reports.OnReply(message.src, body, &e.out);
+  e.reports.OnReply(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage&, const OverlayShutdown& body) {
@@ -144,7 +144,7 @@ void OnBody(Engines& e, const PeerMessage&, const OverlayShutdown& body) {
 
 void OnPeerMessage(Engines& e, const PeerMessage& message) {
   if (message.dst != e.self) return;
-  if (e.publishing.OnPeer(e.now, message, &e.out)) return;
+  if (e.publishing.OnPeer(e.step(), message)) return;
   std::visit([&](const auto& body) { OnBody(e, message, body); }, message.body);
 }
 

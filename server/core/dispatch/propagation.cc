@@ -21,7 +21,7 @@ namespace canopy::core {
 namespace {
 
 void RaiseForAll(Engines& e, const EventRaised& event) {
-  e.events.RaiseForAll(e.now, event, &e.out);
+  e.events.RaiseForAll(e.step(), event);
 }
 
 // ---------------------------------------------------------------- jobs ---
@@ -43,7 +43,7 @@ void On(Engines& e, const RemovedJob& job) {
       RaiseForAll(e, end);
     }
   }
-  e.ForEach([&](Engine& engine) { engine.OnJobRemoved(e.now, job, &e.out); });
+  e.ForEach([&](Engine& engine) { engine.OnJobRemoved(e.step(), job); });
   e.modex.DropJob(job.nspace);
   if (job.registered) DropOnce(e, job.nspace);
 }
@@ -58,7 +58,7 @@ void WantParentOf(Engines& e, const std::string& nspace) {
   const Job* job = e.jobs.Find(nspace);
   if (job == nullptr || job->local_node == kNoNode) return;
   const std::string& parent = job->spec->parent.nspace;
-  if (!parent.empty()) e.maps.Want(e.now, parent, &e.out);
+  if (!parent.empty()) e.maps.Want(e.step(), parent);
 }
 
 void On(Engines& e, const AddedJob& added) {
@@ -70,13 +70,13 @@ void On(Engines& e, const AddedJob& added) {
       RaiseForAll(e, set);
     }
   }
-  e.ForEach([&](Engine& engine) { engine.OnJobAdded(e.now, nspace, &e.out); });
+  e.ForEach([&](Engine& engine) { engine.OnJobAdded(e.step(), nspace); });
 }
 
 // Since this event was posted, this agent may have taken part in the job again.
 void On(Engines& e, const LeftJob& job) {
   if (e.engine.TakesPart(job.nspace)) return;
-  e.maps.Keep(job.nspace, job.controller, &e.out);
+  e.maps.Keep(e.step(), job.nspace, job.controller);
 }
 
 // The rank's new process is in none of the rank's groups.
@@ -93,32 +93,28 @@ void LeaveGroups(Engines& e, const ProcId& proc) {
 
 void On(Engines& e, const RestartedRank& rank) {
   LeaveGroups(e, rank.proc);
-  e.ForEach([&](Engine& engine) {
-    engine.OnRankRestarted(e.now, rank.proc, &e.out);
-  });
+  e.ForEach(
+      [&](Engine& engine) { engine.OnRankRestarted(e.step(), rank.proc); });
 }
 
 void On(Engines& e, const GoneRanks& gone) {
   ProcId proc{gone.nspace, 0};
   for (const Rank rank : gone.ranks) {
     proc.rank = rank;
-    e.ForEach([&](auto& engine) { engine.OnRankGone(e.now, proc, &e.out); });
+    e.ForEach([&](auto& engine) { engine.OnRankGone(e.step(), proc); });
   }
 }
 
 // ------------------------------------------------------- data and maps ---
 
 void On(Engines& e, const DataChange& change) {
-  e.gets.OnData(e.now, change, &e.out);
+  e.gets.OnData(e.step(), change);
 }
 
-void On(Engines& e, const MapWanted& map) {
-  e.maps.Want(e.now, map.nspace, &e.out);
-}
+void On(Engines& e, const MapWanted& map) { e.maps.Want(e.step(), map.nspace); }
 
 void On(Engines& e, const MapUnknown& map) {
-  e.ForEach(
-      [&](Engine& engine) { engine.OnJobUnknown(e.now, map.nspace, &e.out); });
+  e.ForEach([&](Engine& engine) { engine.OnJobUnknown(e.step(), map.nspace); });
 }
 
 // -------------------------------------------------------------- groups ---
@@ -126,11 +122,11 @@ void On(Engines& e, const MapUnknown& map) {
 void On(Engines& e, const GroupIncomplete& incomplete) {
   const Group* group =
       e.collectives.groups().Find(incomplete.name, incomplete.participants);
-  if (group != nullptr) e.ends.OnIncomplete(e.now, *group, &e.out);
+  if (group != nullptr) e.ends.OnIncomplete(e.step(), *group);
 }
 
 void On(Engines& e, const FailedConstruct& construct) {
-  e.ends.OnFailed(e.now, construct, &e.out);
+  e.ends.OnFailed(e.step(), construct);
 }
 
 void On(Engines& e, const MemberFollowed& member) {
@@ -144,7 +140,7 @@ void On(Engines& e, const MemberFollowed& member) {
 
 void On(Engines& e, const EventDue& due) {
   if (due.for_all) return RaiseForAll(e, due.event);
-  e.events.OnRaised(e.now, due.event, &e.out);
+  e.events.OnRaised(e.step(), due.event);
 }
 
 void On(Engines& e, const HoldsRecorded& holds) {
@@ -153,7 +149,7 @@ void On(Engines& e, const HoldsRecorded& holds) {
 
 // The limits of a job that is held again are checked when they are due.
 void On(Engines& e, const HoldChanged& change) {
-  if (!change.held) e.engine.OnHoldEnded(e.now, change.nspace, &e.out);
+  if (!change.held) e.engine.OnHoldEnded(e.step(), change.nspace);
   e.out.push_back(JobHeld{change.nspace, change.held});
 }
 
@@ -169,7 +165,7 @@ void On(Engines& e, const LateSetEnded& set) {
 
 // Subscriptions for events of the job are dropped as well.
 void On(Engines& e, const SetsDropped& sets) {
-  e.events.OnJobRemoved(e.now, {sets.nspace}, &e.out);
+  e.events.OnJobRemoved(e.step(), {sets.nspace});
 }
 
 // ---------------------------------------------- inputs that have waited ---
@@ -184,15 +180,15 @@ void On(Engines& e, const MessagesReleased& released) {
 }
 
 void On(Engines& e, const JobMessageDue& due) {
-  e.engine.OnPeer(e.now, *due.message, &e.out);
+  e.engine.OnPeer(e.step(), *due.message);
 }
 
 void On(Engines& e, const SpawnReplyDue& due) {
-  e.spawns.OnReply(due.reply, &e.out);
+  e.spawns.OnReply(e.step(), due.reply);
 }
 
 void On(Engines& e, const PushDue& push) {
-  e.forwarding.SendPush(e.now, push, &e.out);
+  e.forwarding.SendPush(e.step(), push);
 }
 
 }  // namespace
@@ -216,9 +212,9 @@ void Leave(Engines& e, const Group& group, const ProcId& proc) {
   const Job* job = e.jobs.Find(proc.nspace);
   if (job != nullptr && job->is_local(proc.rank)) {
     const EventRaised left = MemberLeft(group, proc, e.jobs);
-    if (!left.targets.empty()) e.events.RaiseForAll(e.now, left, &e.out);
+    if (!left.targets.empty()) e.events.RaiseForAll(e.step(), left);
   }
-  e.collectives.OnLeft(e.now, proc, name, made, &e.out);
+  e.collectives.OnLeft(e.step(), proc, name, made);
 }
 
 }  // namespace canopy::core

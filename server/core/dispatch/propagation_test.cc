@@ -51,7 +51,7 @@ TEST_F(PropagationTest, WithoutChangesNoActionFollows) {
 }
 
 TEST_F(PropagationTest, CommittedDataAnswersAWaitingGet) {
-  e_.gets.OnGet(0, GetOf({"job", 1}), &e_.out);
+  e_.gets.OnGet({0, e_.out}, GetOf({"job", 1}));
   EXPECT_TRUE(All<ReplyClient>(Propagate()).empty());
   ASSERT_TRUE(e_.modex.Commit(0, {"job", 1}, {{Scope::kGlobal, Kval("k")}}));
   const auto replies = All<ReplyClient>(Propagate());
@@ -61,7 +61,7 @@ TEST_F(PropagationTest, CommittedDataAnswersAWaitingGet) {
 }
 
 TEST_F(PropagationTest, MapsThatEnginesWantAreRequested) {
-  e_.gets.OnGet(0, GetOf({"strange", 0}), &e_.out);
+  e_.gets.OnGet({0, e_.out}, GetOf({"strange", 0}));
   const auto requests = Sent<JobMapRequest>(Propagate());
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_EQ(requests[0].first, 0u);
@@ -105,7 +105,7 @@ TEST_F(PropagationTest, TheMapOfALeftJobStaysUntilItsEnd) {
 TEST_F(PropagationTest, AGoneRankFailsTheFenceThatAwaitsIt) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;
-  e_.collectives.OnArrived(0, fence, &e_.out);
+  e_.collectives.OnArrived({0, e_.out}, fence);
   EXPECT_TRUE(Propagate().empty());
   e_.jobs.MarkEnded("job", 1);
   const auto replies = All<ReplyClient>(Propagate());
@@ -125,7 +125,7 @@ TEST_F(PropagationTest, AnEventForAllIsSentOnce) {
 TEST_F(PropagationTest, AJobIsDroppedBeforeOneOfItsNameIsAdded) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;
-  e_.collectives.OnArrived(0, fence, &e_.out);
+  e_.collectives.OnArrived({0, e_.out}, fence);
   ASSERT_TRUE(e_.modex.Commit(0, {"job", 1}, {{Scope::kGlobal, Kval("k")}}));
   e_.jobs.Remove("job");
   e_.jobs.Add(JobOn("job", {1, 0}));

@@ -224,13 +224,15 @@ void DebugStops::Release(TimeNs now, const Job& job,
   if (!go_on.ranks.empty()) Post(StopReleased{std::move(go_on)});
 }
 
-void DebugStops::OnJobRecovered(TimeNs now, const JobRecovered& in, Actions*) {
+void DebugStops::OnJobRecovered(const StepContext& step,
+                                const JobRecovered& in) {
   for (const PersistedRecord& record : in.records) {
-    local_.Recover(now, in.job->nspace, record);
+    local_.Recover(step.now, in.job->nspace, record);
   }
 }
 
-void DebugStops::OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) {
+void DebugStops::OnJobRemoved(const StepContext& /*step*/,
+                              const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   std::erase_if(stops_,
                 [&](const auto& stop) { return stop.first.first == nspace; });

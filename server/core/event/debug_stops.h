@@ -29,6 +29,7 @@
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/process_actions.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -58,19 +59,17 @@ class DebugStops final : public Engine {
   void OnStarted(TimeNs now, const std::string& nspace);
   // Handles an event that this agent has not received before.
   void OnEvent(TimeNs now, const EventMessage& event);
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions*) override {
-    local_.OnFree(now, proc);
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
+  void OnRankGone(const StepContext& step, const ProcId& proc) override {
+    local_.OnFree(step.now, proc);
   }
-  void OnNodeReturned(TimeNs now, Actions*) override {
-    local_.OnPeerIsNew(now);
+  void OnNodeReturned(const StepContext& step) override {
+    local_.OnPeerIsNew(step.now);
   }
-  void OnNodeRestarted(TimeNs now, NodeId, Actions*) override {
-    local_.OnPeerIsNew(now);
+  void OnNodeRestarted(const StepContext& step, NodeId) override {
+    local_.OnPeerIsNew(step.now);
   }
-  void OnJobRecovered(TimeNs now, const JobRecovered& in,
-                      Actions* actions) override;
+  void OnJobRecovered(const StepContext& step, const JobRecovered& in) override;
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override {
     local_.Describe(now, nspace, out);

@@ -113,7 +113,7 @@ TEST_F(DebugStopsTest, TheReportOfANodeIsIdentifiedByItsEvents) {
   const uint64_t first = Due().id;
   EXPECT_NE(first, 0u);
   Actions none;
-  stops_.OnJobRemoved(0, {"a"}, &none);
+  stops_.OnJobRemoved({0, none}, {"a"});
   Ready(1, "pmix-init", 8);
   Ready(0, "pmix-init", 7);
   EXPECT_EQ(Due().id, first);
@@ -160,7 +160,7 @@ TEST_F(DebugStopsTest, TheEventIsRaisedWhenAllAreStoppedAtExec) {
   // A successor that begins with this stop raises the same event, and the first
   // stop in PMIx_Init has another one.
   Actions none;
-  stops_.OnJobRemoved(0, {"a"}, &none);
+  stops_.OnJobRemoved({0, none}, {"a"});
   Return(here, 0);
   Return(here, 1);
   EXPECT_EQ(Due().id, ready.id);
@@ -190,7 +190,7 @@ TEST_F(DebugStopsTest, BoundsBreakpoints) {
   Ready(0, std::string(kMaxBreakpointName + 1, 'x'));
   EXPECT_EQ(stops_.size(), kMaxBreakpoints);
   Actions none;
-  stops_.OnJobRemoved(0, {"a"}, &none);
+  stops_.OnJobRemoved({0, none}, {"a"});
   EXPECT_EQ(stops_.size(), 0u);
 }
 

@@ -50,55 +50,54 @@ EndEvents::EndEvents(const CoreConfig& config, const JobTable& jobs,
       invitations_(invitations),
       controller_of_(std::move(controller_of)) {}
 
-void EndEvents::OnExit(TimeNs now, const Job& job, const ProcExit& exit,
-                       bool told, Actions* actions) {
+void EndEvents::OnExit(const StepContext& step, const Job& job,
+                       const ProcExit& exit, bool told) {
   // While a job is being ended, only clients that registered for the codes get
   // the consequences.
   if (!job.ending) {
-    NotifyJob(now, job, exit, actions);
-    NotifyConnected(now, {job.nspace(), exit.rank}, exit, actions);
-    NotifyGroups(now, {job.nspace(), exit.rank}, exit, actions);
+    NotifyJob(step, job, exit);
+    NotifyConnected(step, {job.nspace(), exit.rank}, exit);
+    NotifyGroups(step, {job.nspace(), exit.rank}, exit);
   }
-  NotifyInvited(now, job, exit, actions);
-  Announce(now, job, exit, told, actions);
+  NotifyInvited(step, job, exit);
+  Announce(step, job, exit, told);
 }
 
-void EndEvents::OnNoneStarted(TimeNs now, const Job& job, Actions* actions) {
+void EndEvents::OnNoneStarted(const StepContext& step, const Job& job) {
   for (const Rank rank : job.local_ranks()) {
-    Announce(now, job, {rank, kNeverStarted}, false, actions);
+    Announce(step, job, {rank, kNeverStarted}, false);
   }
 }
 
-void EndEvents::Announce(TimeNs now, const Job& job, const ProcExit& exit,
-                         bool told, Actions* actions) {
+void EndEvents::Announce(const StepContext& step, const Job& job,
+                         const ProcExit& exit, bool told) {
   const int exit_code = ExitCodeOf(exit);
   const bool ran = exit.wait_status != kNeverStarted;
   if (ran) {
-    AnnounceEnd(now, job, exit, kEventProcTerminated, &exit_code, actions);
+    AnnounceEnd(step, job, exit, kEventProcTerminated, &exit_code);
   }
   const int code = CodeOfEnd(exit, told);
   if (code == 0) return;
-  AnnounceEnd(now, job, exit, code, ran ? &exit_code : nullptr, actions);
+  AnnounceEnd(step, job, exit, code, ran ? &exit_code : nullptr);
 }
 
 // The job's spawner gets the end of a process from the job's controller, which
 // knows what the spawner requested.
-void EndEvents::AnnounceEnd(TimeNs now, const Job& job, const ProcExit& exit,
-                            int code, const int* exit_code, Actions* actions) {
+void EndEvents::AnnounceEnd(const StepContext& step, const Job& job,
+                            const ProcExit& exit, int code,
+                            const int* exit_code) {
   const ProcId& parent = job.spec->parent;
   std::vector<ProcId> except;
   if (code == kEventProcTerminated && !parent.nspace.empty()) {
     except.push_back(parent);
   }
   const ProcId proc{job.nspace(), exit.rank};
-  events_.OnRaised(now,
-                   ProcLifecycleEvent(proc, exit.incarnation, code, exit_code,
-                                      std::move(except)),
-                   actions);
+  events_.OnRaised(step, ProcLifecycleEvent(proc, exit.incarnation, code,
+                                            exit_code, std::move(except)));
 }
 
-void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
-                          Actions* actions) {
+void EndEvents::NotifyJob(const StepContext& step, const Job& job,
+                          const ProcExit& exit) {
   if (!IsAbnormal(exit)) return;
   const ProcId proc{job.nspace(), exit.rank};
   const int code = ExitCodeOf(exit);
@@ -108,15 +107,15 @@ void EndEvents::NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
     event.info = AffectedProcInfo(proc, &code, /*non_default=*/true);
   }
   event.id = IdOfEnd(exit, 0);
-  events_.OnRaised(now, event, actions);
+  events_.OnRaised(step, event);
 }
 
 // Notifies the processes that are connected to a process which has ended
 // without PMIx_Disconnect. Open MPI connects, never disconnects, and aborts in
 // a handler for all events, so only handlers of the code are notified of a
 // normal end or a restart.
-void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
-                                const ProcExit& exit, Actions* actions) {
+void EndEvents::NotifyConnected(const StepContext& step, const ProcId& proc,
+                                const ProcExit& exit) {
   const bool on_request = exit.restarted || !IsAbnormal(exit);
   uint32_t which = 0;
   for (std::vector<ProcId>& procs : collectives_.ConnectionsOf(proc)) {
@@ -125,13 +124,13 @@ void EndEvents::NotifyConnected(TimeNs now, const ProcId& proc,
     event.info = AffectedProcInfo(proc, nullptr, on_request);
     event.targets = std::move(procs);
     event.id = IdOfEnd(exit, ++which);
-    events_.OnRaised(now, event, actions);
+    events_.OnRaised(step, event);
   }
 }
 
 // Notifies the other members of the groups that the process has not left.
-void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
-                             const ProcExit& exit, Actions* actions) {
+void EndEvents::NotifyGroups(const StepContext& step, const ProcId& proc,
+                             const ProcExit& exit) {
   constexpr uint32_t kOfGroups = 1 << 15;
   uint32_t which = kOfGroups;
   for (const Group* group : collectives_.groups().Of(proc)) {
@@ -139,15 +138,15 @@ void EndEvents::NotifyGroups(TimeNs now, const ProcId& proc,
     if ((group->record.flags & kGroupNotifies) == 0) continue;
     EventRaised event = MemberFailed(*group, proc, jobs_);
     event.id = IdOfEnd(exit, which);
-    events_.OnRaised(now, event, actions);
+    events_.OnRaised(step, event);
   }
 }
 
 // Notifies the participants if the process was to lead or join a group that was
 // not formed when it ended. Processes of a job that is being ended need no
 // notice.
-void EndEvents::NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
-                              Actions* actions) {
+void EndEvents::NotifyInvited(const StepContext& step, const Job& job,
+                              const ProcExit& exit) {
   constexpr uint32_t kOfInvitations = 1 << 14;
   uint32_t which = kOfInvitations;
   for (EventRaised& event : invitations_.OnExit({job.nspace(), exit.rank})) {
@@ -155,91 +154,88 @@ void EndEvents::NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
     std::erase_if(event.targets, [&](const ProcId& target) {
       return job.ending && target.nspace == job.nspace();
     });
-    if (!event.targets.empty()) events_.OnRaised(now, event, actions);
+    if (!event.targets.empty()) events_.OnRaised(step, event);
   }
 }
 
 // Every member's agent knows which participants are missing.
-void EndEvents::OnIncomplete(TimeNs now, const Group& group, Actions* actions) {
+void EndEvents::OnIncomplete(const StepContext& step, const Group& group) {
   if ((group.record.flags & kGroupNotifies) == 0) return;
   for (const ProcId& proc : group.record.missing) {
-    events_.OnKnownEverywhere(now, MemberFailed(group, proc, jobs_), actions);
+    events_.OnKnownEverywhere(step, MemberFailed(group, proc, jobs_));
   }
 }
 
-void EndEvents::OnFailed(TimeNs now, const FailedConstruct& construct,
-                         Actions* actions) {
+void EndEvents::OnFailed(const StepContext& step,
+                         const FailedConstruct& construct) {
   Group group;
   group.name = construct.name;
   group.record.leader = construct.leader;
   for (const ProcId& proc : construct.missing) {
-    events_.OnKnownEverywhere(now, MemberFailed(group, proc, jobs_), actions);
+    events_.OnKnownEverywhere(step, MemberFailed(group, proc, jobs_));
   }
 }
 
-void EndEvents::OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions) {
+void EndEvents::OnMemberLost(const StepContext& step, const ProcId& proc) {
   for (const Group* group : collectives_.groups().Of(proc)) {
     if ((group->record.flags & kGroupNotifies) == 0) continue;
     EventRaised event = MemberFailed(*group, proc, jobs_);
     event.id = IdOfLoss(IdOfGroup(*group));
-    events_.OnKnownEverywhere(now, event, actions);
+    events_.OnKnownEverywhere(step, event);
   }
 }
 
-void EndEvents::OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                           Actions* actions) {
+void EndEvents::OnNodeLost(const StepContext& step,
+                           const NodeStateChanged& in) {
   const NodeId node = in.node;
   for (const auto& [nspace, job] : jobs_.jobs()) {
     const uint32_t index = job.layout->node_of_agent(node);
     if (index != kNoNode) {
       for (const Rank rank : job.layout->ranks_on(index)) {
-        if (!job.ranks[rank].ended) OnProcLost(now, job, rank, actions);
+        if (!job.ranks[rank].ended) OnProcLost(step, job, rank);
       }
     }
-    if (controller_of_(nspace) == node) OnControllerLost(now, job, actions);
+    if (controller_of_(nspace) == node) OnControllerLost(step, job);
   }
   for (const EventRaised& event : invitations_.OnLoss(node)) {
-    events_.OnKnownEverywhere(now, event, actions);
+    events_.OnKnownEverywhere(step, event);
   }
-  ReportNode(now, in, actions);
+  ReportNode(step, in);
 }
 
-void EndEvents::ReportNode(TimeNs now, const NodeStateChanged& in,
-                           Actions* actions) {
+void EndEvents::ReportNode(const StepContext& step,
+                           const NodeStateChanged& in) {
   if (in.life == 0) return;
   const ProcId agent{config_.server_nspace, in.node};
   events_.OnKnownEverywhere(
-      now,
-      NodeLifecycleEvent(agent, config_.node_names[in.node], in.life, in.left),
-      actions);
+      step,
+      NodeLifecycleEvent(agent, config_.node_names[in.node], in.life, in.left));
 }
 
-void EndEvents::OnProcLost(TimeNs now, const Job& job, Rank rank,
-                           Actions* actions) {
+void EndEvents::OnProcLost(const StepContext& step, const Job& job, Rank rank) {
   const ProcId proc{job.nspace(), rank};
   if (!job.ending) {
     EventRaised lost =
         EndOf(proc, kErrProcAborted, DataRange::kNamespace, nullptr);
     lost.id = IdOfLoss(0);
-    events_.OnKnownEverywhere(now, lost, actions);
-    OnMemberLost(now, proc, actions);
+    events_.OnKnownEverywhere(step, lost);
+    OnMemberLost(step, proc);
   }
   if (controller_of_(job.nspace()) != config_.self) return;
   // The exit status of the process is unknown.
   ProcExit exit;
   exit.rank = rank;
   exit.incarnation = job.ranks[rank].incarnation;
-  AnnounceEnd(now, job, exit, kEventProcTerminated, nullptr, actions);
+  AnnounceEnd(step, job, exit, kEventProcTerminated, nullptr);
 }
 
 // The exits of the job's remaining processes can no longer be collected, so the
 // event reports only that the job is over.
-void EndEvents::OnControllerLost(TimeNs now, const Job& job, Actions* actions) {
+void EndEvents::OnControllerLost(const StepContext& step, const Job& job) {
   const ProcId all{job.nspace(), kRankWildcard};
-  events_.OnRaised(now,
+  events_.OnRaised(step,
                    JobLifecycleEvent(job.nspace(), kErrJobAbortedBySysEvent,
-                                     LifecycleInfo(all, nullptr), {}),
-                   actions);
+                                     LifecycleInfo(all, nullptr), {}));
 }
 
 }  // namespace canopy::core

@@ -14,8 +14,7 @@
 #include "server/core/event/invitations.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
-#include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -33,38 +32,36 @@ class EndEvents final : public Engine {
   // Called when a process of this node has ended. If its rank will be
   // restarted, its job gets an event that only handlers of the code receive.
   // `told` is true if the process was ended on request, alone or with its job.
-  void OnExit(TimeNs now, const Job& job, const ProcExit& exit, bool told,
-              Actions* actions);
+  void OnExit(const StepContext& step, const Job& job, const ProcExit& exit,
+              bool told);
   // Called when no process of the job could be started on this node.
-  void OnNoneStarted(TimeNs now, const Job& job, Actions* actions);
+  void OnNoneStarted(const StepContext& step, const Job& job);
   // Called when a group was constructed here without some of its participants.
-  void OnIncomplete(TimeNs now, const Group& group, Actions* actions);
+  void OnIncomplete(const StepContext& step, const Group& group);
   // Notifies the leader of a failed construct of the participants that are
   // missing.
-  void OnFailed(TimeNs now, const FailedConstruct& construct, Actions* actions);
+  void OnFailed(const StepContext& step, const FailedConstruct& construct);
   // Notifies the clients of this agent of the consequences of the loss of a
   // node; every agent learns of the loss and does the same. The controllers of
   // the jobs announce the ends of the node's processes.
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
 
  private:
-  void Announce(TimeNs now, const Job& job, const ProcExit& exit, bool told,
-                Actions* actions);
-  void AnnounceEnd(TimeNs now, const Job& job, const ProcExit& exit, int code,
-                   const int* exit_code, Actions* actions);
-  void NotifyJob(TimeNs now, const Job& job, const ProcExit& exit,
-                 Actions* actions);
-  void NotifyConnected(TimeNs now, const ProcId& proc, const ProcExit& exit,
-                       Actions* actions);
-  void NotifyGroups(TimeNs now, const ProcId& proc, const ProcExit& exit,
-                    Actions* actions);
-  void NotifyInvited(TimeNs now, const Job& job, const ProcExit& exit,
-                     Actions* actions);
-  void ReportNode(TimeNs now, const NodeStateChanged& in, Actions* actions);
-  void OnMemberLost(TimeNs now, const ProcId& proc, Actions* actions);
-  void OnProcLost(TimeNs now, const Job& job, Rank rank, Actions* actions);
-  void OnControllerLost(TimeNs now, const Job& job, Actions* actions);
+  void Announce(const StepContext& step, const Job& job, const ProcExit& exit,
+                bool told);
+  void AnnounceEnd(const StepContext& step, const Job& job,
+                   const ProcExit& exit, int code, const int* exit_code);
+  void NotifyJob(const StepContext& step, const Job& job, const ProcExit& exit);
+  void NotifyConnected(const StepContext& step, const ProcId& proc,
+                       const ProcExit& exit);
+  void NotifyGroups(const StepContext& step, const ProcId& proc,
+                    const ProcExit& exit);
+  void NotifyInvited(const StepContext& step, const Job& job,
+                     const ProcExit& exit);
+  void ReportNode(const StepContext& step, const NodeStateChanged& in);
+  void OnMemberLost(const StepContext& step, const ProcId& proc);
+  void OnProcLost(const StepContext& step, const Job& job, Rank rank);
+  void OnControllerLost(const StepContext& step, const Job& job);
 
   const CoreConfig& config_;
   const JobTable& jobs_;

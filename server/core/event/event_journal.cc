@@ -5,30 +5,30 @@
 
 namespace canopy::core {
 
-void EventJournal::Persist(const EventMessage& event, Actions* actions) {
-  if (enabled_) Write({event, counts_[event.source.nspace]++}, actions);
+void EventJournal::Persist(const StepContext& step, const EventMessage& event) {
+  if (enabled_) Write(step, {event, counts_[event.source.nspace]++});
 }
 
-void EventJournal::Write(const EventRecord& record, Actions* actions) {
+void EventJournal::Write(const StepContext& step, const EventRecord& record) {
   const uint64_t left = kEventsUntilErased >> std::min(record.recovered, 63u);
   due_.emplace(events_ + left, Place{record.event.source.nspace, record.count});
-  actions->push_back(EncodeEvent(record));
+  step.out.push_back(EncodeEvent(record));
 }
 
-std::optional<EventMessage> EventJournal::Recover(const std::string& nspace,
-                                                  const PersistedRecord& record,
-                                                  Actions* actions) {
+std::optional<EventMessage> EventJournal::Recover(
+    const StepContext& step, const std::string& nspace,
+    const PersistedRecord& record) {
   std::optional<EventRecord> read = DecodeEvent(record);
   if (!read || read->event.source.nspace != nspace) return std::nullopt;
   uint64_t& count = counts_[nspace];
   count = std::max(count, read->count + 1);
   ++read->recovered;
   EventMessage event = read->event;
-  if (enabled_) Write(*read, actions);
+  if (enabled_) Write(step, *read);
   return event;
 }
 
-void EventJournal::OnEvent(Actions* actions) {
+void EventJournal::OnEvent(const StepContext& step) {
   ++events_;
   while (!due_.empty() && due_.begin()->first < events_) {
     const Place place = std::move(due_.begin()->second);
@@ -39,7 +39,7 @@ void EventJournal::OnEvent(Actions* actions) {
         count->second > place.count + kEventsInJournal) {
       continue;
     }
-    actions->push_back(NoEvent(place.nspace, place.count));
+    step.out.push_back(NoEvent(place.nspace, place.count));
   }
 }
 

@@ -11,8 +11,8 @@
 #include "common/recent_events.h"
 #include "server/core/event/event_records.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/persisted_state.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -30,14 +30,14 @@ class EventJournal {
 
   // Called before the event is distributed, so that a successor distributes it
   // again.
-  void Persist(const EventMessage& event, Actions* actions);
+  void Persist(const StepContext& step, const EventMessage& event);
   // Returns the event in a predecessor's record of the job; no value if the
   // record is of another type or malformed.
-  std::optional<EventMessage> Recover(const std::string& nspace,
-                                      const PersistedRecord& record,
-                                      Actions* actions);
+  std::optional<EventMessage> Recover(const StepContext& step,
+                                      const std::string& nspace,
+                                      const PersistedRecord& record);
   // Counts an event that is new to this agent.
-  void OnEvent(Actions* actions);
+  void OnEvent(const StepContext& step);
   void OnJobRemoved(const std::string& nspace) { counts_.erase(nspace); }
 
  private:
@@ -46,7 +46,7 @@ class EventJournal {
     uint64_t count = 0;
   };
 
-  void Write(const EventRecord& record, Actions* actions);
+  void Write(const StepContext& step, const EventRecord& record);
 
   bool enabled_ = false;
   // Number of events persisted of each job.

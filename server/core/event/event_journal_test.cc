@@ -23,7 +23,7 @@ class EventJournalTest : public testing::Test {
   uint64_t EventsUntilErased(EventJournal* journal) {
     for (uint64_t n = 1; n <= 2 * kEventsUntilErased; ++n) {
       Actions actions;
-      journal->OnEvent(&actions);
+      journal->OnEvent({0, actions});
       if (actions.empty()) continue;
       EXPECT_TRUE(All<PersistRecord>(actions).at(0).value.view().empty());
       return n;
@@ -37,7 +37,7 @@ class EventJournalTest : public testing::Test {
 
 TEST_F(EventJournalTest, OldRecordsAreErased) {
   Actions actions;
-  journal_.Persist(event_, &actions);
+  journal_.Persist({0, actions}, event_);
   EXPECT_EQ(All<PersistRecord>(actions).size(), 1u);
   EXPECT_EQ(EventsUntilErased(&journal_), kEventsUntilErased + 1);
 }
@@ -46,7 +46,7 @@ TEST_F(EventJournalTest, OldRecordsAreErased) {
 // restarted.
 TEST_F(EventJournalTest, EachRecoveryHalvesTheRemainingLife) {
   Actions actions;
-  journal_.Persist(event_, &actions);
+  journal_.Persist({0, actions}, event_);
   uint64_t total = kEventsUntilErased;
   for (int restart = 0; restart < 20; ++restart) {
     const PersistRecord last = All<PersistRecord>(actions).back();
@@ -54,7 +54,7 @@ TEST_F(EventJournalTest, EachRecoveryHalvesTheRemainingLife) {
     EventJournal successor;
     successor.set_enabled(true);
     const auto event =
-        successor.Recover("job", {last.key, last.value}, &actions);
+        successor.Recover({0, actions}, "job", {last.key, last.value});
     ASSERT_TRUE(event);
     EXPECT_EQ(event->number, 5u);
     total += EventsUntilErased(&successor) - 1;
@@ -65,18 +65,18 @@ TEST_F(EventJournalTest, EachRecoveryHalvesTheRemainingLife) {
 TEST_F(EventJournalTest, OverwrittenRecordsAreNotErased) {
   Actions actions;
   for (uint64_t n = 0; n < kEventsInJournal + 3; ++n) {
-    journal_.Persist(event_, &actions);
+    journal_.Persist({0, actions}, event_);
   }
   actions.clear();
   for (uint64_t n = 0; n <= kEventsUntilErased; ++n) {
-    journal_.OnEvent(&actions);
+    journal_.OnEvent({0, actions});
   }
   EXPECT_EQ(All<PersistRecord>(actions).size(), kEventsInJournal);
 }
 
 TEST_F(EventJournalTest, AJobThatIsOverHasNoRecords) {
   Actions actions;
-  journal_.Persist(event_, &actions);
+  journal_.Persist({0, actions}, event_);
   journal_.OnJobRemoved("job");
   EXPECT_EQ(EventsUntilErased(&journal_), 0u);
 }
@@ -84,7 +84,7 @@ TEST_F(EventJournalTest, AJobThatIsOverHasNoRecords) {
 TEST_F(EventJournalTest, WithoutAJournalNoRecordIsWritten) {
   journal_.set_enabled(false);
   Actions actions;
-  journal_.Persist(event_, &actions);
+  journal_.Persist({0, actions}, event_);
   EXPECT_TRUE(actions.empty());
 }
 

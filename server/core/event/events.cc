@@ -57,14 +57,14 @@ Events::Events(NodeId self, const Tree& tree, const JobTable& jobs)
   neighbours_.insert(near.begin(), near.end());
 }
 
-void Events::OnWanted(const EventsWanted& in, Actions* actions) {
+void Events::OnWanted(const StepContext& step, const EventsWanted& in) {
   if (jobs_.ProcOf(in.client) == nullptr) {
-    actions->push_back(ReplyClient{in.client, in.request, kErrInit, {}});
+    step.out.push_back(ReplyClient{in.client, in.request, kErrInit, {}});
     return;
   }
   Wanted& wanted = wanted_[in.client];
   if (wanted.codes.size() + in.codes.size() > kMaxEventCodes) {
-    actions->push_back(
+    step.out.push_back(
         ReplyClient{in.client, in.request, kErrOutOfResource, {}});
     return;
   }
@@ -72,31 +72,31 @@ void Events::OnWanted(const EventsWanted& in, Actions* actions) {
   for (const int code : in.codes) {
     if (wanted.codes.insert(code).second) routed_.interest().Add(code);
   }
-  actions->push_back(ReplyClient{in.client, in.request, kSuccess, {}});
-  DeliverKept(in.client, actions);
-  TellInterest(actions);
+  step.out.push_back(ReplyClient{in.client, in.request, kSuccess, {}});
+  DeliverKept(step, in.client);
+  TellInterest(step);
 }
 
 // Delivers the kept events of both caches in the order of arrival.
-void Events::DeliverKept(ClientId client, Actions* actions) {
+void Events::DeliverKept(const StepContext& step, ClientId client) {
   auto here = routed_.events().begin();
   for (CachedEvent& event : cache_.events()) {
     while (here != routed_.events().end() && here->arrival < event.arrival) {
-      DeliverTo(client, &*here++, actions);
+      DeliverTo(step, client, &*here++);
     }
-    DeliverTo(client, &event, actions);
+    DeliverTo(step, client, &event);
   }
-  while (here != routed_.events().end()) DeliverTo(client, &*here++, actions);
+  while (here != routed_.events().end()) DeliverTo(step, client, &*here++);
 }
 
-void Events::OnUnwanted(const EventsUnwanted& in, Actions* actions) {
+void Events::OnUnwanted(const StepContext& step, const EventsUnwanted& in) {
   const auto it = wanted_.find(in.client);
   if (it == wanted_.end()) return;
   if (in.all) it->second.all = false;
   for (const int code : in.codes) {
     if (it->second.codes.erase(code) > 0) routed_.interest().Remove(code);
   }
-  TellInterest(actions);
+  TellInterest(step);
 }
 
 void Events::DropWanted(ClientId client) {
@@ -105,8 +105,8 @@ void Events::DropWanted(ClientId client) {
   for (const int code : wanted.mapped().codes) routed_.interest().Remove(code);
 }
 
-void Events::TellInterest(Actions* actions) {
-  routed_.Tell(NextNumber(0), actions);
+void Events::TellInterest(const StepContext& step) {
+  routed_.Tell(step, NextNumber(0));
 }
 
 // Numbers start above those of the agent's predecessor, so that no event is
@@ -130,21 +130,21 @@ EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
   return message;
 }
 
-void Events::OnRaised(TimeNs now, const EventRaised& in, Actions* actions) {
+void Events::OnRaised(const StepContext& step, const EventRaised& in) {
   const int status = in.client == 0 ? kSuccess : Check(in);
   if (status == kSuccess) {
-    Distribute(MakeMessage(now, in), in.client, in.client != 0, actions);
+    Distribute(step, MakeMessage(step.now, in), in.client, in.client != 0);
   }
   if (in.client != 0) {
-    actions->push_back(ReplyClient{in.client, in.request, status, {}});
+    step.out.push_back(ReplyClient{in.client, in.request, status, {}});
   }
 }
 
-void Events::RaiseForAll(TimeNs now, const EventRaised& in, Actions* actions) {
-  EventMessage message = MakeMessage(now, in);
+void Events::RaiseForAll(const StepContext& step, const EventRaised& in) {
+  EventMessage message = MakeMessage(step.now, in);
   const Job* job = jobs_.Find(message.source.nspace);
   const bool persist = job != nullptr && job->is_local(message.source.rank);
-  Distribute(std::move(message), 0, persist, actions);
+  Distribute(step, std::move(message), 0, persist);
 }
 
 int Events::Check(const EventRaised& in) const {
@@ -156,82 +156,81 @@ int Events::Check(const EventRaised& in) const {
   return fits ? kSuccess : kErrOutOfResource;
 }
 
-void Events::Distribute(EventMessage message, ClientId raised_by, bool persist,
-                        Actions* actions) {
+void Events::Distribute(const StepContext& step, EventMessage message,
+                        ClientId raised_by, bool persist) {
   if (IsForItsCodeAlone(message)) {
-    return Route(std::move(message), kNoNode, actions);
+    return Route(step, std::move(message), kNoNode);
   }
   if (!IsNew(message)) return;
-  journal_.OnEvent(actions);
+  journal_.OnEvent(step);
   const bool keep = MayBeKept(message);
   if (persist && keep && jobs_.Find(message.source.nspace) != nullptr) {
-    journal_.Persist(message, actions);
+    journal_.Persist(step, message);
   }
-  if (!StaysHere(message.range)) Flood(message, kNoNode, actions);
-  Deliver({std::move(message), raised_by, {}, false}, keep, actions);
+  if (!StaysHere(message.range)) Flood(step, message, kNoNode);
+  Deliver(step, {std::move(message), raised_by, {}, false}, keep);
 }
 
-void Events::OnJobRecovered(TimeNs, const JobRecovered& in, Actions* actions) {
+void Events::OnJobRecovered(const StepContext& step, const JobRecovered& in) {
   for (const PersistedRecord& record : in.records) {
-    Recover(in.job->nspace, record, actions);
+    Recover(step, in.job->nspace, record);
   }
 }
 
-void Events::Recover(const std::string& nspace, const PersistedRecord& record,
-                     Actions* actions) {
-  std::optional<EventMessage> event = journal_.Recover(nspace, record, actions);
+void Events::Recover(const StepContext& step, const std::string& nspace,
+                     const PersistedRecord& record) {
+  std::optional<EventMessage> event = journal_.Recover(step, nspace, record);
   if (!event) return;
   last_number_ = std::max(last_number_, event->number);
   if (!IsNew(*event)) return;
-  if (!StaysHere(event->range)) Flood(*event, kNoNode, actions);
-  Deliver({*std::move(event)}, true, actions);
+  if (!StaysHere(event->range)) Flood(step, *event, kNoNode);
+  Deliver(step, {*std::move(event)}, true);
 }
 
-void Events::OnKnownEverywhere(TimeNs now, const EventRaised& in,
-                               Actions* actions) {
-  CachedEvent event{MakeMessage(now, in)};
+void Events::OnKnownEverywhere(const StepContext& step, const EventRaised& in) {
+  CachedEvent event{MakeMessage(step.now, in)};
   event.known_everywhere = true;
   event.stays_here = in.id == 0;
   if (in.id != 0 && !IsNew(event.message)) return;
-  journal_.OnEvent(actions);
+  journal_.OnEvent(step);
   event.by_code = IsForItsCodeAlone(event.message);
-  Deliver(std::move(event), true, actions);
+  Deliver(step, std::move(event), true);
 }
 
-bool Events::OnMessage(NodeId src, const EventMessage& message,
-                       Actions* actions) {
+bool Events::OnMessage(const StepContext& step, NodeId src,
+                       const EventMessage& message) {
   if (Interest::IsEncoded(message)) {
-    routed_.OnInterest(src, message, actions);
-    TellInterest(actions);
+    routed_.OnInterest(step, src, message);
+    TellInterest(step);
     return false;
   }
   if (IsForItsCodeAlone(message) && !IsLoss(message)) {
-    Route(message, src, actions);
+    Route(step, message, src);
     return false;
   }
   if (StaysHere(message.range) || !IsNew(message)) return false;
-  journal_.OnEvent(actions);
+  journal_.OnEvent(step);
   CachedEvent event{message};
   if (IsLoss(message)) {
     event.known_everywhere = true;
     event.by_code = IsForItsCodeAlone(message);
   } else {
-    Flood(message, src, actions);
+    Flood(step, message, src);
   }
-  Deliver(std::move(event), MayBeKept(message), actions);
+  Deliver(step, std::move(event), MayBeKept(message));
   return true;
 }
 
-void Events::Route(EventMessage message, NodeId from, Actions* actions) {
+void Events::Route(const StepContext& step, EventMessage message, NodeId from) {
   CachedEvent event{std::move(message)};
   event.by_code = true;
   event.outlives_job = OutlivesJob(event.message);
   event.arrival = ++arrivals_;
-  CachedEvent* const kept = routed_.Take(std::move(event), from, actions);
+  CachedEvent* const kept = routed_.Take(step, std::move(event), from);
   if (kept == nullptr) return;
-  journal_.OnEvent(actions);
+  journal_.OnEvent(step);
   if (observer_) observer_(kept->message);
-  DeliverToAll(kept, actions);
+  DeliverToAll(step, kept);
 }
 
 bool Events::IsNew(const EventMessage& message) {
@@ -244,11 +243,11 @@ bool Events::IsNew(const EventMessage& message) {
   return !cache_.Knows(id) && recent.Note(id);
 }
 
-void Events::Flood(const EventMessage& message, NodeId except,
-                   Actions* actions) const {
+void Events::Flood(const StepContext& step, const EventMessage& message,
+                   NodeId except) const {
   for (const NodeId to : Neighbours()) {
     if (to == except || to == message.origin) continue;
-    actions->push_back(SendPeer{PeerMessage{self_, to, message}});
+    step.out.push_back(SendPeer{PeerMessage{self_, to, message}});
   }
 }
 
@@ -275,8 +274,8 @@ bool Events::MaySee(const ProcId& receiver, const EventMessage& message) const {
   }
 }
 
-void Events::DeliverTo(ClientId client, CachedEvent* event,
-                       Actions* actions) const {
+void Events::DeliverTo(const StepContext& step, ClientId client,
+                       CachedEvent* event) const {
   const auto wanted = wanted_.find(client);
   if (wanted == wanted_.end() || event->delivered.contains(client)) return;
   const EventMessage& message = event->message;
@@ -290,33 +289,33 @@ void Events::DeliverTo(ClientId client, CachedEvent* event,
   }
   event->delivered.insert(client);
   if (event->for_clients == nullptr) event->for_clients = ForClients(message);
-  actions->push_back(NotifyClient{client, event->for_clients});
+  step.out.push_back(NotifyClient{client, event->for_clients});
 }
 
-void Events::DeliverToAll(CachedEvent* event, Actions* actions) const {
+void Events::DeliverToAll(const StepContext& step, CachedEvent* event) const {
   for (const auto& [client, wanted] : wanted_) {
-    DeliverTo(client, event, actions);
+    DeliverTo(step, client, event);
   }
 }
 
-void Events::Deliver(CachedEvent event, bool keep, Actions* actions) {
+void Events::Deliver(const StepContext& step, CachedEvent event, bool keep) {
   if (observer_) observer_(event.message);
   event.outlives_job = OutlivesJob(event.message);
   event.arrival = ++arrivals_;
-  DeliverToAll(&event, actions);
+  DeliverToAll(step, &event);
   if (keep) cache_.Add(std::move(event));
 }
 
-void Events::OnClientGone(TimeNs, ClientId client, Actions* actions) {
+void Events::OnClientGone(const StepContext& step, ClientId client) {
   DropWanted(client);
   returned_.erase(client);
   cache_.OnClientGone(client);
   routed_.OnClientGone(client);
-  TellInterest(actions);
+  TellInterest(step);
 }
 
 // Clients that register afterwards get no events of the job's processes.
-void Events::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
+void Events::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   cache_.OnJobOver(nspace);
   routed_.OnJobRemoved(nspace);
@@ -329,35 +328,36 @@ void Events::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
   std::erase_if(returned_, [&](ClientId client) {
     return jobs_.ProcOf(client) == nullptr;
   });
-  TellInterest(actions);
+  TellInterest(step);
 }
 
-void Events::OnTreeChanged(TimeNs, Actions* actions) {
+void Events::OnTreeChanged(const StepContext& step) {
   std::set<NodeId> now;
   for (const NodeId node : Neighbours()) {
     now.insert(node);
-    if (!neighbours_.contains(node)) SendCached(node, true, actions);
+    if (!neighbours_.contains(node)) SendCached(step, node, true);
   }
   neighbours_ = std::move(now);
-  routed_.OnTreeChanged(actions);
-  TellInterest(actions);
+  routed_.OnTreeChanged(step);
+  TellInterest(step);
 }
 
-void Events::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
-  if (neighbours_.contains(node)) SendCached(node, false, actions);
+void Events::OnNodeRestarted(const StepContext& step, NodeId node) {
+  if (neighbours_.contains(node)) SendCached(step, node, false);
   routed_.OnNodeRestarted(node);
-  TellInterest(actions);
+  TellInterest(step);
 }
 
 // Sends the cached events to a neighbour. `has_own` is true if the neighbour
 // still has the events that it raised itself.
-void Events::SendCached(NodeId to, bool has_own, Actions* actions) const {
+void Events::SendCached(const StepContext& step, NodeId to,
+                        bool has_own) const {
   for (const CachedEvent& event : cache_.events()) {
     if (event.stays_here || StaysHere(event.message.range) ||
         (has_own && (event.known_everywhere || event.message.origin == to))) {
       continue;
     }
-    actions->push_back(SendPeer{PeerMessage{self_, to, event.message}});
+    step.out.push_back(SendPeer{PeerMessage{self_, to, event.message}});
   }
 }
 

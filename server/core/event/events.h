@@ -23,9 +23,9 @@
 #include "server/core/event/routed_events.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
@@ -60,45 +60,44 @@ class Events final : public Engine {
   // Sets whether this agent has a journal.
   void set_persists(bool persists) override { journal_.set_enabled(persists); }
 
-  void OnWanted(const EventsWanted& in, Actions* actions);
-  void OnUnwanted(const EventsUnwanted& in, Actions* actions);
+  void OnWanted(const StepContext& step, const EventsWanted& in);
+  void OnUnwanted(const StepContext& step, const EventsUnwanted& in);
   // Raises the event of a client, which gets a reply, or of this agent (client
   // 0). A duplicate causes only the reply.
-  void OnRaised(TimeNs now, const EventRaised& in, Actions* actions);
+  void OnRaised(const StepContext& step, const EventRaised& in);
   // Raises an event of this agent for all clients that its range includes. The
   // event is persisted if its source is a process of this node. A duplicate has
   // no effect. The client and request of `in` are not used.
-  void RaiseForAll(TimeNs now, const EventRaised& in, Actions* actions);
+  void RaiseForAll(const StepContext& step, const EventRaised& in);
   // Raises an event that every agent raises for itself, because every agent
   // learns of its cause: only local clients get the event. If the event has an
   // id, a duplicate has no effect, and the event is forwarded to a neighbour
   // that was restarted. The client and request of `in` are not used.
-  void OnKnownEverywhere(TimeNs now, const EventRaised& in, Actions* actions);
+  void OnKnownEverywhere(const StepContext& step, const EventRaised& in);
   // Handles an event from a neighbour. Returns true if a new event was
   // delivered; false for duplicates, and for routed events although they are
   // delivered as well.
-  bool OnMessage(NodeId src, const EventMessage& message, Actions* actions);
+  bool OnMessage(const StepContext& step, NodeId src,
+                 const EventMessage& message);
   // Records that the client's process was connected to this agent or its
   // predecessor before, so that it also gets events of jobs that have ended
   // since. Must be called before OnWanted.
   void OnReattached(ClientId client) { returned_.insert(client); }
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnClientGone(const StepContext& step, ClientId client) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Sends the cached events to new neighbours.
-  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void OnTreeChanged(const StepContext& step) override;
   void Count(ResourceCounts* counts) const override {
     counts->listeners = num_listeners();
   }
   size_t num_listeners() const { return wanted_.size(); }
   // Called when the node has a new agent, which has no state of its
   // predecessor.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  void OnJobRecovered(TimeNs now, const JobRecovered& in,
-                      Actions* actions) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
+  void OnJobRecovered(const StepContext& step, const JobRecovered& in) override;
   // Recovers an event from a record of the predecessor's journal.
-  void Recover(const std::string& nspace, const PersistedRecord& record,
-               Actions* actions);
+  void Recover(const StepContext& step, const std::string& nspace,
+               const PersistedRecord& record);
 
  private:
   struct Wanted {
@@ -110,20 +109,21 @@ class Events final : public Engine {
   };
   uint64_t NextNumber(TimeNs now);
   int Check(const EventRaised& in) const;
-  void Distribute(EventMessage message, ClientId raised_by, bool persist,
-                  Actions* actions);
+  void Distribute(const StepContext& step, EventMessage message,
+                  ClientId raised_by, bool persist);
   EventMessage MakeMessage(TimeNs now, const EventRaised& in);
   bool MaySee(const ProcId& receiver, const EventMessage& message) const;
-  void DeliverTo(ClientId client, CachedEvent* event, Actions* actions) const;
-  void DeliverToAll(CachedEvent* event, Actions* actions) const;
-  void DeliverKept(ClientId client, Actions* actions);
-  void Deliver(CachedEvent event, bool keep, Actions* actions);
-  void Route(EventMessage message, NodeId from, Actions* actions);
+  void DeliverTo(const StepContext& step, ClientId client,
+                 CachedEvent* event) const;
+  void DeliverToAll(const StepContext& step, CachedEvent* event) const;
+  void DeliverKept(const StepContext& step, ClientId client);
+  void Deliver(const StepContext& step, CachedEvent event, bool keep);
+  void Route(const StepContext& step, EventMessage message, NodeId from);
   void DropWanted(ClientId client);
-  void TellInterest(Actions* actions);
-  void SendCached(NodeId to, bool has_own, Actions* actions) const;
-  void Flood(const EventMessage& message, NodeId except,
-             Actions* actions) const;
+  void TellInterest(const StepContext& step);
+  void SendCached(const StepContext& step, NodeId to, bool has_own) const;
+  void Flood(const StepContext& step, const EventMessage& message,
+             NodeId except) const;
   bool IsNew(const EventMessage& message);
   std::vector<NodeId> Neighbours() const {
     return EventNeighbours(tree_, self_);

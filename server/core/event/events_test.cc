@@ -20,7 +20,7 @@ class EventsTest : public testing::Test {
   }
 
   void WantAll(ClientId client) {
-    events_.OnWanted({client, 1, true, {}}, &actions_);
+    events_.OnWanted({0, actions_}, {client, 1, true, {}});
     actions_.clear();
   }
   EventMessage Message(NodeId origin, uint64_t number) {
@@ -41,16 +41,16 @@ class EventsTest : public testing::Test {
 
 TEST_F(EventsTest, AnEventIsForwardedOnceAndNotBack) {
   WantAll(10);
-  events_.OnMessage(3, Message(3, 5), &actions_);
+  events_.OnMessage({0, actions_}, 3, Message(3, 5));
   const auto sent = Sent<EventMessage>(actions_);
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].first, 4u);
   EXPECT_EQ(sent[1].first, 0u);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
   actions_.clear();
-  events_.OnMessage(0, Message(3, 5), &actions_);
+  events_.OnMessage({0, actions_}, 0, Message(3, 5));
   EXPECT_TRUE(actions_.empty());
-  events_.OnMessage(0, Message(3, 4), &actions_);
+  events_.OnMessage({0, actions_}, 0, Message(3, 4));
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
@@ -58,12 +58,12 @@ TEST_F(EventsTest, AnEventRaisedAgainByASuccessorIsADuplicate) {
   WantAll(10);
   EventMessage message = Message(3, 5);
   message.request = 77;
-  events_.OnMessage(3, message, &actions_);
+  events_.OnMessage({0, actions_}, 3, message);
   EXPECT_EQ(All<NotifyClient>(actions_)[0].event->id,
             (EventId{{"job", 1}, 77}));
   actions_.clear();
   message.number = 6;
-  events_.OnMessage(3, message, &actions_);
+  events_.OnMessage({0, actions_}, 3, message);
   EXPECT_TRUE(actions_.empty());
 }
 
@@ -72,10 +72,10 @@ TEST_F(EventsTest, AnEventRaisedTwiceIsAnsweredTwice) {
   in.client = 10;
   in.request = in.id = 8;
   in.range = static_cast<uint8_t>(DataRange::kGlobal);
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   EXPECT_FALSE(Sent<EventMessage>(actions_).empty());
   actions_.clear();
-  events_.OnRaised(2, in, &actions_);
+  events_.OnRaised({2, actions_}, in);
   ASSERT_EQ(actions_.size(), 1u);
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kSuccess);
 }
@@ -85,10 +85,10 @@ TEST_F(EventsTest, AProcessDoesNotGetItsOwnEventFromANeighbour) {
   EventMessage message = Message(1, 5);
   message.source = {"job", 0};
   message.request = 77;
-  events_.OnMessage(3, message, &actions_);
+  events_.OnMessage({0, actions_}, 3, message);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
   message.request = kAgentsEvent | 77;
-  events_.OnMessage(3, message, &actions_);
+  events_.OnMessage({0, actions_}, 3, message);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
@@ -97,7 +97,7 @@ TEST_F(EventsTest, AClientsNumberIsNeverThatOfAnAgent) {
   in.client = 10;
   in.id = kAgentsEvent | 5;
   in.range = static_cast<uint8_t>(DataRange::kGlobal);
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.request, 5u);
 }
 
@@ -106,7 +106,7 @@ TEST_F(EventsTest, AnEventWithTooManyInfoBytesIsRefused) {
   in.client = 10;
   in.range = static_cast<uint8_t>(DataRange::kGlobal);
   in.info = Bytes(std::string(kMaxEventInfo + 1, 'x'));
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   ASSERT_EQ(actions_.size(), 1u);
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrOutOfResource);
 }
@@ -126,15 +126,15 @@ Bytes DoNotCache(bool value) {
 }
 
 TEST_F(EventsTest, AKeptEventIsRecognisedAfterManyOthers) {
-  events_.OnMessage(3, Message(3, 5), &actions_);
+  events_.OnMessage({0, actions_}, 3, Message(3, 5));
   EventMessage passing = Message(4, 0);
   passing.info = DoNotCache(true);
   for (uint64_t i = 1; i <= kRecentEvents + 1; ++i) {
     passing.number = i;
-    events_.OnMessage(4, passing, &actions_);
+    events_.OnMessage({0, actions_}, 4, passing);
   }
   actions_.clear();
-  events_.OnMessage(0, Message(3, 5), &actions_);
+  events_.OnMessage({0, actions_}, 0, Message(3, 5));
   EXPECT_TRUE(actions_.empty());
 }
 
@@ -143,19 +143,19 @@ TEST_F(EventsTest, TooManyReceiversAreRefused) {
   in.client = 10;
   in.range = static_cast<uint8_t>(DataRange::kCustom);
   in.targets.assign(kMaxEventTargets + 1, {"job", 1});
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrOutOfResource);
 }
 
 TEST_F(EventsTest, ARestartedNeighbourGetsTheKeptEvents) {
   EventMessage own = Message(3, 5);
-  events_.OnMessage(3, own, &actions_);
-  events_.OnMessage(0, Message(6, 5), &actions_);
+  events_.OnMessage({0, actions_}, 3, own);
+  events_.OnMessage({0, actions_}, 0, Message(6, 5));
   actions_.clear();
-  events_.OnNodeRestarted(0, 3, &actions_);
+  events_.OnNodeRestarted({0, actions_}, 3);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 2u);
   actions_.clear();
-  events_.OnNodeRestarted(0, 6, &actions_);
+  events_.OnNodeRestarted({0, actions_}, 6);
   EXPECT_TRUE(actions_.empty());
 }
 
@@ -166,7 +166,7 @@ TEST_F(EventsTest, AClientsEventIsPersisted) {
   in.request = in.id = 8;
   in.status = -500;
   in.range = static_cast<uint8_t>(DataRange::kLocal);
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   const auto records = All<PersistRecord>(actions_);
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].nspace, "job");
@@ -174,30 +174,30 @@ TEST_F(EventsTest, AClientsEventIsPersisted) {
   jobs_.Connect(11, {"job", 0});
   Events successor(1, tree_, jobs_);
   actions_.clear();
-  successor.Recover("job", {records[0].key, records[0].value}, &actions_);
+  successor.Recover({0, actions_}, "job", {records[0].key, records[0].value});
   // No message is sent, because the event stays on its node.
   EXPECT_TRUE(actions_.empty());
   in.client = 11;
-  successor.OnRaised(2, in, &actions_);
+  successor.OnRaised({2, actions_}, in);
   EXPECT_EQ(actions_.size(), 1u);
 }
 
 TEST_F(EventsTest, EventNumbersGrowWithTime) {
   EventRaised in;
   in.range = static_cast<uint8_t>(DataRange::kGlobal);
-  events_.OnRaised(1000, in, &actions_);
-  events_.OnRaised(1000, in, &actions_);
+  events_.OnRaised({1000, actions_}, in);
+  events_.OnRaised({1000, actions_}, in);
   const auto sent = Sent<EventMessage>(actions_);
   EXPECT_GE(sent.front().second.number, 1000u);
   EXPECT_GT(sent.back().second.number, sent.front().second.number);
 }
 
 TEST_F(EventsTest, UnknownClientsAreRefused) {
-  events_.OnWanted({99, 7, true, {}}, &actions_);
+  events_.OnWanted({0, actions_}, {99, 7, true, {}});
   EventRaised in;
   in.client = 99;
   in.request = 8;
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   const auto replies = All<ReplyClient>(actions_);
   ASSERT_EQ(replies.size(), 2u);
   EXPECT_EQ(replies[0].status, kErrInit);
@@ -210,7 +210,7 @@ TEST_F(EventsTest, TheSourceIsAlwaysTheClientsProcess) {
   in.client = 10;
   in.source = {"job", 1};
   in.range = static_cast<uint8_t>(DataRange::kGlobal);
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   EXPECT_EQ(Sent<EventMessage>(actions_)[0].second.source, (ProcId{"job", 0}));
 }
 
@@ -218,17 +218,17 @@ TEST_F(EventsTest, ACustomRangeNamesItsReceivers) {
   EventRaised in;
   in.client = 10;
   in.range = static_cast<uint8_t>(DataRange::kCustom);
-  events_.OnRaised(1, in, &actions_);
+  events_.OnRaised({1, actions_}, in);
   ASSERT_EQ(actions_.size(), 1u);
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrBadParam);
 }
 
 TEST_F(EventsTest, CacheIsBounded) {
   for (uint64_t i = 1; i <= kMaxCachedEvents + 10; ++i) {
-    events_.OnMessage(3, Message(3, i), &actions_);
+    events_.OnMessage({0, actions_}, 3, Message(3, i));
   }
   actions_.clear();
-  events_.OnWanted({10, 1, true, {}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, true, {}});
   EXPECT_EQ(All<NotifyClient>(actions_).size(), kMaxCachedEvents);
   // The reply comes before the first event.
   EXPECT_TRUE(std::holds_alternative<ReplyClient>(actions_.front()));
@@ -237,12 +237,12 @@ TEST_F(EventsTest, CacheIsBounded) {
 TEST_F(EventsTest, EventsWithDoNotCacheAreNotKept) {
   EventMessage message = Message(3, 1);
   message.info = DoNotCache(true);
-  events_.OnMessage(3, message, &actions_);
+  events_.OnMessage({0, actions_}, 3, message);
   message.number = 2;
   message.info = DoNotCache(false);
-  events_.OnMessage(3, message, &actions_);
+  events_.OnMessage({0, actions_}, 3, message);
   actions_.clear();
-  events_.OnWanted({10, 1, true, {}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, true, {}});
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
@@ -250,19 +250,19 @@ TEST_F(EventsTest, AReleaseWithoutTargetsIsNotKept) {
   EventMessage release = Message(3, 5);
   release.status = -3;
   release.range = static_cast<uint8_t>(DataRange::kSession);
-  events_.OnMessage(3, release, &actions_);
+  events_.OnMessage({0, actions_}, 3, release);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 2u) << "it goes everywhere";
   actions_.clear();
-  events_.OnWanted({10, 1, true, {}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, true, {}});
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
   actions_.clear();
   release.number = 6;
   release.range = static_cast<uint8_t>(DataRange::kCustom);
   release.targets = {{"job", kRankWildcard}};
   jobs_.Connect(11, {"job", 0});
-  events_.OnMessage(3, release, &actions_);
+  events_.OnMessage({0, actions_}, 3, release);
   actions_.clear();
-  events_.OnWanted({11, 1, true, {}}, &actions_);
+  events_.OnWanted({0, actions_}, {11, 1, true, {}});
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
@@ -274,18 +274,18 @@ TEST_F(EventsTest, AReleaseWithTargetsOutlivesItsJob) {
   release.range = static_cast<uint8_t>(DataRange::kCustom);
   release.targets = {{"job", kRankWildcard}};
   jobs_.Connect(11, {"job", 0});
-  events_.OnMessage(3, release, &actions_);
-  events_.OnJobRemoved(0, {"debugger"}, &actions_);
+  events_.OnMessage({0, actions_}, 3, release);
+  events_.OnJobRemoved({0, actions_}, {"debugger"});
   actions_.clear();
-  events_.OnWanted({11, 1, false, {-3}}, &actions_);
+  events_.OnWanted({0, actions_}, {11, 1, false, {-3}});
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
 TEST_F(EventsTest, KeptEventsEndWithTheirJob) {
-  events_.OnMessage(3, Message(3, 1), &actions_);
-  events_.OnJobRemoved(0, {"job"}, &actions_);
+  events_.OnMessage({0, actions_}, 3, Message(3, 1));
+  events_.OnJobRemoved({0, actions_}, {"job"});
   actions_.clear();
-  events_.OnWanted({10, 1, true, {}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, true, {}});
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
@@ -293,18 +293,18 @@ TEST_F(EventsTest, KeptEventsEndWithTheirJob) {
 // process had registered in time.
 TEST_F(EventsTest, AReattachedClientGetsEventsOfAnEndedJob) {
   jobs_.Connect(11, {"job", 0});
-  events_.OnMessage(3, Message(3, 1), &actions_);
-  events_.OnJobRemoved(0, {"job"}, &actions_);
+  events_.OnMessage({0, actions_}, 3, Message(3, 1));
+  events_.OnJobRemoved({0, actions_}, {"job"});
   actions_.clear();
   events_.OnReattached(11);
-  events_.OnWanted({10, 1, true, {}}, &actions_);
-  events_.OnWanted({11, 1, true, {}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, true, {}});
+  events_.OnWanted({0, actions_}, {11, 1, true, {}});
   const auto told = All<NotifyClient>(actions_);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].client, 11u);
   // A neighbour that was restarted meanwhile also gets the event.
   actions_.clear();
-  events_.OnNodeRestarted(0, 4, &actions_);
+  events_.OnNodeRestarted({0, actions_}, 4);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 1u);
 }
 
@@ -317,7 +317,7 @@ TEST_F(EventsTest, OtherSessionsGetNoEvents) {
   WantAll(20);
   EventMessage message = Message(3, 1);
   message.range = static_cast<uint8_t>(DataRange::kSession);
-  events_.OnMessage(3, message, &actions_);
+  events_.OnMessage({0, actions_}, 3, message);
   const auto told = All<NotifyClient>(actions_);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(told[0].client, 10u);
@@ -335,8 +335,8 @@ class LifecycleTest : public EventsTest {
   // Sets whether the neighbour has an interest in events of processes.
   void Interested(NodeId node, bool interested) {
     const uint32_t codes = interested ? LifecycleBit(kEventProcTerminated) : 0;
-    events_.OnMessage(node, Interest::Encode(node, ++number_, codes),
-                      &actions_);
+    events_.OnMessage({0, actions_}, node,
+                      Interest::Encode(node, ++number_, codes));
   }
   // Returns the receivers of events and clears the actions.
   std::vector<NodeId> SentTo() {
@@ -353,34 +353,34 @@ class LifecycleTest : public EventsTest {
 
 TEST_F(LifecycleTest, AnEventWithoutInterestCostsNoMessage) {
   WantAll(10);
-  events_.OnRaised(1, EndOf(1), &actions_);
+  events_.OnRaised({1, actions_}, EndOf(1));
   EXPECT_TRUE(actions_.empty());
 }
 
 TEST_F(LifecycleTest, OnlyClientsThatNameTheCodeGetTheEvent) {
-  events_.OnRaised(1, EndOf(1), &actions_);
-  events_.OnWanted({10, 1, true, {}}, &actions_);
+  events_.OnRaised({1, actions_}, EndOf(1));
+  events_.OnWanted({0, actions_}, {10, 1, true, {}});
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
   actions_.clear();
-  events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, false, {kEventProcTerminated}});
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_EQ(All<NotifyClient>(actions_)[0].event->source, (ProcId{"job", 1}));
   // The neighbours are notified once when the code is registered here, and once
   // when it is no longer.
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
   actions_.clear();
-  events_.OnWanted({10, 2, false, {kEventProcTerminated}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 2, false, {kEventProcTerminated}});
   EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
-  events_.OnClientGone(0, 10, &actions_);
+  events_.OnClientGone({0, actions_}, 10);
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
 }
 
 TEST_F(LifecycleTest, AnEventIsSentOnceToEachInterestedNeighbour) {
   Interested(3, true);
   actions_.clear();
-  events_.OnRaised(1, EndOf(0), &actions_);
+  events_.OnRaised({1, actions_}, EndOf(0));
   EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
-  events_.OnRaised(2, EndOf(0), &actions_);
+  events_.OnRaised({2, actions_}, EndOf(0));
   EXPECT_TRUE(SentTo().empty());
   // A neighbour with a new interest gets the kept events that it has not
   // received.
@@ -393,9 +393,9 @@ TEST_F(LifecycleTest, AnEventIsSentOnceToEachInterestedNeighbour) {
 
 TEST_F(LifecycleTest, ARestartedNeighbourGetsTheEventAgain) {
   Interested(3, true);
-  events_.OnRaised(1, EndOf(0), &actions_);
+  events_.OnRaised({1, actions_}, EndOf(0));
   SentTo();
-  events_.OnNodeRestarted(0, 3, &actions_);
+  events_.OnNodeRestarted({0, actions_}, 3);
   EXPECT_TRUE(SentTo().empty());
   Interested(3, true);
   EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
@@ -403,33 +403,32 @@ TEST_F(LifecycleTest, ARestartedNeighbourGetsTheEventAgain) {
 
 TEST_F(LifecycleTest, AnotherNeighbourGetsTheEventAfterALoss) {
   Interested(3, true);
-  events_.OnRaised(1, EndOf(0), &actions_);
+  events_.OnRaised({1, actions_}, EndOf(0));
   actions_.clear();
   tree_.SetAlive(3, false);
-  events_.OnTreeChanged(0, &actions_);
+  events_.OnTreeChanged({0, actions_});
   Interested(4, true);
   EXPECT_EQ(SentTo(), std::vector<NodeId>{4});
 }
 
 TEST_F(LifecycleTest, ClientsNotifiedOtherwiseAreExcepted) {
-  events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, false, {kEventProcTerminated}});
   actions_.clear();
   EventRaised end = EndOf(1);
   end.targets = {{"job", 0}};
-  events_.OnRaised(1, end, &actions_);
+  events_.OnRaised({1, actions_}, end);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
 TEST_F(LifecycleTest, LifecycleEventsOfAJobOutliveIt) {
-  events_.OnRaised(1, EndOf(1), &actions_);
+  events_.OnRaised({1, actions_}, EndOf(1));
   events_.OnRaised(
-      1,
+      {1, actions_},
       JobLifecycleEvent("over", kEventJobEnd,
-                        LifecycleInfo({"over", kRankWildcard}, nullptr), {}),
-      &actions_);
-  events_.OnJobRemoved(0, {"over"}, &actions_);
-  events_.OnWanted({10, 1, false, {kEventProcTerminated, kEventJobEnd}},
-                   &actions_);
+                        LifecycleInfo({"over", kRankWildcard}, nullptr), {}));
+  events_.OnJobRemoved({0, actions_}, {"over"});
+  events_.OnWanted({0, actions_},
+                   {10, 1, false, {kEventProcTerminated, kEventJobEnd}});
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 2u);
 }
 
@@ -440,23 +439,23 @@ TEST_F(LifecycleTest, OtherEventsOfAJobEndWithIt) {
   message.source = {"job", kRankWildcard};
   message.request = kAgentsEvent | uint64_t{1} << 61;
   message.status = kSetDefined;
-  EXPECT_TRUE(events_.OnMessage(3, message, &actions_));
+  EXPECT_TRUE(events_.OnMessage({0, actions_}, 3, message));
   EXPECT_EQ(SentTo(), (std::vector<NodeId>{4, 0}));
-  events_.OnJobRemoved(0, {"job"}, &actions_);
-  events_.OnWanted({10, 1, true, {}}, &actions_);
+  events_.OnJobRemoved({0, actions_}, {"job"});
+  events_.OnWanted({0, actions_}, {10, 1, true, {}});
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 
 TEST_F(LifecycleTest, LifecycleEventsDoNotEvictEventsOfProcesses) {
-  events_.OnMessage(3, Message(3, 1), &actions_);
+  events_.OnMessage({0, actions_}, 3, Message(3, 1));
   for (uint32_t n = 0; n < kMaxCachedEvents + 1; ++n) {
     events_.OnRaised(
-        1, ProcLifecycleEvent({"job", 1}, n, kEventProcTerminated, nullptr, {}),
-        &actions_);
+        {1, actions_},
+        ProcLifecycleEvent({"job", 1}, n, kEventProcTerminated, nullptr, {}));
   }
   actions_.clear();
   WantAll(10);
-  events_.OnWanted({10, 1, false, {kEventProcTerminated}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, false, {kEventProcTerminated}});
   EXPECT_EQ(All<NotifyClient>(actions_).size(), kMaxCachedEvents);
 }
 
@@ -469,30 +468,30 @@ TEST_F(EventsTest, ALossThatEveryAgentKnowsIsDeliveredOnce) {
   lost.status = kErrProcAborted;
   lost.source = {"job", 1};
   lost.range = static_cast<uint8_t>(DataRange::kNamespace);
-  events_.OnKnownEverywhere(1, lost, &actions_);
+  events_.OnKnownEverywhere({1, actions_}, lost);
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
   actions_.clear();
-  events_.OnKnownEverywhere(2, lost, &actions_);
+  events_.OnKnownEverywhere({2, actions_}, lost);
   EXPECT_TRUE(actions_.empty());
   // An agent that was restarted gets the event from its neighbours.
-  events_.OnNodeRestarted(0, 3, &actions_);
+  events_.OnNodeRestarted({0, actions_}, 3);
   const auto sent = Sent<EventMessage>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   Events successor(3, tree_, jobs_);
   Actions theirs;
-  EXPECT_TRUE(successor.OnMessage(1, sent[0].second, &theirs));
+  EXPECT_TRUE(successor.OnMessage({0, theirs}, 1, sent[0].second));
   EXPECT_TRUE(theirs.empty());
-  successor.OnKnownEverywhere(3, lost, &theirs);
+  successor.OnKnownEverywhere({3, theirs}, lost);
   EXPECT_TRUE(theirs.empty());
 }
 
 TEST_F(EventsTest, ALossOfANodeIsForClientsThatNameItsCode) {
   WantAll(10);
   const EventRaised down = NodeLifecycleEvent({"agents", 5}, "n5", 7, false);
-  events_.OnKnownEverywhere(1, down, &actions_);
+  events_.OnKnownEverywhere({1, actions_}, down);
   EXPECT_TRUE(actions_.empty());
-  events_.OnWanted({10, 1, false, {kEventNodeDown}}, &actions_);
+  events_.OnWanted({0, actions_}, {10, 1, false, {kEventNodeDown}});
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_TRUE(Sent<EventMessage>(actions_).empty());
 }
@@ -503,7 +502,7 @@ TEST_F(EventsTest, EventsOfLocalRangesFromTheNetworkAreIgnored) {
        {DataRange::kLocal, DataRange::kProcLocal, DataRange::kRm}) {
     EventMessage message = Message(3, 1);
     message.range = static_cast<uint8_t>(range);
-    events_.OnMessage(3, message, &actions_);
+    events_.OnMessage({0, actions_}, 3, message);
   }
   EXPECT_TRUE(actions_.empty());
 }
@@ -532,13 +531,13 @@ TEST(AffectedProc, TheInfosCanBeDecoded) {
 TEST_F(EventsTest, ToolsGetEventsOfTheSessionAndGlobalRanges) {
   ASSERT_TRUE(jobs_.ConnectTool(20, {"tool", 0}, {}));
   WantAll(20);
-  events_.OnMessage(3, Message(3, 5), &actions_);
+  events_.OnMessage({0, actions_}, 3, Message(3, 5));
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_EQ(All<NotifyClient>(actions_)[0].client, 20u);
   actions_.clear();
   EventMessage inside = Message(3, 6);
   inside.range = static_cast<uint8_t>(DataRange::kNamespace);
-  events_.OnMessage(3, inside, &actions_);
+  events_.OnMessage({0, actions_}, 3, inside);
   EXPECT_TRUE(All<NotifyClient>(actions_).empty());
 }
 

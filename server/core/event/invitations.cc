@@ -209,7 +209,8 @@ std::vector<EventRaised> Invitations::OnLoss(NodeId node) {
   return events;
 }
 
-void Invitations::OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) {
+void Invitations::OnJobRemoved(const StepContext& /*step*/,
+                               const RemovedJob& job) {
   std::erase_if(invitations_, [&](const Invitation& one) {
     if (one.leader.nspace != job.nspace) return false;
     num_invited_ -= one.invited.size();
@@ -217,13 +218,12 @@ void Invitations::OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) {
   });
 }
 
-void Invitations::OnWait(TimeNs now, const GroupCallArrived& in,
-                         Actions* actions) {
+void Invitations::OnWait(const StepContext& step, const GroupCallArrived& in) {
   const auto held = std::ranges::count_if(waits_, [&](const auto& item) {
     return item.second.client == in.client;
   });
   if (static_cast<size_t>(held) >= kMaxWaitsOfClient) {
-    actions->push_back(
+    step.out.push_back(
         ReplyClient{in.client, in.request, kErrOutOfResource, {}});
     return;
   }
@@ -232,26 +232,27 @@ void Invitations::OnWait(TimeNs now, const GroupCallArrived& in,
   if (caller != nullptr) nspaces.insert(caller->nspace);
   for (const ProcId& proc : in.procs) nspaces.insert(proc.nspace);
   waits_.emplace(
-      now + in.timeout_ms * kNsPerMs,
-      Wait{in.client, in.request, now, {nspaces.begin(), nspaces.end()}});
+      step.now + in.timeout_ms * kNsPerMs,
+      Wait{in.client, in.request, step.now, {nspaces.begin(), nspaces.end()}});
 }
 
-void Invitations::OnClientGone(TimeNs, ClientId client, Actions*) {
+void Invitations::OnClientGone(const StepContext& /*step*/, ClientId client) {
   std::erase_if(waits_,
                 [&](const auto& item) { return item.second.client == client; });
 }
 
-void Invitations::OnTick(TimeNs now, Actions* actions) {
-  while (!waits_.empty() && waits_.begin()->first <= now) {
+void Invitations::OnTick(const StepContext& step) {
+  while (!waits_.empty() && waits_.begin()->first <= step.now) {
     const auto [when, first] = *waits_.begin();
     Wait wait = first;
     waits_.erase(waits_.begin());
-    const TimeNs due = jobs_.holds().DueAt(now, wait.since, when, wait.nspaces);
-    if (due > now) {
-      wait.since = now;
+    const TimeNs due =
+        jobs_.holds().DueAt(step.now, wait.since, when, wait.nspaces);
+    if (due > step.now) {
+      wait.since = step.now;
       waits_.emplace(due, std::move(wait));
     } else {
-      actions->push_back(
+      step.out.push_back(
           ReplyClient{wait.client, wait.request, kErrTimeout, {}});
     }
   }

@@ -17,10 +17,10 @@
 #include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -46,14 +46,13 @@ class Invitations final : public Engine {
   // Does the same for all processes of a lost node. Every agent learns of the
   // loss, so these events are for local clients only.
   std::vector<EventRaised> OnLoss(NodeId node);
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
 
   // Handles a PMIx_Group_invite or PMIx_Group_join with a timeout: replies
   // kErrTimeout when the timeout has expired.
-  void OnWait(TimeNs now, const GroupCallArrived& in, Actions* actions);
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnWait(const StepContext& step, const GroupCallArrived& in);
+  void OnClientGone(const StepContext& step, ClientId client) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
 
   void Count(ResourceCounts* counts) const override {

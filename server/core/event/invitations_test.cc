@@ -129,7 +129,7 @@ TEST_F(InvitationsTest, TheOldestInvitationsAreErased) {
 TEST_F(InvitationsTest, InvitationsEndWithTheirJob) {
   Event(kInvited, 0, {{"a", 1}});
   Actions none;
-  invitations_.OnJobRemoved(0, {"a"}, &none);
+  invitations_.OnJobRemoved({0, none}, {"a"});
   EXPECT_EQ(invitations_.size(), 0u);
 }
 
@@ -140,13 +140,13 @@ TEST_F(InvitationsTest, TimeThatADebuggerHoldsTheInvitedDoesNotCount) {
   in.client = 1;
   in.procs = {{"b", 0}};
   in.timeout_ms = 5000;
-  invitations_.OnWait(0, in, &actions);
+  invitations_.OnWait({0, actions}, in);
   jobs_.holds().Note(kSecond, "b", {0, 1, true, kSecond});
   jobs_.holds().Note(3 * kSecond, "b", {0, 2, false, 0});
-  invitations_.OnTick(5 * kSecond, &actions);
+  invitations_.OnTick({5 * kSecond, actions});
   EXPECT_TRUE(actions.empty());
   EXPECT_EQ(invitations_.NextDeadline(), 7 * kSecond);
-  invitations_.OnTick(7 * kSecond, &actions);
+  invitations_.OnTick({7 * kSecond, actions});
   EXPECT_EQ(All<ReplyClient>(actions).size(), 1u);
 }
 
@@ -156,19 +156,19 @@ TEST_F(InvitationsTest, WaitsEndAtTheirTimeLimits) {
   in.client = 1;
   in.request = 7;
   in.timeout_ms = 3;
-  invitations_.OnWait(0, in, &actions);
+  invitations_.OnWait({0, actions}, in);
   EXPECT_EQ(invitations_.NextDeadline(), 3'000'000u);
-  invitations_.OnTick(2'999'999, &actions);
+  invitations_.OnTick({2'999'999, actions});
   EXPECT_TRUE(actions.empty());
-  invitations_.OnTick(3'000'000, &actions);
+  invitations_.OnTick({3'000'000, actions});
   ASSERT_EQ(All<ReplyClient>(actions).size(), 1u);
   EXPECT_EQ(All<ReplyClient>(actions)[0].status, kErrTimeout);
   for (size_t i = 0; i <= kMaxWaitsOfClient; ++i) {
-    invitations_.OnWait(0, in, &actions);
+    invitations_.OnWait({0, actions}, in);
   }
   EXPECT_EQ(All<ReplyClient>(actions).back().status, kErrOutOfResource);
   Actions none;
-  invitations_.OnClientGone(0, 1, &none);
+  invitations_.OnClientGone({0, none}, 1);
   EXPECT_EQ(invitations_.NextDeadline(), kNever);
 }
 

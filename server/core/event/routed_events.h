@@ -13,8 +13,8 @@
 #include "server/core/event/event_cache.h"
 #include "server/core/event/interest.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
@@ -36,17 +36,18 @@ class RoutedEvents {
   Interest& interest() { return interest_; }
   // Sends changes of interest to the neighbours. `number` must be larger than
   // in any earlier call.
-  void Tell(uint64_t number, Actions* actions);
+  void Tell(const StepContext& step, uint64_t number);
 
   // Accepts an event from the neighbour `from`, or one raised here (kNoNode).
   // Returns null for a duplicate. Otherwise returns the kept event, which the
   // caller delivers to clients; the pointer is valid until the next call.
-  CachedEvent* Take(CachedEvent event, NodeId from, Actions* actions);
+  CachedEvent* Take(const StepContext& step, CachedEvent event, NodeId from);
   // Handles a change of a neighbour's interest. The caller calls Tell
   // afterwards.
-  void OnInterest(NodeId src, const EventMessage& message, Actions* actions);
+  void OnInterest(const StepContext& step, NodeId src,
+                  const EventMessage& message);
 
-  void OnTreeChanged(Actions* actions);
+  void OnTreeChanged(const StepContext& step);
   // The caller calls Tell afterwards.
   void OnNodeRestarted(NodeId node);
   void OnClientGone(ClientId client) { cache_.OnClientGone(client); }
@@ -57,7 +58,7 @@ class RoutedEvents {
   std::vector<NodeId> Neighbours() const {
     return EventNeighbours(tree_, self_);
   }
-  void PassTo(NodeId node, CachedEvent* event, Actions* actions) const;
+  void PassTo(const StepContext& step, NodeId node, CachedEvent* event) const;
 
   const NodeId self_;
   const Tree& tree_;

@@ -46,15 +46,15 @@ ControlTargets::ControlTargets(NodeId self, const Tree& tree,
                                const JobTable& jobs, JobEngine& engine)
     : self_(self), tree_(tree), jobs_(jobs), engine_(engine) {}
 
-void ControlTargets::OnRequest(TimeNs now, NodeId src,
-                               const HostRequest& request, Actions* actions) {
+void ControlTargets::OnRequest(const StepContext& step, NodeId src,
+                               const HostRequest& request) {
   const NodeId controller = engine_.ControllerOf(request.nspace);
-  if (controller == self_) return Begin(now, src, request, actions);
+  if (controller == self_) return Begin(step, src, request);
   if (controller == src) {
-    return Leave(src, request, SignalHere(request, actions));
+    return Leave(src, request, SignalHere(step, request));
   }
   // The job's processes end together with the agent that controlled the job.
-  Refuse(now, src, request, kErrNotFound);
+  Refuse(step.now, src, request, kErrNotFound);
 }
 
 void ControlTargets::Refuse(TimeNs now, NodeId src, const HostRequest& request,
@@ -65,34 +65,35 @@ void ControlTargets::Refuse(TimeNs now, NodeId src, const HostRequest& request,
 
 // ---------------------------------------------------------- the controller ---
 
-void ControlTargets::Begin(TimeNs now, NodeId src, const HostRequest& request,
-                           Actions* actions) {
+void ControlTargets::Begin(const StepContext& step, NodeId src,
+                           const HostRequest& request) {
   const Key key{request.nspace, {request.proc, request.request}};
   if (const auto known = executions_.find(key); known != executions_.end()) {
     known->second.origin = src;
     return;
   }
-  if (const int before = refusals_.StatusOf(now, request); before != kSuccess) {
+  if (const int before = refusals_.StatusOf(step.now, request);
+      before != kSuccess) {
     return Leave(src, request, before);
   }
   Execution execution;
   execution.request = request;
   execution.origin = src;
-  execution.since = now;
+  execution.since = step.now;
   const Job* job = jobs_.Find(request.nspace);
   int status = ParseJobControl(request.call, &execution.control);
   if (status == kSuccess && job == nullptr) {
     const bool over = execution.ends() && jobs_.WasRemoved(request.nspace);
     return over ? Leave(src, request, kSuccess)
-                : Refuse(now, src, request, kErrNotFound);
+                : Refuse(step.now, src, request, kErrNotFound);
   }
   if (status == kSuccess) status = Check(*job, request);
   if (status == kSuccess && execution.control.action == ControlAction::kNone) {
     status = kErrNotSupported;
   }
-  if (status != kSuccess) return Refuse(now, src, request, status);
+  if (status != kSuccess) return Refuse(step.now, src, request, status);
   executions_.emplace(key, std::move(execution));
-  Execute(now, key, actions);
+  Execute(step, key);
 }
 
 int ControlTargets::Check(const Job& job, const HostRequest& request) const {
@@ -102,19 +103,19 @@ int ControlTargets::Check(const Job& job, const HostRequest& request) const {
 }
 
 // Signals that arrive before the processes run would be lost.
-void ControlTargets::Execute(TimeNs now, const Key& key, Actions* actions) {
+void ControlTargets::Execute(const StepContext& step, const Key& key) {
   Execution& execution = executions_.at(key);
   if (execution.ends()) {
-    End(now, &execution, actions);
+    End(step, &execution);
   } else {
     execution.waits_for_launch = engine_.StatusOf(key.first) == kLaunching;
     if (execution.waits_for_launch) return;
-    Signal(&execution, actions);
+    Signal(step, &execution);
   }
   FinishIfDone(key);
 }
 
-void ControlTargets::End(TimeNs now, Execution* execution, Actions* actions) {
+void ControlTargets::End(const StepContext& step, Execution* execution) {
   const HostRequest& request = execution->request;
   const std::vector<ProcId>& targets = request.targets;
   std::vector<Rank> ranks;
@@ -122,9 +123,9 @@ void ControlTargets::End(TimeNs now, Execution* execution, Actions* actions) {
     ranks = RanksOf(*jobs_.Find(request.nspace), targets);
   }
   execution->done = true;
-  engine_.EndRanks(now, request.nspace, ranks,
+  engine_.EndRanks(step, request.nspace, ranks,
                    ReasonOf(request, execution->control),
-                   execution->control.action == ControlAction::kKill, actions);
+                   execution->control.action == ControlAction::kKill);
   const Job* job = jobs_.Find(request.nspace);
   if (job == nullptr) return;
   for (const Rank rank : RanksOf(*job, targets)) {
@@ -134,27 +135,28 @@ void ControlTargets::End(TimeNs now, Execution* execution, Actions* actions) {
 
 // The request is sent even if the targets have ended, because it may already
 // have been executed.
-void ControlTargets::Signal(Execution* execution, Actions* actions) {
+void ControlTargets::Signal(const StepContext& step, Execution* execution) {
   const Job& job = *jobs_.Find(execution->request.nspace);
   for (const Rank rank : RanksOf(job, execution->request.targets)) {
     const NodeId node = job.agent_of(rank);
     if (node == self_ || tree_.alive(node)) execution->nodes.insert(node);
   }
   const std::set<NodeId> nodes = execution->nodes;
-  for (const NodeId node : nodes) Ask(node, execution, actions);
+  for (const NodeId node : nodes) Ask(step, node, execution);
 }
 
-void ControlTargets::Ask(NodeId node, Execution* execution, Actions* actions) {
+void ControlTargets::Ask(const StepContext& step, NodeId node,
+                         Execution* execution) {
   HostRequest request = execution->request;
   if (node == self_) {
-    return Note(node, SignalHere(request, actions), execution);
+    return Note(node, SignalHere(step, request), execution);
   }
   const Job& job = *jobs_.Find(request.nspace);
   if (IsEveryone(request.targets)) request.targets.clear();
   std::erase_if(request.targets, [&](const ProcId& target) {
     return job.agent_of(target.rank) != node;
   });
-  actions->push_back(SendPeer{PeerMessage{self_, node, std::move(request)}});
+  step.out.push_back(SendPeer{PeerMessage{self_, node, std::move(request)}});
 }
 
 void ControlTargets::Note(NodeId node, int status, Execution* execution) {
@@ -200,7 +202,8 @@ void ControlTargets::Leave(NodeId to, const HostRequest& request, int status) {
 
 // ------------------------------------------------------ where targets run ---
 
-int ControlTargets::SignalHere(const HostRequest& request, Actions* actions) {
+int ControlTargets::SignalHere(const StepContext& step,
+                               const HostRequest& request) {
   const Job* job = jobs_.Find(request.nspace);
   if (job == nullptr) return kErrNotFound;
   if (request.uid != job->spec->uid) return kErrNoPermissions;
@@ -215,8 +218,8 @@ int ControlTargets::SignalHere(const HostRequest& request, Actions* actions) {
     return !job->is_local(rank) || job->ranks[rank].ended;
   });
   if (ranks.empty()) return kErrNotFound;
-  actions->push_back(records_.Add(request.nspace, id));
-  actions->push_back(
+  step.out.push_back(records_.Add(request.nspace, id));
+  step.out.push_back(
       SignalLocal{request.nspace, control.signal, std::move(ranks)});
   return kSuccess;
 }
@@ -233,12 +236,12 @@ std::vector<ControlTargets::Key> ControlTargets::KeysOf(
   return keys;
 }
 
-void ControlTargets::OnLaunched(TimeNs now, const std::string& nspace,
-                                Actions* actions) {
+void ControlTargets::OnLaunched(const StepContext& step,
+                                const std::string& nspace) {
   // The launch may have failed; the job is removed in that case.
   if (jobs_.Find(nspace) == nullptr) return;
   for (const Key& key : KeysOf(nspace)) {
-    if (executions_.at(key).waits_for_launch) Execute(now, key, actions);
+    if (executions_.at(key).waits_for_launch) Execute(step, key);
   }
 }
 
@@ -258,26 +261,26 @@ void ControlTargets::OnJobRemoved(const std::string& nspace) {
   records_.OnJobRemoved(nspace);
 }
 
-void ControlTargets::OnTreeChanged(TimeNs now, Actions* actions) {
+void ControlTargets::OnTreeChanged(const StepContext& step) {
   std::vector<Key> keys;
   for (const auto& [key, execution] : executions_) keys.push_back(key);
   for (const Key& key : keys) {
     if (jobs_.Find(key.first) == nullptr) continue;
     Execution& execution = executions_.at(key);
     if (execution.ends()) {
-      End(now, &execution, actions);
+      End(step, &execution);
     } else {
-      AskAgain(&execution, actions);
+      AskAgain(step, &execution);
     }
     FinishIfDone(key);
   }
 }
 
-void ControlTargets::AskAgain(Execution* execution, Actions* actions) {
+void ControlTargets::AskAgain(const StepContext& step, Execution* execution) {
   const std::set<NodeId> nodes = execution->nodes;
   for (const NodeId node : nodes) {
     if (tree_.alive(node)) {
-      Ask(node, execution, actions);
+      Ask(step, node, execution);
     } else {
       Note(node, kErrNotFound, execution);
     }

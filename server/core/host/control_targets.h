@@ -18,9 +18,9 @@
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/persisted_state.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -47,20 +47,20 @@ class ControlTargets {
 
   // Handles a request from the caller's agent or from the job's controller.
   // TakeAnswers returns the replies.
-  void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
-                 Actions* actions);
+  void OnRequest(const StepContext& step, NodeId src,
+                 const HostRequest& request);
   // Handles a reply from an agent with targets, about a job that is controlled
   // here.
   void OnReply(NodeId src, const HostReply& reply);
   std::vector<Answer> TakeAnswers() { return std::exchange(answers_, {}); }
 
   // Called when all processes of the job may have been started.
-  void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnLaunched(const StepContext& step, const std::string& nspace);
   // Called when the rank may have ended.
   void OnRankGone(const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
   // Called when messages, and nodes, may have been lost.
-  void OnTreeChanged(TimeNs now, Actions* actions);
+  void OnTreeChanged(const StepContext& step);
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     records_.Recover(nspace, record);
   }
@@ -88,15 +88,14 @@ class ControlTargets {
     bool open() const { return !nodes.empty() || !ranks.empty(); }
   };
 
-  void Begin(TimeNs now, NodeId src, const HostRequest& request,
-             Actions* actions);
+  void Begin(const StepContext& step, NodeId src, const HostRequest& request);
   int Check(const Job& job, const HostRequest& request) const;
-  void Execute(TimeNs now, const Key& key, Actions* actions);
-  void End(TimeNs now, Execution* execution, Actions* actions);
-  void Signal(Execution* execution, Actions* actions);
-  void Ask(NodeId node, Execution* execution, Actions* actions);
-  void AskAgain(Execution* execution, Actions* actions);
-  int SignalHere(const HostRequest& request, Actions* actions);
+  void Execute(const StepContext& step, const Key& key);
+  void End(const StepContext& step, Execution* execution);
+  void Signal(const StepContext& step, Execution* execution);
+  void Ask(const StepContext& step, NodeId node, Execution* execution);
+  void AskAgain(const StepContext& step, Execution* execution);
+  int SignalHere(const StepContext& step, const HostRequest& request);
   static void Note(NodeId node, int status, Execution* execution);
   static int StatusOf(const Execution& execution);
   void FinishIfDone(const Key& key);

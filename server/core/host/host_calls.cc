@@ -30,17 +30,16 @@ HostCalls::HostCalls(NodeId self, const Tree& tree, const JobTable& jobs,
 
 // ------------------------------------------------------ the caller's agent ---
 
-void HostCalls::OnArrived(TimeNs now, const HostCallArrived& in,
-                          Actions* actions) {
+void HostCalls::OnArrived(const StepContext& step, const HostCallArrived& in) {
   const ProcId* caller = jobs_.ProcOf(in.client);
   if (const int refusal = Refusal(caller, in); refusal != kSuccess) {
-    actions->push_back(ReplyClient{in.client, in.request, refusal, {}});
+    step.out.push_back(ReplyClient{in.client, in.request, refusal, {}});
     return;
   }
   if (in.op == HostOp::kJobControl) {
-    ControlJobs(now, *caller, in, actions);
+    ControlJobs(step, *caller, in);
   } else {
-    AskLocalHost(now, *caller, in, actions);
+    AskLocalHost(step, *caller, in);
   }
 }
 
@@ -56,34 +55,34 @@ int HostCalls::Refusal(const ProcId* caller, const HostCallArrived& in) const {
                                                     : kErrOutOfResource;
 }
 
-void HostCalls::AskLocalHost(TimeNs now, const ProcId& caller,
-                             const HostCallArrived& in, Actions* actions) {
+void HostCalls::AskLocalHost(const StepContext& step, const ProcId& caller,
+                             const HostCallArrived& in) {
   const uint64_t number = next_++;
-  calls_[number] = {in.client, in.request, caller.nspace, now};
+  calls_[number] = {in.client, in.request, caller.nspace, step.now};
   const Job* job = jobs_.Find(caller.nspace);
   const Owner owner = *jobs_.OwnerOf(caller);
-  actions->push_back(AskHost{number, in.op, caller,
+  step.out.push_back(AskHost{number, in.op, caller,
                              RequestNumber(jobs_, caller, in.request),
                              owner.uid, owner.gid, in.targets, in.call,
                              job == nullptr ? "" : job->spec->host_job});
 }
 
-void HostCalls::OnAnswered(const HostAnswered& in, Actions* actions) {
+void HostCalls::OnAnswered(const StepContext& step, const HostAnswered& in) {
   const auto call = calls_.extract(in.number);
   if (call.empty()) return;
-  actions->push_back(ReplyClient{call.mapped().client, call.mapped().request,
+  step.out.push_back(ReplyClient{call.mapped().client, call.mapped().request,
                                  in.status, in.results});
 }
 
-void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
-                            const HostCallArrived& in, Actions* actions) {
+void HostCalls::ControlJobs(const StepContext& step, const ProcId& caller,
+                            const HostCallArrived& in) {
   JobControl control;
   int status = ParseJobControl(in.call, &control);
-  LogRefused(control, actions);
+  LogRefused(step, control);
   if (status == kSuccess && control.cleanup) {
     // The files are removed at the end of the caller's job.
     if (jobs_.Find(caller.nspace) != nullptr) {
-      return AskLocalHost(now, caller, in, actions);
+      return AskLocalHost(step, caller, in);
     }
     status = kErrNotSupported;
   }
@@ -91,14 +90,14 @@ void HostCalls::ControlJobs(TimeNs now, const ProcId& caller,
     status = kErrOutOfResource;
   }
   if (status == kSuccess && !control.pset) {
-    return SendToJobs(now, caller, in, control, actions);
+    return SendToJobs(step, caller, in, control);
   }
   std::optional<EventRaised> defined;
   if (status == kSuccess) {
     status = DefineSet(caller, in, *control.pset, &defined);
   }
   ReplyClient reply{in.client, in.request, status, ControlResults(control)};
-  if (!defined) return actions->push_back(std::move(reply));
+  if (!defined) return step.out.push_back(std::move(reply));
   Post(EventDue{std::move(*defined)});
   Post(ReplyDue{std::move(reply)});
 }
@@ -121,10 +120,10 @@ int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
   return status;
 }
 
-void HostCalls::LogRefused(const JobControl& control, Actions* actions) {
+void HostCalls::LogRefused(const StepContext& step, const JobControl& control) {
   for (const std::string& key : control.refused) {
     if (logged_.size() >= kMaxLogged || !logged_.insert(key).second) continue;
-    actions->push_back(
+    step.out.push_back(
         LogLine{LogLine::Level::kInfo,
                 "job control: directive " + OneLine(key) + " is not honoured"});
   }
@@ -147,9 +146,9 @@ int HostCalls::ResolveTargets(const ProcId& caller,
   return kSuccess;
 }
 
-void HostCalls::SendToJobs(TimeNs now, const ProcId& caller,
-                           const HostCallArrived& in, const JobControl& control,
-                           Actions* actions) {
+void HostCalls::SendToJobs(const StepContext& step, const ProcId& caller,
+                           const HostCallArrived& in,
+                           const JobControl& control) {
   const ControlId id{caller, RequestNumber(jobs_, caller, in.request)};
   if (const auto known = controls_.find(id); known != controls_.end()) {
     known->second.client = in.client;
@@ -158,7 +157,7 @@ void HostCalls::SendToJobs(TimeNs now, const ProcId& caller,
   }
   std::vector<ProcId> targets = in.targets;
   if (const int status = ResolveTargets(caller, &targets); status != kSuccess) {
-    actions->push_back(
+    step.out.push_back(
         ReplyClient{in.client, in.request, status, ControlResults(control)});
     return;
   }
@@ -167,7 +166,7 @@ void HostCalls::SendToJobs(TimeNs now, const ProcId& caller,
   Control& added = controls_[id];
   added.client = in.client;
   added.request = in.request;
-  added.since = now;
+  added.since = step.now;
   added.ends = control.action != ControlAction::kSignal;
   added.results = ControlResults(control);
   HostRequest request{caller,    id.request, HostOp::kJobControl,
@@ -178,27 +177,28 @@ void HostCalls::SendToJobs(TimeNs now, const ProcId& caller,
     added.open.try_emplace(target.nspace, request)
         .first->second.targets.push_back(target);
   }
-  SendAll(now, id, actions);
-  PassAnswers(actions);
+  SendAll(step, id);
+  PassAnswers(step);
 }
 
-void HostCalls::SendAll(TimeNs now, const ControlId& id, Actions* actions) {
+void HostCalls::SendAll(const StepContext& step, const ControlId& id) {
   const auto control = controls_.find(id);
   if (control == controls_.end()) return;
   for (const auto& [nspace, request] : control->second.open) {
     const NodeId to = engine_.ControllerOf(nspace);
     if (to == self_) {
-      targets_.OnRequest(now, self_, request, actions);
+      targets_.OnRequest(step, self_, request);
     } else {
-      actions->push_back(SendPeer{PeerMessage{self_, to, request}});
+      step.out.push_back(SendPeer{PeerMessage{self_, to, request}});
     }
   }
 }
 
-void HostCalls::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
+void HostCalls::OnReply(const StepContext& step, NodeId src,
+                        const HostReply& reply) {
   if (engine_.ControllerOf(reply.nspace) == self_ && src != self_) {
     targets_.OnReply(src, reply);
-    return PassAnswers(actions);
+    return PassAnswers(step);
   }
   if (src != engine_.ControllerOf(reply.nspace)) return;
   const auto it = controls_.find({reply.proc, reply.request});
@@ -210,20 +210,20 @@ void HostCalls::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
       reply.status == kErrNotFound && control.repeated && control.ends;
   if (control.status == kSuccess && !gone) control.status = reply.status;
   if (!control.open.empty()) return;
-  actions->push_back(ReplyClient{control.client, control.request,
+  step.out.push_back(ReplyClient{control.client, control.request,
                                  control.status, control.results});
   controls_.erase(it);
 }
 
 // ------------------------------------------------------ the targets' side ---
 
-void HostCalls::OnRequest(TimeNs now, NodeId src, const HostRequest& request,
-                          Actions* actions) {
+void HostCalls::OnRequest(const StepContext& step, NodeId src,
+                          const HostRequest& request) {
   if (request.op == HostOp::kJobControl) {
-    targets_.OnRequest(now, src, request, actions);
-    return PassAnswers(actions);
+    targets_.OnRequest(step, src, request);
+    return PassAnswers(step);
   }
-  actions->push_back(SendPeer{PeerMessage{self_, src,
+  step.out.push_back(SendPeer{PeerMessage{self_, src,
                                           HostReply{request.proc,
                                                     request.request,
                                                     request.nspace,
@@ -231,12 +231,12 @@ void HostCalls::OnRequest(TimeNs now, NodeId src, const HostRequest& request,
                                                     {}}}});
 }
 
-void HostCalls::PassAnswers(Actions* actions) {
+void HostCalls::PassAnswers(const StepContext& step) {
   for (ControlTargets::Answer& answer : targets_.TakeAnswers()) {
     if (answer.to == self_) {
-      OnReply(self_, answer.reply, actions);
+      OnReply(step, self_, answer.reply);
     } else {
-      actions->push_back(
+      step.out.push_back(
           SendPeer{PeerMessage{self_, answer.to, std::move(answer.reply)}});
     }
   }
@@ -244,7 +244,7 @@ void HostCalls::PassAnswers(Actions* actions) {
 
 // --------------------------------------------------------------- changes ---
 
-void HostCalls::OnClientGone(TimeNs, ClientId client, Actions*) {
+void HostCalls::OnClientGone(const StepContext& /*step*/, ClientId client) {
   const auto is_of_client = [client](const auto& entry) {
     return entry.second.client == client;
   };
@@ -252,51 +252,51 @@ void HostCalls::OnClientGone(TimeNs, ClientId client, Actions*) {
   std::erase_if(controls_, is_of_client);
 }
 
-void HostCalls::OnLaunched(TimeNs now, const std::string& nspace,
-                           Actions* actions) {
-  targets_.OnLaunched(now, nspace, actions);
-  PassAnswers(actions);
+void HostCalls::OnLaunched(const StepContext& step, const std::string& nspace) {
+  targets_.OnLaunched(step, nspace);
+  PassAnswers(step);
 }
 
-void HostCalls::OnRankGone(TimeNs, const ProcId& proc, Actions* actions) {
+void HostCalls::OnRankGone(const StepContext& step, const ProcId& proc) {
   targets_.OnRankGone(proc);
-  PassAnswers(actions);
+  PassAnswers(step);
 }
 
-void HostCalls::OnJobRecovered(TimeNs, const JobRecovered& in, Actions*) {
+void HostCalls::OnJobRecovered(const StepContext& /*step*/,
+                               const JobRecovered& in) {
   for (const PersistedRecord& record : in.records) {
     Recover(in.job->nspace, record);
   }
 }
 
-void HostCalls::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
+void HostCalls::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   std::erase_if(controls_, [&](const auto& entry) {
     return entry.first.proc.nspace == job.nspace;
   });
   targets_.OnJobRemoved(job.nspace);
-  PassAnswers(actions);
+  PassAnswers(step);
 }
 
-void HostCalls::OnTreeChanged(TimeNs now, Actions* actions) {
-  targets_.OnTreeChanged(now, actions);
+void HostCalls::OnTreeChanged(const StepContext& step) {
+  targets_.OnTreeChanged(step);
   std::vector<ControlId> ids;
   for (auto& [id, control] : controls_) {
     control.repeated = true;
     ids.push_back(id);
   }
-  for (const ControlId& id : ids) SendAll(now, id, actions);
-  PassAnswers(actions);
+  for (const ControlId& id : ids) SendAll(step, id);
+  PassAnswers(step);
 }
 
 // ------------------------------------------------------------------ time ---
 
-void HostCalls::OnTick(TimeNs now, Actions* actions) {
-  targets_.OnTick(now);
-  PassAnswers(actions);
+void HostCalls::OnTick(const StepContext& step) {
+  targets_.OnTick(step.now);
+  PassAnswers(step);
   std::erase_if(controls_, [&](const auto& entry) {
     const Control& control = entry.second;
-    if (control.since + kControlTimeout > now) return false;
-    actions->push_back(ReplyClient{control.client, control.request, kErrTimeout,
+    if (control.since + kControlTimeout > step.now) return false;
+    step.out.push_back(ReplyClient{control.client, control.request, kErrTimeout,
                                    control.results});
     return true;
   });

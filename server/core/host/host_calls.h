@@ -23,12 +23,12 @@
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/pset/process_sets.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/host.h"
 #include "server/core/step/persisted_state.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -54,34 +54,32 @@ class HostCalls final : public Engine {
   // predecessor matches no request of this agent.
   void set_began(TimeNs when) override { next_ += static_cast<uint64_t>(when); }
 
-  void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
-  void OnAnswered(const HostAnswered& in, Actions* actions);
-  void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
-                 Actions* actions);
+  void OnArrived(const StepContext& step, const HostCallArrived& in);
+  void OnAnswered(const StepContext& step, const HostAnswered& in);
+  void OnRequest(const StepContext& step, NodeId src,
+                 const HostRequest& request);
   // Ignores the reply unless it comes from the agent to which the request was
   // sent.
-  void OnReply(NodeId src, const HostReply& reply, Actions* actions);
+  void OnReply(const StepContext& step, NodeId src, const HostReply& reply);
 
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnClientGone(const StepContext& step, ClientId client) override;
   // Called when processes of the job, and perhaps all of them, were started.
-  void OnLaunched(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnLaunched(const StepContext& step, const std::string& nspace);
   // Called when the rank may have ended.
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnRankGone(const StepContext& step, const ProcId& proc) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Called when messages may have been lost and jobs may have another
   // controller.
-  void OnTreeChanged(TimeNs now, Actions* actions) override;
-  void OnNodeRestarted(TimeNs now, NodeId, Actions* actions) override {
-    OnTreeChanged(now, actions);
+  void OnTreeChanged(const StepContext& step) override;
+  void OnNodeRestarted(const StepContext& step, NodeId) override {
+    OnTreeChanged(step);
   }
-  void OnJobRecovered(TimeNs now, const JobRecovered& in,
-                      Actions* actions) override;
+  void OnJobRecovered(const StepContext& step, const JobRecovered& in) override;
   // Restores a record of a predecessor's journal.
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     targets_.Recover(nspace, record);
   }
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
   // Appends the calls that wait for the host, for other agents or for the ends
   // of targets.
@@ -114,19 +112,19 @@ class HostCalls final : public Engine {
   };
 
   int Refusal(const ProcId* caller, const HostCallArrived& in) const;
-  void AskLocalHost(TimeNs now, const ProcId& caller, const HostCallArrived& in,
-                    Actions* actions);
-  void ControlJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
-                   Actions* actions);
+  void AskLocalHost(const StepContext& step, const ProcId& caller,
+                    const HostCallArrived& in);
+  void ControlJobs(const StepContext& step, const ProcId& caller,
+                   const HostCallArrived& in);
   int DefineSet(const ProcId& caller, const HostCallArrived& in,
                 const std::string& name,
                 std::optional<EventRaised>* defined) const;
-  void LogRefused(const JobControl& control, Actions* actions);
-  void SendToJobs(TimeNs now, const ProcId& caller, const HostCallArrived& in,
-                  const JobControl& control, Actions* actions);
+  void LogRefused(const StepContext& step, const JobControl& control);
+  void SendToJobs(const StepContext& step, const ProcId& caller,
+                  const HostCallArrived& in, const JobControl& control);
   int ResolveTargets(const ProcId& caller, std::vector<ProcId>* targets) const;
-  void SendAll(TimeNs now, const ControlId& id, Actions* actions);
-  void PassAnswers(Actions* actions);
+  void SendAll(const StepContext& step, const ControlId& id);
+  void PassAnswers(const StepContext& step);
 
   const NodeId self_;
   const JobTable& jobs_;

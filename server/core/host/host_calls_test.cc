@@ -26,8 +26,8 @@ class HostCallsTest : public testing::Test {
 
   Actions Arrive(ClientId client, RequestId request) {
     Actions actions;
-    calls_.OnArrived(0, {client, request, HostOp::kLog, {}, Bytes("call")},
-                     &actions);
+    calls_.OnArrived({0, actions},
+                     {client, request, HostOp::kLog, {}, Bytes("call")});
     return actions;
   }
 
@@ -49,7 +49,8 @@ TEST_F(HostCallsTest, TheCallReachesTheHostAndTheAnswerItsCaller) {
   EXPECT_EQ(ask.gid, 18u);
   EXPECT_EQ(ask.call.view(), "call");
   Actions answered;
-  calls_.OnAnswered({ask.number, kErrNotFound, Bytes("results")}, &answered);
+  calls_.OnAnswered({0, answered},
+                    {ask.number, kErrNotFound, Bytes("results")});
   ASSERT_EQ(All<ReplyClient>(answered).size(), 1u);
   const ReplyClient reply = All<ReplyClient>(answered)[0];
   EXPECT_EQ(reply.client, 5u);
@@ -62,17 +63,17 @@ TEST_F(HostCallsTest, TheCallReachesTheHostAndTheAnswerItsCaller) {
 TEST_F(HostCallsTest, ARepeatedCallHasTheSameRequestNumber) {
   const AskHost first = All<AskHost>(Arrive(5, 9)).at(0);
   Actions none;
-  calls_.OnClientGone(0, 5, &none);
+  calls_.OnClientGone({0, none}, 5);
   jobs_.Connect(6, {"job", 0});
   const AskHost second = All<AskHost>(Arrive(6, 9)).at(0);
   EXPECT_EQ(second.source, first.source);
   EXPECT_EQ(second.request, first.request);
   EXPECT_NE(second.number, first.number);
   Actions actions;
-  calls_.OnAnswered({first.number, kSuccess, {}}, &actions);
+  calls_.OnAnswered({0, actions}, {first.number, kSuccess, {}});
   EXPECT_TRUE(actions.empty()) << "nobody waits for it any more";
-  calls_.OnAnswered({second.number, kSuccess, {}}, &actions);
-  calls_.OnAnswered({second.number, kError, {}}, &actions);
+  calls_.OnAnswered({0, actions}, {second.number, kSuccess, {}});
+  calls_.OnAnswered({0, actions}, {second.number, kError, {}});
   ASSERT_EQ(All<ReplyClient>(actions).size(), 1u);
   EXPECT_EQ(All<ReplyClient>(actions)[0].client, 6u);
 }
@@ -103,7 +104,8 @@ TEST_F(HostCallsTest, AToolCallsWithTheRightsOfItsOwner) {
   EXPECT_EQ(All<AskHost>(asked)[0].uid, 27u);
   EXPECT_EQ(All<AskHost>(asked)[0].gid, 28u);
   Actions monitored;
-  calls_.OnArrived(0, {6, 10, HostOp::kMonitor, {}, Bytes("call")}, &monitored);
+  calls_.OnArrived({0, monitored},
+                   {6, 10, HostOp::kMonitor, {}, Bytes("call")});
   EXPECT_EQ(All<AskHost>(monitored).size(), 1u);
 }
 
@@ -114,7 +116,7 @@ TEST_F(HostCallsTest, PendingCallsOfAProcessAreLimited) {
   const Actions refused = Arrive(5, 1000);
   EXPECT_EQ(All<ReplyClient>(refused).at(0).status, kErrOutOfResource);
   Actions none;
-  calls_.OnClientGone(0, 5, &none);
+  calls_.OnClientGone({0, none}, 5);
   EXPECT_EQ(calls_.size(), 0u);
 }
 
@@ -158,12 +160,12 @@ struct Agent {
   }
   // Launches a job at this agent.
   void Control(const std::vector<NodeId>& agents, uint32_t uid = 7) {
-    engine.OnLaunchRequested(now, {Spec("job", agents, uid)}, &out);
+    engine.OnLaunchRequested({now, out}, {Spec("job", agents, uid)});
     for (const NodeId node : std::set<NodeId>(agents.begin(), agents.end())) {
-      engine.OnPeer(now, {node, 0, JobPrepared{"job", 1, {}}}, &out);
+      engine.OnPeer({now, out}, {node, 0, JobPrepared{"job", 1, {}}});
     }
     for (const NodeId node : std::set<NodeId>(agents.begin(), agents.end())) {
-      engine.OnPeer(now, {node, 0, JobStarted{"job", 1, {}}}, &out);
+      engine.OnPeer({now, out}, {node, 0, JobStarted{"job", 1, {}}});
     }
     out.clear();
   }
@@ -172,9 +174,8 @@ struct Agent {
             7,           "job", std::move(targets),  std::move(call)};
   }
   void Call(std::vector<ProcId> targets, Bytes call = kSignal10) {
-    calls.OnArrived(
-        now, {5, 9, HostOp::kJobControl, std::move(targets), std::move(call)},
-        &out);
+    calls.OnArrived({now, out}, {5, 9, HostOp::kJobControl, std::move(targets),
+                                 std::move(call)});
   }
   std::vector<int> Replies() const {
     std::vector<int> statuses;
@@ -203,18 +204,20 @@ TEST(JobControlCalls, SendsOneRequestForEachJobAndRepliesOnce) {
   EXPECT_EQ(sent[0].second.targets, (std::vector<ProcId>{{"mine", 1}}));
   EXPECT_EQ(sent[1].second.targets.size(), 2u);
   EXPECT_EQ(sent[1].second.uid, 7u);
-  agent.calls.OnReply(0, {{"mine", 0}, 9, "mine", kSuccess, {}}, &agent.out);
+  agent.calls.OnReply({0, agent.out}, 0,
+                      {{"mine", 0}, 9, "mine", kSuccess, {}});
   // A reply from an agent without a request is ignored.
-  agent.calls.OnReply(2, {{"mine", 0}, 9, "other", kSuccess, {}}, &agent.out);
+  agent.calls.OnReply({0, agent.out}, 2,
+                      {{"mine", 0}, 9, "other", kSuccess, {}});
   EXPECT_TRUE(agent.Replies().empty());
-  agent.calls.OnTreeChanged(agent.now, &agent.out);
+  agent.calls.OnTreeChanged({agent.now, agent.out});
   EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 3u);
   std::vector<Waiting> waiting;
   agent.calls.Describe(agent.now, "mine", &waiting);
   ASSERT_EQ(waiting.size(), 1u);
   EXPECT_EQ(waiting[0].operation, "job control of other");
-  agent.calls.OnReply(0, {{"mine", 0}, 9, "other", kErrNotFound, {}},
-                      &agent.out);
+  agent.calls.OnReply({0, agent.out}, 0,
+                      {{"mine", 0}, 9, "other", kErrNotFound, {}});
   EXPECT_EQ(agent.Replies(), std::vector<int>{kErrNotFound});
   EXPECT_EQ(agent.calls.size(), 0u);
 }
@@ -240,7 +243,7 @@ TEST(JobControlCalls, ACallEndsAtItsTimeout) {
   agent.Connect({1, 2});
   agent.Call({});
   EXPECT_EQ(agent.calls.NextDeadline(), agent.now + kControlTimeout);
-  agent.calls.OnTick(agent.now + kControlTimeout, &agent.out);
+  agent.calls.OnTick({agent.now + kControlTimeout, agent.out});
   EXPECT_EQ(agent.Replies(), std::vector<int>{kErrTimeout});
   EXPECT_EQ(agent.calls.size(), 0u);
 }
@@ -279,12 +282,10 @@ TEST(JobControlCalls, AProcessSetIsDefinedOnce) {
             (std::vector<ProcId>{{"mine", 1}}));
   // The same call is repeated, and another call uses the name of a job.
   agent.Call({{"", 1}}, DefineSet("ocean"));
-  agent.calls.OnArrived(agent.now,
-                        {5, 10, HostOp::kJobControl, {}, DefineSet("ocean")},
-                        &agent.out);
-  agent.calls.OnArrived(agent.now,
-                        {5, 11, HostOp::kJobControl, {}, DefineSet("mine")},
-                        &agent.out);
+  agent.calls.OnArrived({agent.now, agent.out},
+                        {5, 10, HostOp::kJobControl, {}, DefineSet("ocean")});
+  agent.calls.OnArrived({agent.now, agent.out},
+                        {5, 11, HostOp::kJobControl, {}, DefineSet("mine")});
   EXPECT_TRUE(events.empty());
   EXPECT_EQ(agent.Replies(),
             (std::vector<int>{kSuccess, kErrExists, kErrBadParam}));
@@ -293,17 +294,17 @@ TEST(JobControlCalls, AProcessSetIsDefinedOnce) {
 TEST(JobControlTargets, TheControllerSendsTheRequestToTheTargetsNodes) {
   Agent agent(0);
   agent.Control({1, 2, 1});
-  agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}, {"job", 2}}),
-                        &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2,
+                        agent.Request({{"job", 0}, {"job", 2}}));
   const auto sent = Sent<HostRequest>(agent.out);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 1u);
   EXPECT_EQ(sent[0].second.targets.size(), 2u);
   // The request arrives again while it is pending.
-  agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}, {"job", 2}}),
-                        &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2,
+                        agent.Request({{"job", 0}, {"job", 2}}));
   EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 1u);
-  agent.calls.OnReply(1, {{"mine", 0}, 9, "job", kSuccess, {}}, &agent.out);
+  agent.calls.OnReply({0, agent.out}, 1, {{"mine", 0}, 9, "job", kSuccess, {}});
   const auto replies = Sent<HostReply>(agent.out);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 2u);
@@ -315,15 +316,15 @@ TEST(JobControlTargets, TheControllerRefusesInvalidRequests) {
   Agent agent(0);
   agent.Control({1, 2});
   HostRequest request = agent.Request({{"job", 2}});
-  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, request);
   request.nspace = "none";
-  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, request);
   request = agent.Request({});
   request.request = 10;
   request.uid = 8;
-  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, request);
   request.op = HostOp::kLog;
-  agent.calls.OnRequest(agent.now, 2, request, &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, request);
   std::vector<int> statuses;
   for (const auto& [to, reply] : Sent<HostReply>(agent.out)) {
     statuses.push_back(reply.status);
@@ -336,15 +337,15 @@ TEST(JobControlTargets, TheControllerRefusesInvalidRequests) {
 // The process has received the refusal.
 TEST(JobControlTargets, ARepetitionOfARefusedRequestIsRefused) {
   Agent agent(0);
-  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, agent.Request({}));
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
   agent.Control({1, 2});
-  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, agent.Request({}));
   EXPECT_TRUE(Sent<HostRequest>(agent.out).empty());
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
   HostRequest another = agent.Request({});
   another.request = 10;
-  agent.calls.OnRequest(agent.now, 2, another, &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, another);
   EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 2u);
 }
 
@@ -352,7 +353,7 @@ TEST(JobControlTargets, ASignalIsDeliveredOnceAlsoByASuccessor) {
   Agent agent(1);
   agent.table.Add(agent.Spec("job", {1, 2, 1}));
   for (int i = 0; i < 2; ++i) {
-    agent.calls.OnRequest(agent.now, 0, agent.Request({}), &agent.out);
+    agent.calls.OnRequest({agent.now, agent.out}, 0, agent.Request({}));
   }
   ASSERT_EQ(All<SignalLocal>(agent.out).size(), 1u);
   EXPECT_EQ(All<SignalLocal>(agent.out)[0].ranks, (std::vector<Rank>{0, 2}));
@@ -362,7 +363,7 @@ TEST(JobControlTargets, ASignalIsDeliveredOnceAlsoByASuccessor) {
   Agent successor(1);
   successor.table.Add(successor.Spec("job", {1, 2, 1}));
   successor.calls.Recover("job", {records[0].key, records[0].value});
-  successor.calls.OnRequest(agent.now, 0, agent.Request({}), &successor.out);
+  successor.calls.OnRequest({agent.now, successor.out}, 0, agent.Request({}));
   EXPECT_TRUE(All<SignalLocal>(successor.out).empty());
   EXPECT_EQ(Sent<HostReply>(successor.out).at(0).second.status, kSuccess);
 }
@@ -370,20 +371,20 @@ TEST(JobControlTargets, ASignalIsDeliveredOnceAlsoByASuccessor) {
 TEST(JobControlTargets, OnlyTheControllerMayRequestASignal) {
   Agent agent(1);
   agent.table.Add(agent.Spec("job", {1, 2}));
-  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, agent.Request({}));
   EXPECT_TRUE(All<SignalLocal>(agent.out).empty());
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kErrNotFound);
 }
 
 TEST(JobControlTargets, AFailedLaunchEndsAPendingSignal) {
   Agent agent(0);
-  agent.engine.OnLaunchRequested(agent.now, {agent.Spec("job", {1})},
-                                 &agent.out);
-  agent.calls.OnRequest(agent.now, 2, agent.Request({{"job", 0}}), &agent.out);
+  agent.engine.OnLaunchRequested({agent.now, agent.out},
+                                 {agent.Spec("job", {1})});
+  agent.calls.OnRequest({agent.now, agent.out}, 2, agent.Request({{"job", 0}}));
   EXPECT_EQ(agent.calls.size(), 1u);  // waits for the launch
   agent.table.Remove("job");
-  agent.calls.OnLaunched(agent.now, "job", &agent.out);
-  agent.calls.OnJobRemoved(agent.now, {"job"}, &agent.out);
+  agent.calls.OnLaunched({agent.now, agent.out}, "job");
+  agent.calls.OnJobRemoved({agent.now, agent.out}, {"job"});
   EXPECT_EQ(agent.calls.size(), 0u);
   ASSERT_EQ(Sent<HostReply>(agent.out).size(), 1u);
   EXPECT_NE(Sent<HostReply>(agent.out)[0].second.status, kSuccess);
@@ -392,11 +393,11 @@ TEST(JobControlTargets, AFailedLaunchEndsAPendingSignal) {
 TEST(JobControlTargets, ALostNodeIsNotAwaited) {
   Agent agent(0);
   agent.Control({1, 2});
-  agent.calls.OnRequest(agent.now, 2, agent.Request({}), &agent.out);
+  agent.calls.OnRequest({agent.now, agent.out}, 2, agent.Request({}));
   EXPECT_EQ(Sent<HostRequest>(agent.out).size(), 2u);
-  agent.calls.OnReply(2, {{"mine", 0}, 9, "job", kSuccess, {}}, &agent.out);
+  agent.calls.OnReply({0, agent.out}, 2, {{"mine", 0}, 9, "job", kSuccess, {}});
   agent.tree.SetAlive(1, false);
-  agent.calls.OnTreeChanged(agent.now, &agent.out);
+  agent.calls.OnTreeChanged({agent.now, agent.out});
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kSuccess);
 }
 
@@ -404,8 +405,8 @@ TEST(JobControlTargets, AKillIsAnsweredWhenTheTargetsHaveEnded) {
   Agent agent(0);
   agent.Control({1, 2});
   agent.calls.OnRequest(
-      agent.now, 2, agent.Request({{"job", 1}}, Directive("pmix.jctrl.kill")),
-      &agent.out);
+      {agent.now, agent.out}, 2,
+      agent.Request({{"job", 1}}, Directive("pmix.jctrl.kill")));
   ASSERT_EQ(Sent<JobKill>(agent.out).size(), 1u);
   ASSERT_EQ(Sent<JobSignal>(agent.out).size(), 1u);
   EXPECT_EQ(Sent<JobSignal>(agent.out)[0].second.ranks, std::vector<Rank>{1});
@@ -415,7 +416,7 @@ TEST(JobControlTargets, AKillIsAnsweredWhenTheTargetsHaveEnded) {
   ASSERT_EQ(waiting.size(), 1u);
   EXPECT_EQ(waiting[0].missing.at(0).proc, (ProcId{"job", 1}));
   agent.table.MarkEnded("job", 1);
-  agent.calls.OnRankGone(agent.now, {"job", 1}, &agent.out);
+  agent.calls.OnRankGone({agent.now, agent.out}, {"job", 1});
   EXPECT_EQ(Sent<HostReply>(agent.out).at(0).second.status, kSuccess);
 }
 

@@ -60,13 +60,12 @@ int Forwarding::Refusal(const ProcId* caller, const HostCallArrived& in,
   return count < kMaxReads ? kSuccess : kErrOutOfResource;
 }
 
-void Forwarding::OnArrived(TimeNs now, const HostCallArrived& in,
-                           Actions* actions) {
+void Forwarding::OnArrived(const StepContext& step, const HostCallArrived& in) {
   const ProcId* caller = jobs_.ProcOf(in.client);
   OutputRead read;
   const int refusal = Refusal(caller, in, &read);
   if (refusal != kSuccess) {
-    actions->push_back(ReplyClient{in.client, in.request, refusal, {}});
+    step.out.push_back(ReplyClient{in.client, in.request, refusal, {}});
     return;
   }
   const Owner owner = *jobs_.OwnerOf(*caller);
@@ -77,7 +76,7 @@ void Forwarding::OnArrived(TimeNs now, const HostCallArrived& in,
   if (in.op == HostOp::kReadOutput) Own(in, request, std::move(read));
   const auto added = reads_.insert_or_assign(
       {*caller, number}, Read{in.client, in.request, request});
-  if (!IsBehindPush(added.first)) Send(now, request, actions);
+  if (!IsBehindPush(added.first)) Send(step, request);
 }
 
 // The request that ends the puller has the number of its last read.
@@ -119,21 +118,21 @@ void Forwarding::FindNextPush(const HostRequest& before) const {
   }
 }
 
-void Forwarding::SendPush(TimeNs now, const PushDue& push, Actions* actions) {
+void Forwarding::SendPush(const StepContext& step, const PushDue& push) {
   const auto it = reads_.find({push.proc, push.request});
   if (it == reads_.end()) return;
   const HostRequest request = it->second.request;
-  Send(now, request, actions);
+  Send(step, request);
 }
 
-void Forwarding::Send(TimeNs now, const HostRequest& request,
-                      Actions* actions) {
+void Forwarding::Send(const StepContext& step, const HostRequest& request) {
   const NodeId to = engine_.ControllerOf(request.nspace);
-  if (to == self_) return OnRequest(now, self_, request, actions);
-  actions->push_back(SendPeer{PeerMessage{self_, to, request}});
+  if (to == self_) return OnRequest(step, self_, request);
+  step.out.push_back(SendPeer{PeerMessage{self_, to, request}});
 }
 
-bool Forwarding::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
+bool Forwarding::OnReply(const StepContext& step, NodeId src,
+                         const HostReply& reply) {
   const auto it = reads_.find({reply.proc, reply.request});
   if (it == reads_.end()) return OnEnded(reply);
   if (it->second.request.nspace != reply.nspace) return false;
@@ -141,7 +140,7 @@ bool Forwarding::OnReply(NodeId src, const HostReply& reply, Actions* actions) {
   if (src != engine_.ControllerOf(reply.nspace)) return true;
   const Read read = std::move(it->second);
   reads_.erase(it);
-  actions->push_back(
+  step.out.push_back(
       ReplyClient{read.client, read.number, reply.status, reply.results});
   if (reply.status != kSuccess) Disown(read.request);
   FindNextPush(read.request);
@@ -168,7 +167,7 @@ void Forwarding::Disown(const HostRequest& request) {
 
 // The client gets no more answers; its pullers must be ended at the
 // controllers.
-void Forwarding::OnClientGone(TimeNs now, ClientId client, Actions* actions) {
+void Forwarding::OnClientGone(const StepContext& step, ClientId client) {
   std::erase_if(
       reads_, [&](const auto& entry) { return entry.second.client == client; });
   std::vector<HostRequest> ends;
@@ -178,7 +177,7 @@ void Forwarding::OnClientGone(TimeNs now, ClientId client, Actions* actions) {
     ends_[entry.first] = entry.second.end;
     return true;
   });
-  for (const HostRequest& end : ends) Send(now, end, actions);
+  for (const HostRequest& end : ends) Send(step, end);
 }
 
 // ------------------------------------------------ the agent that controls ---
@@ -199,86 +198,85 @@ Forwarding::Source* Forwarding::SourceOf(const std::string& nspace) {
               .first->second;
 }
 
-void Forwarding::OnRequest(TimeNs now, NodeId src, const HostRequest& request,
-                           Actions* actions) {
+void Forwarding::OnRequest(const StepContext& step, NodeId src,
+                           const HostRequest& request) {
   const Asker asker{src, request.proc, request.request, request.nspace};
-  if (const int before = refusals_.StatusOf(now, request); before != kSuccess) {
-    return Answer(asker, before, {}, actions);
+  if (const int before = refusals_.StatusOf(step.now, request);
+      before != kSuccess) {
+    return Answer(step, asker, before, {});
   }
   if (request.op == HostOp::kPushInput) {
-    const std::optional<int> status =
-        pushes_.OnRequest(now, src, request, actions);
-    PassPushed(actions);
-    if (status == kSuccess) return Answer(asker, kSuccess, {}, actions);
-    if (status) Refuse(now, src, request, *status, actions);
+    const std::optional<int> status = pushes_.OnRequest(step, src, request);
+    PassPushed(step);
+    if (status == kSuccess) return Answer(step, asker, kSuccess, {});
+    if (status) Refuse(step, src, request, *status);
     return;
   }
-  const int status = Serve(now, src, request, actions);
-  if (status != kSuccess) Refuse(now, src, request, status, actions);
+  const int status = Serve(step, src, request);
+  if (status != kSuccess) Refuse(step, src, request, status);
 }
 
-void Forwarding::Refuse(TimeNs now, NodeId src, const HostRequest& request,
-                        int status, Actions* actions) {
-  refusals_.Add(now, request, status);
-  Answer({src, request.proc, request.request, request.nspace}, status, {},
-         actions);
+void Forwarding::Refuse(const StepContext& step, NodeId src,
+                        const HostRequest& request, int status) {
+  refusals_.Add(step.now, request, status);
+  Answer(step, {src, request.proc, request.request, request.nspace}, status,
+         {});
 }
 
 // Returns kSuccess if the request was answered or will be answered later.
-int Forwarding::Serve(TimeNs now, NodeId src, const HostRequest& request,
-                      Actions* actions) {
+int Forwarding::Serve(const StepContext& step, NodeId src,
+                      const HostRequest& request) {
   OutputRead read;
   if (!wire::Decode(request.call.view(), &read)) return kErrBadParam;
   const Asker asker{src, request.proc, request.request, request.nspace};
   Source* source = SourceOf(request.nspace);
   if (source == nullptr) {
-    return AnswerOver(asker, read, actions) ? kSuccess : kErrNotFound;
+    return AnswerOver(step, asker, read) ? kSuccess : kErrNotFound;
   }
   if (const int status = Check(request, read, *source); status != kSuccess) {
     return status;
   }
   if (read.ends) {
-    End(now, source, request, read, actions);
-    Answer(asker, kSuccess, {}, actions);
+    End(step, source, request, read);
+    Answer(step, asker, kSuccess, {});
     DropDone(request.nspace);
     return kSuccess;
   }
-  if (HasEnded(now, *source, request, read)) {
-    AnswerComplete(asker, read, actions);
+  if (HasEnded(step.now, *source, request, read)) {
+    AnswerComplete(step, asker, read);
     return kSuccess;
   }
   if (IsLate(*source, request, read)) return kSuccess;
-  Entry* entry = FindOrAdd(now, request, read, source);
+  Entry* entry = FindOrAdd(step.now, request, read, source);
   if (entry == nullptr) return kErrOutOfResource;
   entry->node = src;
-  Expire(entry, source->over ? now + kLinger : kNever);
+  Expire(entry, source->over ? step.now + kLinger : kNever);
   if (read.cursor.empty()) {
-    Answer(asker, kSuccess, Bytes(wire::Encode(entry->puller.Welcome())),
-           actions);
+    Answer(step, asker, kSuccess, Bytes(wire::Encode(entry->puller.Welcome())));
     return kSuccess;
   }
   entry->asker = asker;
-  if (entry->puller.HasNews()) AnswerNews(entry, actions);
+  if (entry->puller.HasNews()) AnswerNews(step, entry);
   return kSuccess;
 }
 
 // A job that is over has no further output.
-bool Forwarding::AnswerOver(const Asker& asker, const OutputRead& read,
-                            Actions* actions) {
+bool Forwarding::AnswerOver(const StepContext& step, const Asker& asker,
+                            const OutputRead& read) {
   if (!read.ends && (read.cursor.empty() || !jobs_.WasRemoved(asker.nspace))) {
     return false;
   }
-  AnswerComplete(asker, read, actions);
+  AnswerComplete(step, asker, read);
   return true;
 }
 
-void Forwarding::AnswerComplete(const Asker& asker, const OutputRead& read,
-                                Actions* actions) {
+void Forwarding::AnswerComplete(const StepContext& step, const Asker& asker,
+                                const OutputRead& read) {
   OutputRun run;
   run.complete = true;
   run.cursor = read.cursor;
   run.dropped = Puller::DroppedIn(read.cursor);
-  Answer(asker, kSuccess, Bytes(wire::Encode(run)), actions);
+  Answer(step, asker, kSuccess, Bytes(wire::Encode(run)));
 }
 
 int Forwarding::Check(const HostRequest& request, const OutputRead& read,
@@ -325,18 +323,19 @@ bool Forwarding::IsLate(const Source& source, const HostRequest& request,
 }
 
 // Ends the puller; a pending read is answered as complete.
-void Forwarding::End(TimeNs now, Source* source, const HostRequest& request,
-                     const OutputRead& read, Actions* actions) {
+void Forwarding::End(const StepContext& step, Source* source,
+                     const HostRequest& request, const OutputRead& read) {
   const PullerId id{request.proc, read.handle};
   const auto ended = source->pullers.extract(id);
   if (ended.empty()) return;
   if (source->ended.size() >= kMaxEnded) {
     source->ended.erase(source->ended.begin());
   }
-  source->ended[id] = {ended.mapped().first, request.request, now + kLinger};
+  source->ended[id] = {ended.mapped().first, request.request,
+                       step.now + kLinger};
   const std::optional<Asker>& asker = ended.mapped().asker;
   if (!asker || asker->request == request.request) return;
-  AnswerComplete(*asker, read, actions);
+  AnswerComplete(step, *asker, read);
 }
 
 Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
@@ -370,26 +369,25 @@ Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
   return &source->pullers.emplace(id, std::move(entry)).first->second;
 }
 
-void Forwarding::Answer(const Asker& asker, int status, Bytes results,
-                        Actions* actions) {
+void Forwarding::Answer(const StepContext& step, const Asker& asker, int status,
+                        Bytes results) {
   HostReply reply{asker.proc, asker.request, asker.nspace, status,
                   std::move(results)};
   if (asker.node == self_) {
-    OnReply(self_, reply, actions);
+    OnReply(step, self_, reply);
   } else {
-    actions->push_back(
+    step.out.push_back(
         SendPeer{PeerMessage{self_, asker.node, std::move(reply)}});
   }
 }
 
-void Forwarding::AnswerNews(Entry* entry, Actions* actions) {
+void Forwarding::AnswerNews(const StepContext& step, Entry* entry) {
   const Asker asker = std::move(*entry->asker);
   entry->asker.reset();
-  Answer(asker, kSuccess, Bytes(wire::Encode(entry->puller.Next())), actions);
+  Answer(step, asker, kSuccess, Bytes(wire::Encode(entry->puller.Next())));
 }
 
-bool Forwarding::OnOutput(TimeNs /*now*/, const TappedOutput& output,
-                          Actions* actions) {
+bool Forwarding::OnOutput(const StepContext& step, const TappedOutput& output) {
   const Job* job = jobs_.Find(output.nspace);
   if (job == nullptr || (job->spec->forwarding.channels & kOutputs) == 0) {
     return false;
@@ -404,27 +402,28 @@ bool Forwarding::OnOutput(TimeNs /*now*/, const TappedOutput& output,
     entry.puller.Add(piece);
     redirected |= entry.puller.redirects() &&
                   entry.puller.Wants(output.rank, output.channel);
-    if (entry.asker && entry.puller.HasNews()) AnswerNews(&entry, actions);
+    if (entry.asker && entry.puller.HasNews()) AnswerNews(step, &entry);
   }
   return redirected;
 }
 
-void Forwarding::OnInputTaken(const std::string& nspace, uint64_t bytes,
-                              Actions* actions) {
+void Forwarding::OnInputTaken(const StepContext& step,
+                              const std::string& nspace, uint64_t bytes) {
   pushes_.OnTaken(nspace, bytes);
-  PassPushed(actions);
+  PassPushed(step);
 }
 
-void Forwarding::PassPushed(Actions* actions) {
+void Forwarding::PassPushed(const StepContext& step) {
   for (const InputPushes::Answer& answer : pushes_.TakeAnswers()) {
     const InputPushes::Pusher& to = answer.pusher;
     if (to.node == kNoNode) continue;
-    Answer({to.node, to.proc, to.request, answer.nspace}, answer.status, {},
-           actions);
+    Answer(step, {to.node, to.proc, to.request, answer.nspace}, answer.status,
+           {});
   }
 }
 
-void Forwarding::OnJobRecovered(TimeNs, const JobRecovered& in, Actions*) {
+void Forwarding::OnJobRecovered(const StepContext& /*step*/,
+                                const JobRecovered& in) {
   const std::string& nspace = in.job->nspace;
   const Job* job = jobs_.Find(nspace);
   if (job == nullptr || (job->spec->forwarding.channels & kOutputs) == 0) {
@@ -436,23 +435,22 @@ void Forwarding::OnJobRecovered(TimeNs, const JobRecovered& in, Actions*) {
 
 // Unread output stays for the pullers of the job; the cache serves only pullers
 // that arrive while the job runs.
-void Forwarding::OnJobRemoved(TimeNs now, const RemovedJob& job,
-                              Actions* actions) {
+void Forwarding::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   pushes_.OnJobRemoved(nspace);
-  PassPushed(actions);
-  AskAgain(now, nspace, actions);
+  PassPushed(step);
+  AskAgain(step, nspace);
   const auto it = sources_.find(nspace);
   if (it == sources_.end()) return;
   it->second.over = true;
   if (it->second.until != 0) {
-    it->second.until = now + kLinger;
+    it->second.until = step.now + kLinger;
     next_expiry_ = std::min(next_expiry_, it->second.until);
   }
   for (auto& [id, entry] : it->second.pullers) {
     entry.puller.Complete();
-    Expire(&entry, now + kLinger);
-    if (entry.asker) AnswerNews(&entry, actions);
+    Expire(&entry, step.now + kLinger);
+    if (entry.asker) AnswerNews(step, &entry);
   }
   DropDone(nspace);
 }
@@ -468,7 +466,8 @@ void Forwarding::DropDone(const std::string& nspace) {
 
 // --------------------------------------------------------------- changes ---
 
-void Forwarding::OnNodeLost(TimeNs, const NodeStateChanged& in, Actions*) {
+void Forwarding::OnNodeLost(const StepContext& /*step*/,
+                            const NodeStateChanged& in) {
   const NodeId node = in.node;
   pushes_.OnNodeLost(node);
   std::vector<std::string> names;
@@ -480,26 +479,23 @@ void Forwarding::OnNodeLost(TimeNs, const NodeStateChanged& in, Actions*) {
   for (const std::string& nspace : names) DropDone(nspace);
 }
 
-void Forwarding::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
+void Forwarding::OnNodeRestarted(const StepContext& step, NodeId node) {
   for (auto& [nspace, source] : sources_) {
     for (auto& [id, entry] : source.pullers) {
       if (entry.node != node) continue;
       entry.asker.reset();
-      Expire(&entry, now + kLinger);
+      Expire(&entry, step.now + kLinger);
     }
   }
-  OnTreeChanged(now, actions);
+  OnTreeChanged(step);
 }
 
-void Forwarding::OnTreeChanged(TimeNs now, Actions* actions) {
-  AskAgain(now, "", actions);
-}
+void Forwarding::OnTreeChanged(const StepContext& step) { AskAgain(step, ""); }
 
 // Sends the pending requests of the job again, or those of all jobs if `nspace`
 // is empty. Requests to a controller that was lost go to the root once the job
 // is removed.
-void Forwarding::AskAgain(TimeNs now, const std::string& nspace,
-                          Actions* actions) {
+void Forwarding::AskAgain(const StepContext& step, const std::string& nspace) {
   const auto is_meant = [&](const HostRequest& request) {
     return nspace.empty() || request.nspace == nspace;
   };
@@ -511,7 +507,7 @@ void Forwarding::AskAgain(TimeNs now, const std::string& nspace,
   for (const auto& [id, end] : ends_) {
     if (is_meant(end)) requests.push_back(end);
   }
-  for (const HostRequest& request : requests) Send(now, request, actions);
+  for (const HostRequest& request : requests) Send(step, request);
 }
 
 void Forwarding::Expire(Entry* entry, TimeNs when) {
@@ -519,14 +515,14 @@ void Forwarding::Expire(Entry* entry, TimeNs when) {
   next_expiry_ = std::min(next_expiry_, when);
 }
 
-void Forwarding::OnTick(TimeNs now, Actions*) {
-  if (now < next_expiry_) return;
+void Forwarding::OnTick(const StepContext& step) {
+  if (step.now < next_expiry_) return;
   std::vector<std::string> names;
   for (auto& [nspace, source] : sources_) {
     std::erase_if(source.pullers, [&](const auto& entry) {
-      return entry.second.expires <= now;
+      return entry.second.expires <= step.now;
     });
-    if (source.until <= now) source.until = 0;
+    if (source.until <= step.now) source.until = 0;
     names.push_back(nspace);
   }
   for (const std::string& nspace : names) DropDone(nspace);

@@ -30,10 +30,10 @@
 #include "server/core/job/output_tap.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/host.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -82,42 +82,38 @@ class Forwarding final : public Engine, public OutputTap {
 
   // Handles HostOp::kReadOutput and kPushInput. Replies kErrInit, kErrBadParam
   // or kErrOutOfResource at once; other results come from the controller.
-  void OnArrived(TimeNs now, const HostCallArrived& in, Actions* actions);
+  void OnArrived(const StepContext& step, const HostCallArrived& in);
   // Returns false if no request of this agent expects the reply.
-  bool OnReply(NodeId src, const HostReply& reply, Actions* actions);
+  bool OnReply(const StepContext& step, NodeId src, const HostReply& reply);
   // Ends the pullers of the client.
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnClientGone(const StepContext& step, ClientId client) override;
   // Sends a push that has waited for the answer to the push before it.
-  void SendPush(TimeNs now, const PushDue& push, Actions* actions);
+  void SendPush(const StepContext& step, const PushDue& push);
 
   // ------------------------------------------- the agent of the control ---
 
   // Serves a request as the job's controller. Errors: kErrNotFound for an
   // unknown job or rank, kErrNotSupported if the job's output may not be
   // forwarded, kErrNoPermissions for a job of another user.
-  void OnRequest(TimeNs now, NodeId src, const HostRequest& request,
-                 Actions* actions);
+  void OnRequest(const StepContext& step, NodeId src,
+                 const HostRequest& request);
   // Handles output of the job. Returns true if a puller redirects the output,
   // so that the launcher must not get it.
-  bool OnOutput(TimeNs now, const TappedOutput& output,
-                Actions* actions) override;
-  void OnInputTaken(const std::string& nspace, uint64_t bytes,
-                    Actions* actions) override;
+  bool OnOutput(const StepContext& step, const TappedOutput& output) override;
+  void OnInputTaken(const StepContext& step, const std::string& nspace,
+                    uint64_t bytes) override;
   // Called for a job that this agent's predecessor controlled: the job's
   // pullers may resume here.
-  void OnJobRecovered(TimeNs now, const JobRecovered& in,
-                      Actions* actions) override;
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnJobRecovered(const StepContext& step, const JobRecovered& in) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
 
   // ----------------------------------------------------------- changes ---
 
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
   // The node's new agent has no pending reads; its clients repeat theirs.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  void OnTreeChanged(TimeNs now, Actions* actions) override;
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
+  void OnTreeChanged(const StepContext& step) override;
+  void OnTick(const StepContext& step) override;
   // Returns the earliest time at which a puller may expire; kNever: no puller
   // may. A read since then may have postponed the end.
   TimeNs NextDeadline() const override { return next_expiry_; }
@@ -188,36 +184,37 @@ class Forwarding final : public Engine, public OutputTap {
               OutputRead* read) const;
   void Own(const HostCallArrived& in, const HostRequest& request,
            OutputRead read);
-  void Send(TimeNs now, const HostRequest& request, Actions* actions);
+  void Send(const StepContext& step, const HostRequest& request);
   bool IsBehindPush(Reads::const_iterator read) const;
   void FindNextPush(const HostRequest& before) const;
   bool OnEnded(const HostReply& reply);
-  void AskAgain(TimeNs now, const std::string& nspace, Actions* actions);
+  void AskAgain(const StepContext& step, const std::string& nspace);
   void Disown(const HostRequest& request);
-  void Answer(const Asker& asker, int status, Bytes results, Actions* actions);
-  void AnswerNews(Entry* entry, Actions* actions);
-  void Refuse(TimeNs now, NodeId src, const HostRequest& request, int status,
-              Actions* actions);
+  void Answer(const StepContext& step, const Asker& asker, int status,
+              Bytes results);
+  void AnswerNews(const StepContext& step, Entry* entry);
+  void Refuse(const StepContext& step, NodeId src, const HostRequest& request,
+              int status);
   Source* SourceOf(const std::string& nspace);
-  int Serve(TimeNs now, NodeId src, const HostRequest& request,
-            Actions* actions);
+  int Serve(const StepContext& step, NodeId src, const HostRequest& request);
   int Check(const HostRequest& request, const OutputRead& read,
             const Source& source) const;
-  bool AnswerOver(const Asker& asker, const OutputRead& read, Actions* actions);
+  bool AnswerOver(const StepContext& step, const Asker& asker,
+                  const OutputRead& read);
   // Answers that the output is complete.
-  void AnswerComplete(const Asker& asker, const OutputRead& read,
-                      Actions* actions);
+  void AnswerComplete(const StepContext& step, const Asker& asker,
+                      const OutputRead& read);
   static bool HasEnded(TimeNs now, const Source& source,
                        const HostRequest& request, const OutputRead& read);
   static bool IsLate(const Source& source, const HostRequest& request,
                      const OutputRead& read);
-  void End(TimeNs now, Source* source, const HostRequest& request,
-           const OutputRead& read, Actions* actions);
+  void End(const StepContext& step, Source* source, const HostRequest& request,
+           const OutputRead& read);
   Entry* FindOrAdd(TimeNs now, const HostRequest& request,
                    const OutputRead& read, Source* source);
   void Expire(Entry* entry, TimeNs when);
   void DropDone(const std::string& nspace);
-  void PassPushed(Actions* actions);
+  void PassPushed(const StepContext& step);
 
   const NodeId self_;
   const JobTable& jobs_;

@@ -53,13 +53,11 @@ class ForwardingTest : public testing::Test {
   Actions Read(const OutputRead& read, const std::string& nspace = "job",
                Rank rank = kRankWildcard) {
     Actions actions;
-    forwarding_.OnArrived(now_,
-                          {kClient,
-                           ++request_,
-                           HostOp::kReadOutput,
-                           {{nspace, rank}},
-                           Bytes(wire::Encode(read))},
-                          &actions);
+    forwarding_.OnArrived({now_, actions}, {kClient,
+                                            ++request_,
+                                            HostOp::kReadOutput,
+                                            {{nspace, rank}},
+                                            Bytes(wire::Encode(read))});
     return actions;
   }
 
@@ -82,7 +80,7 @@ class ForwardingTest : public testing::Test {
     const std::string nspace = "job";
     const Bytes data(text);
     return forwarding_.OnOutput(
-        now_, {nspace, 0, position_, rank, kOutputChannel, data}, actions);
+        {now_, *actions}, {nspace, 0, position_, rank, kOutputChannel, data});
   }
 
   HostRequest Request(const OutputRead& read, uint32_t uid = 17,
@@ -94,7 +92,7 @@ class ForwardingTest : public testing::Test {
   // Makes a read from another agent and returns the replies.
   std::vector<HostReply> Ask(const OutputRead& read, uint64_t number) {
     Actions actions;
-    forwarding_.OnRequest(now_, 1, Request(read, 17, number), &actions);
+    forwarding_.OnRequest({now_, actions}, 1, Request(read, 17, number));
     return Replies(actions);
   }
 
@@ -179,10 +177,10 @@ TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesAtARestart) {
   Output("one", 0, &actions);
   read.cursor = RunOf(Read(read)).cursor;
   Forwarding successor(0, jobs_, engine_);
-  successor.OnOutput(now_, {"job", 0, 6, 0, kOutputChannel, Bytes("two")},
-                     &actions);
+  successor.OnOutput({now_, actions},
+                     {"job", 0, 6, 0, kOutputChannel, Bytes("two")});
   actions.clear();
-  successor.OnRequest(now_, 1, Request(read), &actions);
+  successor.OnRequest({now_, actions}, 1, Request(read));
   const auto replies = Replies(actions);
   ASSERT_EQ(replies.size(), 1u);
   OutputRun run;
@@ -198,7 +196,7 @@ TEST_F(ForwardingTest, RejectsPullsThatAreNotAllowed) {
   RunOf(Read(Want(), ""), kErrBadParam);
   EXPECT_EQ(forwarding_.size(), 0u);
   Actions actions;
-  forwarding_.OnRequest(now_, 1, Request(Want(), 18), &actions);
+  forwarding_.OnRequest({now_, actions}, 1, Request(Want(), 18));
   const auto replies = Sent<HostReply>(actions);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 1u);
@@ -222,7 +220,7 @@ TEST_F(ForwardingTest, APullerEndsWithItsClient) {
   RunOf(Read(Want()));
   EXPECT_GT(forwarding_.size(), 0u);
   Actions actions;
-  forwarding_.OnClientGone(now_, kClient, &actions);
+  forwarding_.OnClientGone({now_, actions}, kClient);
   EXPECT_TRUE(All<ReplyClient>(actions).empty());
   EXPECT_EQ(forwarding_.size(), 0u);
 }
@@ -294,7 +292,7 @@ TEST_F(ForwardingTest, UnreadOutputIsReadAfterTheJobEnds) {
   Actions actions;
   Output("text", 0, &actions);
   jobs_.Remove("job");
-  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
+  forwarding_.OnJobRemoved({now_, actions}, {"job"});
   EXPECT_TRUE(actions.empty());
   const OutputRun run = RunOf(Read(Want(first.cursor)));
   EXPECT_EQ(run.pieces.size(), 1u);
@@ -317,7 +315,7 @@ TEST_F(ForwardingTest, ARepeatedReadOfTheEndGetsTheSameAnswer) {
   Actions actions;
   Output("text", 0, &actions);
   jobs_.Remove("job");
-  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
+  forwarding_.OnJobRemoved({now_, actions}, {"job"});
   ASSERT_EQ(Replies(actions).size(), 1u);
   const auto again = Ask(part, 2);
   ASSERT_EQ(again.size(), 1u);
@@ -333,7 +331,7 @@ TEST_F(ForwardingTest, APullerThatHasReadAllStaysUntilItEnds) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   jobs_.Remove("job");
   Actions actions;
-  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
+  forwarding_.OnJobRemoved({now_, actions}, {"job"});
   EXPECT_TRUE(RunOf(Read(read)).complete);
   EXPECT_NE(forwarding_.NextDeadline(), kNever);
   read.ends = true;
@@ -350,16 +348,16 @@ TEST_F(ForwardingTest, UnreadOutputOfARecoveredJobWaitsForPullers) {
   for (const char* recovered : {"job", "quiet"}) {
     JobRecovered in;
     in.job = jobs_.Find(recovered)->spec;
-    next.OnJobRecovered(now_, in, &actions);
+    next.OnJobRecovered({now_, actions}, in);
   }
   const std::string nspace = "job";
   const Bytes data(std::string("text"));
-  next.OnOutput(now_, {nspace, 0, 4, 0, kOutputChannel, data}, &actions);
-  next.OnOutput(now_, {nspace, 0, 4, 0, kOutputChannel, {}}, &actions);
+  next.OnOutput({now_, actions}, {nspace, 0, 4, 0, kOutputChannel, data});
+  next.OnOutput({now_, actions}, {nspace, 0, 4, 0, kOutputChannel, {}});
   jobs_.Remove("job");
-  next.OnJobRemoved(now_, {"job"}, &actions);
+  next.OnJobRemoved({now_, actions}, {"job"});
   EXPECT_EQ(next.NextDeadline(), now_ + kLong - 1'000'000'000);
-  next.OnRequest(now_, 1, Request(read), &actions);
+  next.OnRequest({now_, actions}, 1, Request(read));
   const auto replies = Replies(actions);
   ASSERT_EQ(replies.size(), 1u);
   OutputRun run;
@@ -367,12 +365,12 @@ TEST_F(ForwardingTest, UnreadOutputOfARecoveredJobWaitsForPullers) {
   EXPECT_EQ(run.pieces.size(), 2u);
   EXPECT_EQ(run.dropped, 0u);
   Actions none;
-  next.OnTick(now_ + kLong, &none);
+  next.OnTick({now_ + kLong, none});
   EXPECT_EQ(next.size(), 0u);
   EXPECT_EQ(next.NextDeadline(), kNever);
   // This read is too late.
   actions.clear();
-  next.OnRequest(now_ + kLong, 1, Request(read), &actions);
+  next.OnRequest({now_ + kLong, actions}, 1, Request(read));
   ASSERT_TRUE(wire::Decode(Replies(actions).at(0).results, &run));
   EXPECT_TRUE(run.pieces.empty());
   EXPECT_TRUE(run.complete);
@@ -383,10 +381,10 @@ TEST_F(ForwardingTest, UnreadOutputExpiresIfNoReadComes) {
   Actions actions;
   Output("text", 0, &actions);
   jobs_.Remove("job");
-  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
+  forwarding_.OnJobRemoved({now_, actions}, {"job"});
   EXPECT_EQ(forwarding_.NextDeadline(), now_ + kLong - 1'000'000'000);
   Actions none;
-  forwarding_.OnTick(now_ + kLong, &none);
+  forwarding_.OnTick({now_ + kLong, none});
   EXPECT_EQ(forwarding_.NextDeadline(), kNever);
 }
 
@@ -395,21 +393,21 @@ TEST_F(ForwardingTest, APendingReadGetsTheEndOfTheJob) {
   EXPECT_TRUE(Read(Want(first.cursor)).empty());
   jobs_.Remove("job");
   Actions actions;
-  forwarding_.OnJobRemoved(now_, {"job"}, &actions);
+  forwarding_.OnJobRemoved({now_, actions}, {"job"});
   EXPECT_TRUE(RunOf(actions).complete);
 }
 
 TEST_F(ForwardingTest, PullersOfALostNodeEnd) {
   Actions actions;
-  forwarding_.OnRequest(now_, 1, Request(Want()), &actions);
+  forwarding_.OnRequest({now_, actions}, 1, Request(Want()));
   EXPECT_EQ(forwarding_.size(), 1u);
-  forwarding_.OnNodeRestarted(now_, 1, &actions);
+  forwarding_.OnNodeRestarted({now_, actions}, 1);
   EXPECT_EQ(forwarding_.size(), 1u);
   Actions none;
-  forwarding_.OnTick(now_ + kLong, &none);
+  forwarding_.OnTick({now_ + kLong, none});
   EXPECT_EQ(forwarding_.size(), 0u);
-  forwarding_.OnRequest(now_, 1, Request(Want()), &actions);
-  forwarding_.OnNodeLost(now_, {1, false, ""}, &none);
+  forwarding_.OnRequest({now_, actions}, 1, Request(Want()));
+  forwarding_.OnNodeLost({now_, none}, {1, false, ""});
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
@@ -433,14 +431,14 @@ TEST_F(ForwardingTest, ARepetitionOfARefusedRequestIsRefused) {
   push.call = Bytes(wire::Encode(InputPush{Bytes("in"), false}));
   Actions actions;
   for (const HostRequest& request : {read, push}) {
-    forwarding_.OnRequest(now_, 1, request, &actions);
+    forwarding_.OnRequest({now_, actions}, 1, request);
   }
   auto job = std::make_shared<JobSpec>(*MakeJob("later", kAllOutput));
   job->stdin_target = StdinTarget::kAll;
   job->forwarding.input = true;
   jobs_.Add(std::move(job));
   for (const HostRequest& request : {read, push}) {
-    forwarding_.OnRequest(now_, 1, request, &actions);
+    forwarding_.OnRequest({now_, actions}, 1, request);
   }
   const auto replies = Replies(actions);
   ASSERT_EQ(replies.size(), 4u);
@@ -449,7 +447,7 @@ TEST_F(ForwardingTest, ARepetitionOfARefusedRequestIsRefused) {
   // Another request of the process is decided anew.
   read.request = 11;
   actions.clear();
-  forwarding_.OnRequest(now_, 1, read, &actions);
+  forwarding_.OnRequest({now_, actions}, 1, read);
   EXPECT_EQ(Replies(actions).at(0).status, kSuccess);
 }
 
@@ -466,24 +464,24 @@ TEST_F(RemoteForwardingTest, ReadsAreSentToTheController) {
   EXPECT_EQ(asked[0].second.uid, 17u);
   // Its answer may be lost.
   Actions again;
-  forwarding_.OnTreeChanged(now_, &again);
+  forwarding_.OnTreeChanged({now_, again});
   EXPECT_EQ(Sent<HostRequest>(again).size(), 1u);
   Actions actions;
   OutputRun run;
   run.cursor = "cursor";
   const HostReply reply{kTool, asked[0].second.request, "job", kSuccess,
                         Bytes(wire::Encode(run))};
-  EXPECT_TRUE(forwarding_.OnReply(1, reply, &actions));
+  EXPECT_TRUE(forwarding_.OnReply({now_, actions}, 1, reply));
   EXPECT_TRUE(actions.empty()) << "from an agent that does not control it";
-  EXPECT_TRUE(forwarding_.OnReply(0, reply, &actions));
+  EXPECT_TRUE(forwarding_.OnReply({now_, actions}, 0, reply));
   EXPECT_EQ(RunOf(actions).cursor, "cursor");
-  EXPECT_FALSE(forwarding_.OnReply(0, reply, &actions));
+  EXPECT_FALSE(forwarding_.OnReply({now_, actions}, 0, reply));
 }
 
 TEST_F(RemoteForwardingTest, TheControllerIsNotifiedOfAClientsEnd) {
   Read(Want());
   Actions actions;
-  forwarding_.OnClientGone(now_, kClient, &actions);
+  forwarding_.OnClientGone({now_, actions}, kClient);
   const auto ends = Sent<HostRequest>(actions);
   ASSERT_EQ(ends.size(), 1u);
   OutputRead read;
@@ -492,10 +490,10 @@ TEST_F(RemoteForwardingTest, TheControllerIsNotifiedOfAClientsEnd) {
   // The message that ends the puller may be lost.
   EXPECT_EQ(forwarding_.size(), 1u);
   Actions again;
-  forwarding_.OnTreeChanged(now_, &again);
+  forwarding_.OnTreeChanged({now_, again});
   EXPECT_EQ(Sent<HostRequest>(again).size(), 1u);
   const HostReply reply{kTool, ends[0].second.request, "job", kSuccess, {}};
-  EXPECT_TRUE(forwarding_.OnReply(0, reply, &actions));
+  EXPECT_TRUE(forwarding_.OnReply({now_, actions}, 0, reply));
   EXPECT_TRUE(All<ReplyClient>(actions).empty());
   EXPECT_EQ(forwarding_.size(), 0u);
 }
@@ -503,13 +501,12 @@ TEST_F(RemoteForwardingTest, TheControllerIsNotifiedOfAClientsEnd) {
 TEST_F(RemoteForwardingTest, PushesOfOneProcessAreSentOneAtATime) {
   const auto push = [&] {
     Actions actions;
-    forwarding_.OnArrived(now_,
+    forwarding_.OnArrived({now_, actions},
                           {kClient,
                            ++request_,
                            HostOp::kPushInput,
                            {{"job", kRankWildcard}},
-                           Bytes(wire::Encode(InputPush{Bytes("in"), false}))},
-                          &actions);
+                           Bytes(wire::Encode(InputPush{Bytes("in"), false}))});
     return Sent<HostRequest>(actions);
   };
   CoreEvents events;
@@ -517,15 +514,15 @@ TEST_F(RemoteForwardingTest, PushesOfOneProcessAreSentOneAtATime) {
   ASSERT_EQ(push().size(), 1u);
   EXPECT_TRUE(push().empty());
   Actions actions;
-  forwarding_.OnTreeChanged(now_, &actions);
+  forwarding_.OnTreeChanged({now_, actions});
   EXPECT_EQ(Sent<HostRequest>(actions).size(), 1u);
   EXPECT_TRUE(events.empty());
   EXPECT_TRUE(
-      forwarding_.OnReply(0, {kTool, 1, "job", kSuccess, {}}, &actions));
+      forwarding_.OnReply({now_, actions}, 0, {kTool, 1, "job", kSuccess, {}}));
   const auto due = TakeAll<PushDue>(&events);
   ASSERT_EQ(due.size(), 1u);
   Actions next;
-  forwarding_.SendPush(now_, due[0], &next);
+  forwarding_.SendPush({now_, next}, due[0]);
   const auto sent = Sent<HostRequest>(next);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.request, 2u);
@@ -540,19 +537,18 @@ TEST_F(RemoteForwardingTest, ARestartedRankCountsAsAnotherProcess) {
     const ClientId client = 6 + incarnation;
     ASSERT_TRUE(jobs_.Connect(client, {"job", 1}));
     Actions actions;
-    forwarding_.OnArrived(now_,
+    forwarding_.OnArrived({now_, actions},
                           {client,
                            7,
                            HostOp::kPushInput,
                            {{"job", kRankWildcard}},
-                           Bytes(wire::Encode(InputPush{Bytes("in"), false}))},
-                          &actions);
+                           Bytes(wire::Encode(InputPush{Bytes("in"), false}))});
     const auto sent = Sent<HostRequest>(actions);
     ASSERT_EQ(sent.size(), 1u);
     const uint64_t number = sent[0].second.request;
     numbers.insert(number);
-    EXPECT_TRUE(forwarding_.OnReply(
-        0, {{"job", 1}, number, "job", kSuccess, {}}, &actions));
+    EXPECT_TRUE(forwarding_.OnReply({now_, actions}, 0,
+                                    {{"job", 1}, number, "job", kSuccess, {}}));
     const auto replies = All<ReplyClient>(actions);
     ASSERT_EQ(replies.size(), 1u);
     EXPECT_EQ(replies[0].client, client);

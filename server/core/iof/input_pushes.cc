@@ -49,9 +49,8 @@ bool InputPushes::IsKnown(NodeId src, const HostRequest& request, Input* input,
   return *answered;
 }
 
-std::optional<int> InputPushes::OnRequest(TimeNs now, NodeId src,
-                                          const HostRequest& request,
-                                          Actions* actions) {
+std::optional<int> InputPushes::OnRequest(const StepContext& step, NodeId src,
+                                          const HostRequest& request) {
   InputPush push;
   if (!wire::Decode(request.call, &push) || push.empty()) return kErrBadParam;
   if (const int status = Check(request); status != kSuccess) return status;
@@ -70,9 +69,9 @@ std::optional<int> InputPushes::OnRequest(TimeNs now, NodeId src,
   input.pending.push_back({{src, request.proc, request.request}, input.pushed});
   const bool closes = push.complete;
   if (!push.data.empty()) {
-    engine_.OnInputOffered(now, {request.nspace, push.data}, actions);
+    engine_.OnInputOffered(step, {request.nspace, push.data});
   }
-  if (closes) engine_.OnInputOffered(now, {request.nspace, {}}, actions);
+  if (closes) engine_.OnInputOffered(step, {request.nspace, {}});
   const auto still = inputs_.find(request.nspace);
   if (still != inputs_.end()) AnswerTaken(request.nspace, &still->second);
   return std::nullopt;

@@ -17,8 +17,7 @@
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
-#include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -55,8 +54,8 @@ class InputPushes {
   // kErrNotSupported if input may not be pushed to the job or to these targets,
   // kErrIofComplete if the input has ended, kErrOutOfResource if too much is
   // pending.
-  std::optional<int> OnRequest(TimeNs now, NodeId src,
-                               const HostRequest& request, Actions* actions);
+  std::optional<int> OnRequest(const StepContext& step, NodeId src,
+                               const HostRequest& request);
   // The processes of the job have consumed `bytes` more bytes of input.
   void OnTaken(const std::string& nspace, uint64_t bytes);
   void OnJobRemoved(const std::string& nspace);

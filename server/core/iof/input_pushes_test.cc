@@ -47,7 +47,7 @@ class InputPushesTest : public testing::Test {
         target.nspace,
         {target},
         Bytes(wire::Encode(InputPush{Bytes(text), complete}))};
-    return pushes_.OnRequest(0, src, call, &actions);
+    return pushes_.OnRequest({0, actions}, src, call);
   }
 
   Tree tree_{2, 2};

@@ -52,9 +52,9 @@ NodeId JobEngine::ControllerOf(const std::string& nspace) const {
   return job == nullptr ? tree_.root() : job->part.place().controller();
 }
 
-void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
-                                  Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnLaunchRequested(const StepContext& context,
+                                  const LaunchRequested& in) {
+  const JobStep step = StepOf(context);
   const Status may = jobs_.MayLaunch(*in.job);
   if (may.ok()) return jobs_.Launch(step, in);
   JobChanged end;
@@ -66,9 +66,8 @@ void JobEngine::OnLaunchRequested(TimeNs now, const LaunchRequested& in,
   step.out.push_back(std::move(end));
 }
 
-bool JobEngine::OnPeer(TimeNs now, const PeerMessage& message,
-                       Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+bool JobEngine::OnPeer(const StepContext& context, const PeerMessage& message) {
+  const JobStep step = StepOf(context);
   const bool taken = messages_.Take(step, message);
   TakeDeferred(step);
   return taken;
@@ -76,9 +75,9 @@ bool JobEngine::OnPeer(TimeNs now, const PeerMessage& message,
 
 // ------------------------------------------------------- local processes ---
 
-void JobEngine::OnLocalPrepared(TimeNs now, const LocalPrepared& in,
-                                Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnLocalPrepared(const StepContext& context,
+                                const LocalPrepared& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr || !job->part.has_local()) return;
   job->part.OnLocalPrepared(step, in);
@@ -87,9 +86,9 @@ void JobEngine::OnLocalPrepared(TimeNs now, const LocalPrepared& in,
   TakeDeferred(step);
 }
 
-void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
-                               Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnLocalStarted(const StepContext& context,
+                               const LocalStarted& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr || !job->part.has_local()) return;
   // No process runs that could report an exit, but the job is over only when
@@ -106,9 +105,8 @@ void JobEngine::OnLocalStarted(TimeNs now, const LocalStarted& in,
   TakeDeferred(step);
 }
 
-void JobEngine::OnLocalExits(TimeNs now, const LocalExits& in,
-                             Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnLocalExits(const StepContext& context, const LocalExits& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr) return;
   const Job* known = table_.Find(in.nspace);
@@ -139,16 +137,16 @@ bool JobEngine::ToldToEnd(const std::string& nspace, Rank rank) const {
   return job != nullptr && job->part.ToldToEnd(rank);
 }
 
-void JobEngine::OnLocalOutput(TimeNs now, const LocalOutput& in,
-                              Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnLocalOutput(const StepContext& context,
+                              const LocalOutput& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job != nullptr) jobs_.OnLocalOutput(step, *job, in);
 }
 
-void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
-                                 Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnLocalInputDone(const StepContext& context,
+                                 const LocalInputDone& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.Find(in.nspace);
   if (job == nullptr || !job->part.has_local()) return;
   job->part.streams().OnInputTaken(step, in);
@@ -159,41 +157,40 @@ void JobEngine::OnLocalInputDone(TimeNs now, const LocalInputDone& in,
 
 // --------------------------------------------------------------- control ---
 
-void JobEngine::OnSignalRequested(TimeNs now, const SignalRequested& in,
-                                  Actions* actions) {
+void JobEngine::OnSignalRequested(const StepContext& context,
+                                  const SignalRequested& in) {
   const JobEntry* job = jobs_.FindControlled(in.nspace);
-  if (job != nullptr) job->head->OnSignalRequested(StepAt(now, actions), in);
+  if (job != nullptr) job->head->OnSignalRequested(StepOf(context), in);
 }
 
-void JobEngine::OnKillRequested(TimeNs now, const KillRequested& in,
-                                Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnKillRequested(const StepContext& context,
+                                const KillRequested& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.FindControlled(in.nspace);
   if (job == nullptr) return;
   if (job->head->OnKillRequested(step, in)) jobs_.Finish(step, *job);
 }
 
-void JobEngine::OnTimeLimitSet(TimeNs now, const TimeLimitSet& in,
-                               Actions* actions) {
+void JobEngine::OnTimeLimitSet(const StepContext& context,
+                               const TimeLimitSet& in) {
   JobEntry* job = jobs_.FindControlled(in.nspace);
-  if (job != nullptr) job->head->OnTimeLimitSet(StepAt(now, actions), in);
+  if (job != nullptr) job->head->OnTimeLimitSet(StepOf(context), in);
 }
 
-void JobEngine::OnHoldEnded(TimeNs now, const std::string& nspace,
-                            Actions* actions) {
+void JobEngine::OnHoldEnded(const StepContext& context,
+                            const std::string& nspace) {
   JobEntry* job = jobs_.FindControlled(nspace);
-  if (job != nullptr) job->head->OnHoldEnded(StepAt(now, actions));
+  if (job != nullptr) job->head->OnHoldEnded(StepOf(context));
 }
 
-void JobEngine::OnAbort(TimeNs now, const AbortMessage& in, Actions* actions) {
-  messages_.Abort(StepAt(now, actions), in);
+void JobEngine::OnAbort(const StepContext& context, const AbortMessage& in) {
+  messages_.Abort(StepOf(context), in);
 }
 
-void JobEngine::EndRanks(TimeNs now, const std::string& nspace,
+void JobEngine::EndRanks(const StepContext& context, const std::string& nspace,
                          const std::vector<Rank>& ranks,
-                         const std::string& reason, bool immediately,
-                         Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+                         const std::string& reason, bool immediately) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.FindControlled(nspace);
   if (job == nullptr) return;
   if (job->head->EndRanks(step, reason, ranks, immediately)) {
@@ -201,25 +198,25 @@ void JobEngine::EndRanks(TimeNs now, const std::string& nspace,
   }
 }
 
-void JobEngine::OnOutputConsumed(TimeNs now, const OutputConsumed& in,
-                                 Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnOutputConsumed(const StepContext& context,
+                                 const OutputConsumed& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.FindControlled(in.nspace);
   if (job == nullptr) return;
   if (job->head->OnOutputConsumed(step, in)) jobs_.Finish(step, *job);
 }
 
-void JobEngine::OnInputOffered(TimeNs now, const InputOffered& in,
-                               Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnInputOffered(const StepContext& context,
+                               const InputOffered& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.FindControlled(in.nspace);
   if (job == nullptr) return;
   if (job->head->OnInputOffered(step, in)) jobs_.Finish(step, *job);
 }
 
-void JobEngine::OnLauncherReattached(TimeNs now, const LauncherReattached& in,
-                                     Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnLauncherReattached(const StepContext& context,
+                                     const LauncherReattached& in) {
+  const JobStep step = StepOf(context);
   JobEntry* job = jobs_.FindControlled(in.nspace);
   if (job == nullptr) return;
   if (job->head->OnLauncherReattached(step, in)) jobs_.Finish(step, *job);
@@ -227,10 +224,10 @@ void JobEngine::OnLauncherReattached(TimeNs now, const LauncherReattached& in,
 
 // ------------------------------------------------------- changes of tree ---
 
-void JobEngine::OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                           Actions* actions) {
+void JobEngine::OnNodeLost(const StepContext& context,
+                           const NodeStateChanged& in) {
   const NodeId node = in.node;
-  const JobStep step = StepAt(now, actions);
+  const JobStep step = StepOf(context);
   resync_.OnNodeLost(node);
   jobs_.ForEach([&](JobEntry& job) {
     // Collectives query the table even for a job that is being released.
@@ -247,9 +244,9 @@ void JobEngine::OnNodeLost(TimeNs now, const NodeStateChanged& in,
 }
 
 // The returned node may route messages between other agents.
-void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
-  const JobStep step = StepAt(now, actions);
-  resync_.OnNodeReturned(now);
+void JobEngine::OnNodeReturned(const StepContext& context) {
+  const JobStep step = StepOf(context);
+  resync_.OnNodeReturned(step.now);
   jobs_.ForEach([&](JobEntry& job) {
     if (job.releasing()) return;
     job.part.OnTreeChanged(step);
@@ -259,8 +256,8 @@ void JobEngine::OnNodeReturned(TimeNs now, Actions* actions) {
   resync_.Release(step);
 }
 
-void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnNodeRestarted(const StepContext& context, NodeId node) {
+  const JobStep step = StepOf(context);
   resync_.OnNodeRestarted(step, node);
   jobs_.ForEach([&](JobEntry& job) {
     job.part.OnNodeRestarted(step, node);
@@ -270,15 +267,15 @@ void JobEngine::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   TakeDeferred(step);
 }
 
-void JobEngine::OnRecovered(TimeNs now, const JobRecovered& in,
-                            Actions* actions) {
-  jobs_.Recover(StepAt(now, actions), in);
+void JobEngine::OnRecovered(const StepContext& context,
+                            const JobRecovered& in) {
+  jobs_.Recover(StepOf(context), in);
 }
 
 // ------------------------------------------------------------------ time ---
 
-void JobEngine::OnTick(TimeNs now, Actions* actions) {
-  const JobStep step = StepAt(now, actions);
+void JobEngine::OnTick(const StepContext& context) {
+  const JobStep step = StepOf(context);
   resync_.OnTick(step);
   jobs_.ForEach([&](JobEntry& job) {
     if (job.head && job.head->OnTick(step)) return jobs_.Finish(step, job);

@@ -17,10 +17,10 @@
 #include "server/core/job/step.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/control_inputs.h"
 #include "server/core/step/persisted_state.h"
 #include "server/core/step/process_inputs.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -64,11 +64,10 @@ class JobEngine final : public Engine {
   // has kEnded, whatever happens. A job that cannot be launched gets only that
   // one: this agent is not the root, the namespace exists, or a node's agent is
   // not up.
-  void OnLaunchRequested(TimeNs now, const LaunchRequested& in,
-                         Actions* actions);
+  void OnLaunchRequested(const StepContext& step, const LaunchRequested& in);
   // Handles the messages about the life of jobs, their streams and
   // resynchronisation. Returns false for any other body.
-  bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
+  bool OnPeer(const StepContext& step, const PeerMessage& message);
 
   // Returns whether a JobPrepare from `src` is deferred until the views of the
   // tree converge, because this agent does not (yet) see the sender as its
@@ -77,60 +76,59 @@ class JobEngine final : public Engine {
     return resync_.DefersPrepare(src, controller);
   }
 
-  void OnLocalPrepared(TimeNs now, const LocalPrepared& in, Actions* actions);
+  void OnLocalPrepared(const StepContext& step, const LocalPrepared& in);
   // After an error, `procs` is the number of processes that run nevertheless.
   // Unless it is 0, the shim reports an exit for every local rank, including
   // those that were not started.
-  void OnLocalStarted(TimeNs now, const LocalStarted& in, Actions* actions);
-  void OnLocalExits(TimeNs now, const LocalExits& in, Actions* actions);
+  void OnLocalStarted(const StepContext& step, const LocalStarted& in);
+  void OnLocalExits(const StepContext& step, const LocalExits& in);
   // Returns whether the local rank of `exit` gets a new process.
   bool WillRestart(const LocalExits& in, const ProcExit& exit) const;
   // Returns whether the local rank was ordered to end, alone or with its job.
   bool ToldToEnd(const std::string& nspace, Rank rank) const;
-  void OnLocalOutput(TimeNs now, const LocalOutput& in, Actions* actions);
-  void OnLocalInputDone(TimeNs now, const LocalInputDone& in, Actions* actions);
+  void OnLocalOutput(const StepContext& step, const LocalOutput& in);
+  void OnLocalInputDone(const StepContext& step, const LocalInputDone& in);
 
   // The next functions do something only at the job's controller. A signal that
   // arrives before the processes run is dropped. A second kill request sends
   // SIGKILL at once.
-  void OnSignalRequested(TimeNs now, const SignalRequested& in,
-                         Actions* actions);
-  void OnKillRequested(TimeNs now, const KillRequested& in, Actions* actions);
-  void OnTimeLimitSet(TimeNs now, const TimeLimitSet& in, Actions* actions);
+  void OnSignalRequested(const StepContext& step, const SignalRequested& in);
+  void OnKillRequested(const StepContext& step, const KillRequested& in);
+  void OnTimeLimitSet(const StepContext& step, const TimeLimitSet& in);
   // Records that debuggers no longer hold the job, which moves its time limit.
-  void OnHoldEnded(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnAbort(TimeNs now, const AbortMessage& in, Actions* actions);
+  void OnHoldEnded(const StepContext& step, const std::string& nspace);
+  void OnAbort(const StepContext& step, const AbortMessage& in);
   // Ends `ranks` of the job (empty: all). `reason` is one line of text.
   // Repeating the call does no harm. With `immediately`, the ranks get SIGKILL
   // without a grace period.
-  void EndRanks(TimeNs now, const std::string& nspace,
+  void EndRanks(const StepContext& step, const std::string& nspace,
                 const std::vector<Rank>& ranks, const std::string& reason,
-                bool immediately, Actions* actions);
-  void OnOutputConsumed(TimeNs now, const OutputConsumed& in, Actions* actions);
-  void OnInputOffered(TimeNs now, const InputOffered& in, Actions* actions);
-  void OnLauncherReattached(TimeNs now, const LauncherReattached& in,
-                            Actions* actions);
+                bool immediately);
+  void OnOutputConsumed(const StepContext& step, const OutputConsumed& in);
+  void OnInputOffered(const StepContext& step, const InputOffered& in);
+  void OnLauncherReattached(const StepContext& step,
+                            const LauncherReattached& in);
 
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
   // The caller must have updated the tree.
-  void OnNodeReturned(TimeNs now, Actions* actions) override;
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnNodeReturned(const StepContext& step) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Adds the job to the table, so the caller calls this function before it
   // notifies the other engines (OnJobRecovered). Ends the job if this agent
   // controlled it and left no record of it.
-  void OnRecovered(TimeNs now, const JobRecovered& in, Actions* actions);
+  void OnRecovered(const StepContext& step, const JobRecovered& in);
   // Ends the resynchronisation of a node that has rejoined or whose agent was
   // restarted. Called after this agent has sent it all jobs that concern it.
-  void SendSyncComplete(NodeId node, Actions* actions) const {
-    resync_.SendSyncComplete(node, actions);
+  void SendSyncComplete(const StepContext& step, NodeId node) const {
+    resync_.SendSyncComplete(step, node);
   }
   // Records that the table has the job's map, whether or not this engine added
   // it. The caller notifies the other engines later.
-  void OnJobAdded(TimeNs, const std::string& nspace, Actions*) override {
+  void OnJobAdded(const StepContext& /*step*/,
+                  const std::string& nspace) override {
     jobs_.OnMap(nspace);
   }
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnTick(const StepContext& step) override;
   // Returns when OnTick must be called next, or kNever.
   TimeNs NextDeadline() const override;
   // Appends the operations for which the jobs controlled here wait: agents that
@@ -167,8 +165,12 @@ class JobEngine final : public Engine {
   size_t num_jobs() const { return jobs_.size() + resync_.size(); }
 
  private:
-  JobStep StepAt(TimeNs now, Actions* actions) const {
-    return {now, self_, tree_, *actions, tap_, &table_.holds(), events()};
+  JobStep StepOf(const StepContext& context) const {
+    return {{context.now, context.out, events()},
+            self_,
+            tree_,
+            tap_,
+            &table_.holds()};
   }
   // Handles the messages for parts that were deferred until the end of earlier
   // parts.

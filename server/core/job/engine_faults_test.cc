@@ -57,7 +57,8 @@ TEST(JobEngine, ALostAgentWithoutRanksDoesNotAffectTheJob) {
         PeerMessage m = std::move(c.network_.front());
         c.network_.pop_front();
         if (c.node(m.dst).dead || c.node(m.src).dead) continue;
-        c.Do(m.dst, [&](JobEngine& e, Actions* a) { e.OnPeer(c.now, m, a); });
+        c.Do(m.dst,
+             [&](JobEngine& e, const StepContext& step) { e.OnPeer(step, m); });
       }
     };
     run();
@@ -100,8 +101,8 @@ TEST(JobEngine, ALateStartDoesNotStartRanksAgain) {
     const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 0, {}};
     for (const MessageBody& body :
          {MessageBody(prepare), MessageBody(JobStart{"job"})}) {
-      c.Do(3, [&](JobEngine& e, Actions* a) {
-        e.OnPeer(c.now, {1, 3, body}, a);
+      c.Do(3, [&](JobEngine& e, const StepContext& step) {
+        e.OnPeer(step, {1, 3, body});
       });
     }
   };
@@ -127,9 +128,9 @@ TEST(JobEngine, ADeferredPartIsDroppedWhenTheJobIsOver) {
   Cluster c(7, 2);
   const auto job = MakeJob({5}, 1);
   const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 0, {}};
-  c.Do(2, [&](JobEngine& e, Actions* a) {
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
     EXPECT_TRUE(e.DefersPrepare(1, 0));
-    EXPECT_TRUE(e.OnPeer(c.now, {1, 2, prepare}, a));
+    EXPECT_TRUE(e.OnPeer(step, {1, 2, prepare}));
   });
   EXPECT_EQ(c.engine(2).num_jobs(), 1u);
   ASSERT_EQ(c.network_.size(), 1u);
@@ -148,8 +149,8 @@ TEST(JobEngine, ADeferredPartIsTakenWhenTheTreeChanges) {
   const JobPrepare prepare{Bytes(EncodeJobSpec(*job)), 1, {}};
   Actions actions;
   JobEngine& engine = c.engine(2);
-  EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, prepare}, &actions));
-  EXPECT_TRUE(engine.OnPeer(c.now, {1, 2, JobStart{"job"}}, &actions));
+  EXPECT_TRUE(engine.OnPeer({c.now, actions}, {1, 2, prepare}));
+  EXPECT_TRUE(engine.OnPeer({c.now, actions}, {1, 2, JobStart{"job"}}));
   CoreEvents events;
   engine.set_events(&events);
   c.Hear(2, 0);
@@ -198,7 +199,8 @@ TEST(JobEngine, JobsEndAfterRandomFaults) {
         const PeerMessage m = *first;
         c.network_.erase(first);
         if (c.node(m.dst).dead || c.node(m.src).dead) continue;
-        c.Do(m.dst, [&](JobEngine& e, Actions* a) { e.OnPeer(c.now, m, a); });
+        c.Do(m.dst,
+             [&](JobEngine& e, const StepContext& step) { e.OnPeer(step, m); });
       } else if (what < 80 && !unheard.empty()) {
         const size_t i = below(unheard.size());
         const auto [who, lost] = unheard[i];
@@ -212,12 +214,12 @@ TEST(JobEngine, JobsEndAfterRandomFaults) {
         if (std::exchange(c.node(lost).dead, true)) continue;
         for (NodeId n = 0; n < size; ++n) unheard.emplace_back(n, lost);
       } else if (what == 98 && failures && below(20) == 0) {
-        c.Do(0, [&](JobEngine& e, Actions* a) {
-          e.OnKillRequested(c.now, {"job", 0, "enough"}, a);
+        c.Do(0, [&](JobEngine& e, const StepContext& step) {
+          e.OnKillRequested(step, {"job", 0, "enough"});
         });
       } else if (c.engine(0).NextDeadline() != kNever) {
         c.now = c.engine(0).NextDeadline();
-        c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(c.now, a); });
+        c.Do(0, [&](JobEngine& e, const StepContext& step) { e.OnTick(step); });
       }
     }
     for (const auto& [who, lost] : unheard) c.Hear(who, lost);
@@ -282,8 +284,8 @@ TEST(JobEngine, ARestartedForwardingAgentLearnsOfTheJob) {
 TEST(JobEngine, OnlyTheControllerReportsThatAJobIsOver) {
   Cluster c(7, 2);
   // Agent 1 does not know the job; agent 0 would.
-  c.Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnPeer(c.now, {3, 1, JobPrepared{"job", 1, {}}}, a);
+  c.Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnPeer(step, {3, 1, JobPrepared{"job", 1, {}}});
   });
   EXPECT_TRUE(Sent<JobQueryReply>(c.node(1).seen).empty());
   c.Run();
@@ -298,8 +300,8 @@ TEST(JobEngine, AJobEndsOnAReportFromTheRouteToItsController) {
   c.Run();
   const auto forget = [&](NodeId src) {
     c.node(3).seen.clear();
-    c.Do(3, [&](JobEngine& e, Actions* a) {
-      e.OnPeer(c.now, {src, 3, JobForget{"job"}}, a);
+    c.Do(3, [&](JobEngine& e, const StepContext& step) {
+      e.OnPeer(step, {src, 3, JobForget{"job"}});
     });
   };
   for (const NodeId stranger : {5u, 2u, 4u}) {

@@ -14,14 +14,14 @@ TEST(JobEngine, WaitsForAllOutput) {
   c.Run();
   c.node(1).alive.clear();
   const auto output = [&](uint16_t channel, std::string text) {
-    c.Do(1, [&](JobEngine& e, Actions* a) {
-      e.OnLocalOutput(c.now, {"job", 0, channel, Bytes(text)}, a);
+    c.Do(1, [&](JobEngine& e, const StepContext& step) {
+      e.OnLocalOutput(step, {"job", 0, channel, Bytes(text)});
     });
     c.Run();
   };
   output(2, "hello");
-  c.Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnLocalExits(c.now, {"job", {{0, 0, false, false, false}}}, a);
+  c.Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalExits(step, {"job", {{0, 0, false, false, false}}});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
@@ -44,9 +44,9 @@ TEST(JobEngine, MergedJobHasOneStream) {
   auto job = MakeJob({0}, 1);
   job->merge_stderr = true;
   c.Launch(job);
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnLocalExits(c.now, {"job", {{0, 0, false, false, false}}}, a);
-    e.OnLocalOutput(c.now, {"job", 0, 2, Bytes()}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalExits(step, {"job", {{0, 0, false, false, false}}});
+    e.OnLocalOutput(step, {"job", 0, 2, Bytes()});
   });
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
 }
@@ -56,8 +56,8 @@ TEST(JobEngine, OutputCreditGoesToTheRanksNode) {
   c.Launch(MakeJob(Agents(0, 2), 1));
   c.Run();
   for (const Rank rank : {0u, 2u}) {
-    c.Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnOutputConsumed(c.now, {"job", rank, 100 + rank}, a);
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnOutputConsumed(step, {"job", rank, 100 + rank});
     });
   }
   c.Run();
@@ -75,26 +75,26 @@ TEST(JobEngine, AStreamHeldOpenDoesNotKeepTheJob) {
   c.Launch(MakeJob({1}, 1));
   c.Run();
   c.node(1).alive.clear();
-  c.Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnLocalExits(c.now, {"job", {{0, 0, false, false, false}}}, a);
+  c.Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalExits(step, {"job", {{0, 0, false, false, false}}});
   });
   c.Run();
   const auto tick = [&] {
     c.now = c.engine(0).NextDeadline();
     ASSERT_NE(c.now, kNever);
-    c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(c.now, a); });
+    c.Do(0, [&](JobEngine& e, const StepContext& step) { e.OnTick(step); });
     c.Run();
   };
   // While there is unread output, the reader is slow, and no stream counts as
   // held open.
-  c.Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnLocalOutput(c.now, {"job", 0, 2, Bytes("x")}, a);
+  c.Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalOutput(step, {"job", 0, 2, Bytes("x")});
   });
   c.Run();
   for (int i = 0; i < 5; ++i) tick();
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnOutputConsumed(c.now, {"job", 0, 1}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnOutputConsumed(step, {"job", 0, 1});
   });
   tick();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -107,10 +107,9 @@ TEST(JobEngine, DuplicateAndEarlyOutputIsDropped) {
   c.Launch(MakeJob({1}, 1));
   c.Run();
   const auto from = [&](const std::string& text, uint64_t end) {
-    c.Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnPeer(c.now,
-               {1, 0, OutputData{"job", 0, 2, Bytes(std::string(text)), end}},
-               a);
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnPeer(step,
+               {1, 0, OutputData{"job", 0, 2, Bytes(std::string(text)), end}});
     });
   };
   from("abc", 3);
@@ -123,10 +122,10 @@ TEST(JobEngine, DuplicateAndEarlyOutputIsDropped) {
     text += out.data.view();
   }
   EXPECT_EQ(text, "abcdefghi");
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnOutputConsumed(c.now, {"job", 0, 5}, a);
-    e.OnOutputConsumed(c.now, {"job", 0, 2}, a);
-    e.OnNodeRestarted(c.now, 1, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnOutputConsumed(step, {"job", 0, 5});
+    e.OnOutputConsumed(step, {"job", 0, 2});
+    e.OnNodeRestarted(step, 1);
   });
   const auto credit = Sent<OutputCredit>(c.node(0).seen);
   ASSERT_EQ(credit.size(), 3u);
@@ -139,15 +138,15 @@ TEST(JobEngine, ResentOutputIsCreditedAgain) {
   c.Run();
   const OutputData output{"job", 0, 2, Bytes(std::string("abc")), 3};
   const auto comes = [&] {
-    c.Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnPeer(c.now, {1, 0, output}, a);
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnPeer(step, {1, 0, output});
     });
   };
   comes();
   comes();
   EXPECT_TRUE(Sent<OutputCredit>(c.node(0).seen).empty());
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnOutputConsumed(c.now, {"job", 0, 3}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnOutputConsumed(step, {"job", 0, 3});
   });
   // The credit was lost; otherwise the agent would not resend the output.
   comes();
@@ -188,21 +187,21 @@ TEST(JobEngine, InputGoesToTheRankAndComesBackAsCredit) {
   c.node(2).auto_start = false;
   c.Launch(job);
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnInputOffered(c.now, {"job", Bytes("early")}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnInputOffered(step, {"job", Bytes("early")});
   });
   c.Run();
   EXPECT_TRUE(c.Seen<FeedInput>(2).empty());
   c.node(2).alive = {4, 5};
-  c.Do(2, [&](JobEngine& e, Actions* a) {
-    e.OnLocalStarted(c.now, {"job", 2, 0, ""}, a);
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalStarted(step, {"job", 2, 0, ""});
   });
   c.Run();
   ASSERT_EQ(c.Seen<FeedInput>(2).size(), 1u);
   EXPECT_EQ(c.Seen<FeedInput>(2)[0].data.view(), "early");
   EXPECT_EQ(c.Seen<FeedInput>(2)[0].ranks, std::vector<Rank>{4});
-  c.Do(2, [&](JobEngine& e, Actions* a) {
-    e.OnLocalInputDone(c.now, {"job", 3}, a);
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalInputDone(step, {"job", 3});
   });
   c.Run();
   ASSERT_EQ(c.Seen<InputConsumed>(0).size(), 1u);
@@ -220,8 +219,8 @@ TEST(JobEngine, InputToAllIsConsumedByTheSlowest) {
   job->stdin_target = StdinTarget::kAll;
   c.Launch(job);
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnInputOffered(c.now, {"job", Bytes("12345678")}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnInputOffered(step, {"job", Bytes("12345678")});
   });
   c.Run();
   for (NodeId n = 0; n < 4; ++n) {
@@ -230,14 +229,14 @@ TEST(JobEngine, InputToAllIsConsumedByTheSlowest) {
               (std::vector<Rank>{2 * n, 2 * n + 1}));
   }
   for (const NodeId n : {0u, 1u, 3u}) {
-    c.Do(n, [&](JobEngine& e, Actions* a) {
-      e.OnLocalInputDone(c.now, {"job", 8}, a);
+    c.Do(n, [&](JobEngine& e, const StepContext& step) {
+      e.OnLocalInputDone(step, {"job", 8});
     });
   }
   c.Run();
   EXPECT_TRUE(c.Seen<InputConsumed>(0).empty());
-  c.Do(2, [&](JobEngine& e, Actions* a) {
-    e.OnLocalInputDone(c.now, {"job", 5}, a);
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalInputDone(step, {"job", 5});
   });
   c.Run();
   ASSERT_EQ(c.Seen<InputConsumed>(0).size(), 1u);
@@ -249,8 +248,8 @@ TEST(JobEngine, InputWithoutATargetIsConsumedAtOnce) {
   auto job = MakeJob({0}, 1);
   job->stdin_target = StdinTarget::kNone;
   c.Launch(job);
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnInputOffered(c.now, {"job", Bytes("1234")}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnInputOffered(step, {"job", Bytes("1234")});
   });
   EXPECT_TRUE(c.Seen<FeedInput>(0).empty());
   ASSERT_EQ(c.Seen<InputConsumed>(0).size(), 1u);

@@ -22,10 +22,10 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
   // `input_begin` on.
   static void BringCaller(Cluster& c,
                           std::optional<uint64_t> input_begin = {}) {
-    c.Do(0, [&](JobEngine& e, Actions* a) {
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
       e.OnLauncherReattached(
-          c.now,
-          {"job", std::vector<uint64_t>(kNodes, uint64_t{0}), input_begin}, a);
+          step,
+          {"job", std::vector<uint64_t>(kNodes, uint64_t{0}), input_begin});
     });
   }
   static void Attach(Cluster& c) {
@@ -36,8 +36,8 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
       for (const Rank rank : c.node(n).local) {
         if (!c.node(n).started || c.node(n).alive.contains(rank)) continue;
         for (const uint16_t channel : {2, 4}) {
-          c.Do(n, [=, &c](JobEngine& e, Actions* a) {
-            e.OnLocalOutput(c.now, {"job", rank, channel, Bytes()}, a);
+          c.Do(n, [=, &c](JobEngine& e, const StepContext& step) {
+            e.OnLocalOutput(step, {"job", rank, channel, Bytes()});
           });
         }
       }
@@ -51,8 +51,9 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
       if (c.network_.empty()) return false;
       PeerMessage message = std::move(c.network_.front());
       c.network_.pop_front();
-      c.Do(message.dst,
-           [&](JobEngine& e, Actions* a) { e.OnPeer(c.now, message, a); });
+      c.Do(message.dst, [&](JobEngine& e, const StepContext& step) {
+        e.OnPeer(step, message);
+      });
     }
     return true;
   }
@@ -150,8 +151,8 @@ class UnknownJob : public ControllerRestart {
     c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
     c->Run();
     c->Restart(0);
-    c->Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnPeer(c->now, {3, 0, JobQuery{"unknown"}}, a);
+    c->Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnPeer(step, {3, 0, JobQuery{"unknown"}});
     });
     return c;
   }
@@ -182,7 +183,7 @@ TEST_P(UnknownJob, IsOverAfterTheTimeoutIfOneMemberIsSilent) {
   c->Run();
   EXPECT_FALSE(IsOver(*c));
   c->now = c->engine(0).NextDeadline();
-  c->Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(c->now, a); });
+  c->Do(0, [&](JobEngine& e, const StepContext& step) { e.OnTick(step); });
   EXPECT_TRUE(IsOver(*c));
   EXPECT_EQ(c->engine(0).NextDeadline(), kNever);
 }
@@ -197,7 +198,8 @@ TEST_P(UnknownJob, IsOverWhenAnUnsyncedMemberIsLost) {
 // The return of a node has no effect on the jobs of other nodes.
 TEST_P(UnknownJob, IsNotOverBecauseANodeReturns) {
   const auto c = Ask();
-  c->Do(0, [&](JobEngine& e, Actions* a) { e.OnNodeReturned(c->now, a); });
+  c->Do(0,
+        [&](JobEngine& e, const StepContext& step) { e.OnNodeReturned(step); });
   EXPECT_FALSE(IsOver(*c));
   c->Run();
   EXPECT_TRUE(IsOver(*c));
@@ -208,8 +210,8 @@ TEST_P(ControllerRestart, OutputWaitsForTheLauncher) {
   c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
   c->Run();
   const auto write = [&](NodeId n, const std::string& text, uint64_t end) {
-    c->Do(n, [&](JobEngine& e, Actions* a) {
-      e.OnLocalOutput(c->now, {"job", n, 2, Bytes(text), end}, a);
+    c->Do(n, [&](JobEngine& e, const StepContext& step) {
+      e.OnLocalOutput(step, {"job", n, 2, Bytes(text), end});
     });
     c->Run();
   };
@@ -221,9 +223,8 @@ TEST_P(ControllerRestart, OutputWaitsForTheLauncher) {
   write(1, "uvwxyz", 6);
   EXPECT_TRUE(c->Seen<DeliverOutput>(0).empty());
   c->node(1).seen.clear();
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnLauncherReattached(c->now,
-                           {"job", std::vector<uint64_t>{3, 2, 0, 0, 0}}, a);
+  c->Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnLauncherReattached(step, {"job", std::vector<uint64_t>{3, 2, 0, 0, 0}});
   });
   c->Run();
   // Nodes 0 and 1 resend the output that was not received.
@@ -241,18 +242,18 @@ TEST_P(ControllerRestart, OutputIsDiscardedIfTheLauncherIsGone) {
   c->Launch(MakeJob(Agents(0, kNodes - 1), 1));
   c->Run();
   c->Restart(0);
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnLauncherReattached(c->now, {"job", std::nullopt}, a);
+  c->Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnLauncherReattached(step, {"job", std::nullopt});
   });
   c->Run();
   c->node(0).seen.clear();
-  c->Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnLocalOutput(c->now, {"job", 1, 2, Bytes("late"), 1000}, a);
+  c->Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalOutput(step, {"job", 1, 2, Bytes("late"), 1000});
   });
   c->Run();
   EXPECT_EQ(c->Seen<DeliverOutput>(0).size(), 1u);
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnOutputConsumed(c->now, {"job", 1, 4}, a);
+  c->Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnOutputConsumed(step, {"job", 1, 4});
   });
   c->node(1).seen.clear();
   c->Run();
@@ -261,18 +262,18 @@ TEST_P(ControllerRestart, OutputIsDiscardedIfTheLauncherIsGone) {
 
 TEST_P(ControllerRestart, TheJobIsNotOverBeforeItsOutputHasArrived) {
   const auto c = Make();
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnLaunchRequested(c->now, {MakeJob({0, 1}, 1), true}, a);
+  c->Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnLaunchRequested(step, {MakeJob({0, 1}, 1), true});
   });
   c->Run();
-  c->Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnLocalOutput(c->now, {"job", 1, 2, Bytes("last"), 4}, a);
+  c->Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalOutput(step, {"job", 1, 2, Bytes("last"), 4});
   });
   ExitAll(*c, 2);
   EXPECT_EQ(c->Last().phase, JobPhase::kRunning);
   EXPECT_EQ(c->Seen<OutputDelivered>(0).size(), 1u);
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnOutputConsumed(c->now, {"job", 1, 4}, a);
+  c->Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnOutputConsumed(step, {"job", 1, 4});
   });
   c->Run();
   ExpectOver(*c, 0);
@@ -293,16 +294,16 @@ std::string Fed(const Cluster& c, NodeId n, uint64_t end = 0) {
 }
 
 void Offer(Cluster& c, uint64_t position, const std::string& text) {
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnInputOffered(c.now, {"job", Bytes(text), position}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnInputOffered(step, {"job", Bytes(text), position});
   });
 }
 
 // Makes the node's shim report how much input its ranks have consumed.
 void TellInput(Cluster& c, NodeId n, uint64_t bytes, uint64_t total,
                bool again) {
-  c.Do(n, [=, &c](JobEngine& e, Actions* a) {
-    e.OnLocalInputDone(c.now, {"job", bytes, total, again}, a);
+  c.Do(n, [=, &c](JobEngine& e, const StepContext& step) {
+    e.OnLocalInputDone(step, {"job", bytes, total, again});
   });
 }
 
@@ -411,10 +412,10 @@ TEST_P(Input, OfAnOlderLauncherContinuesWithoutPositions) {
   c->Restart(0);
   c->Run();
   c->node(3).seen.clear();
-  c->Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnLauncherReattached(
-        c->now, {"job", std::vector<uint64_t>(kNodes, uint64_t{0})}, a);
-    e.OnInputOffered(c->now, {"job", Bytes("on")}, a);
+  c->Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnLauncherReattached(step,
+                           {"job", std::vector<uint64_t>(kNodes, uint64_t{0})});
+    e.OnInputOffered(step, {"job", Bytes("on")});
   });
   c->Run();
   ASSERT_EQ(c->Seen<FeedInput>(3).size(), 1u);

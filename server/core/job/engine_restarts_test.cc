@@ -19,7 +19,7 @@ std::shared_ptr<JobSpec> Restartable(uint32_t nodes, uint32_t max_restarts) {
 }
 
 void Tick(Cluster& c, NodeId n) {
-  c.Do(n, [&](JobEngine& e, Actions* a) { e.OnTick(c.now, a); });
+  c.Do(n, [&](JobEngine& e, const StepContext& step) { e.OnTick(step); });
   c.Run();
 }
 
@@ -82,8 +82,8 @@ TEST(EngineRestarts, ARankThatIsRequestedToEndIsNotRestarted) {
   c.Run();
   c.Exit(2, kCrash);
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnKillRequested(c.now, {"job", kErrJobKilledByCmd, "enough"}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnKillRequested(step, {"job", kErrJobKilledByCmd, "enough"});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnding);
@@ -99,12 +99,12 @@ TEST(EngineRestarts, AnAbortedRankIsNotRestarted) {
   Cluster c(1, 2);
   c.Launch(Restartable(1, 9));
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
     AbortMessage abort;
     abort.source = {"job", 0};
     abort.status = 5;
     abort.targets = {{"job", 1}};
-    e.OnAbort(c.now, abort, a);
+    e.OnAbort(step, abort);
   });
   c.Run();
   EXPECT_TRUE(c.Seen<RestartLocal>(0).empty());
@@ -124,11 +124,11 @@ TEST(EngineRestarts, ASuccessorDoesNotRestartKilledRanks) {
     c.Launch(Restartable(2, 9));
     c.Run();
     c.node(1).auto_kill = false;
-    c.Do(0, [&](JobEngine& e, Actions* a) {
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
       if (all) {
-        return e.OnKillRequested(c.now, {"job", kErrJobKilledByCmd, "x"}, a);
+        return e.OnKillRequested(step, {"job", kErrJobKilledByCmd, "x"});
       }
-      e.OnAbort(c.now, {{"job", 0}, 5, "", {{"job", 3}}}, a);
+      e.OnAbort(step, {{"job", 0}, 5, "", {{"job", 3}}});
     });
     c.Run();
     c.Restart(1);
@@ -146,8 +146,8 @@ TEST(EngineRestarts, ALateReportOfAnEarlierRestartIsIgnored) {
   c.Launch(Restartable(2, 9));
   c.Run();
   for (const uint32_t number : {2u, 1u}) {
-    c.Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnPeer(c.now, {1, 0, RankRestarted{"job", 3, number}}, a);
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnPeer(step, {1, 0, RankRestarted{"job", 3, number}});
     });
   }
   EXPECT_EQ(c.Seen<SetIncarnation>(0).back().incarnation, 2u);

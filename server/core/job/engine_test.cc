@@ -114,8 +114,8 @@ TEST(JobEngine, AStartErrorKillsTheRunningProcesses) {
   EXPECT_EQ(c.Last().phase, JobPhase::kStarting);
   // Only one of the node's two processes has started.
   c.node(2).alive = {4};
-  c.Do(2, [&](JobEngine& e, Actions* a) {
-    e.OnLocalStarted(c.now, {"job", 1, kErrProcFailedToStart, "no memory"}, a);
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalStarted(step, {"job", 1, kErrProcFailedToStart, "no memory"});
   });
   c.node(2).alive.insert(5);
   c.Exit(5, Exited(127));
@@ -135,16 +135,16 @@ TEST(JobEngine, StartErrorDoesNotWaitForOthers) {
   c.Launch(MakeJob(Agents(0, 6), 1));
   c.Run();
   c.node(5).alive = {5};
-  c.Do(5, [&](JobEngine& e, Actions* a) {
-    e.OnLocalStarted(c.now, {"job", 1, kErrProcFailedToStart, "no memory"}, a);
+  c.Do(5, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalStarted(step, {"job", 1, kErrProcFailedToStart, "no memory"});
   });
   c.Exit(5, Exited(127));
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnding);
   EXPECT_EQ(c.Last().text, "node5: no memory");
   c.node(2).alive = {2};
-  c.Do(2, [&](JobEngine& e, Actions* a) {
-    e.OnLocalStarted(c.now, {"job", 1, 0, ""}, a);
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalStarted(step, {"job", 1, 0, ""});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -156,8 +156,8 @@ TEST(JobEngine, AStartErrorWithoutAProcessEndsTheJob) {
   Cluster c(1, 2);
   c.node(0).auto_start = false;
   c.Launch(MakeJob({0}, 4));
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnLocalStarted(c.now, {"job", 0, kErrSysLimitsFiles, "too few files"}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalStarted(step, {"job", 0, kErrSysLimitsFiles, "too few files"});
   });
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().status, kErrSysLimitsFiles);
@@ -185,13 +185,13 @@ TEST(JobEngine, SignalGives128AndItsName) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
-  c.Do(2, [&](JobEngine& e, Actions* a) {
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
     c.node(2).alive.erase(5);
-    e.OnLocalExits(c.now, {"job", {{5, SIGSEGV, true, true, false}}}, a);
+    e.OnLocalExits(step, {"job", {{5, SIGSEGV, true, true, false}}});
   });
-  c.Do(2, [&](JobEngine& e, Actions* a) {
-    e.OnLocalOutput(c.now, {"job", 5, 2, Bytes()}, a);
-    e.OnLocalOutput(c.now, {"job", 5, 4, Bytes()}, a);
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalOutput(step, {"job", 5, 2, Bytes()});
+    e.OnLocalOutput(step, {"job", 5, 4, Bytes()});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -233,15 +233,21 @@ TEST(JobEngine, TheTimeLimitEndsTheJob) {
   c.Exit(1, 0);
   c.Run();
   EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 10 * kSecond);
-  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 9 * kSecond, a); });
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnTick({1000 + 9 * kSecond, step.out});
+  });
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_FALSE(c.Last().out_of_time);
-  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 10 * kSecond, a); });
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnTick({1000 + 10 * kSecond, step.out});
+  });
   // No report of the operations for which the job waits arrives.
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_TRUE(c.Last().out_of_time);
   EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 40 * kSecond);
-  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 40 * kSecond, a); });
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnTick({1000 + 40 * kSecond, step.out});
+  });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().status, kErrTimeout);
@@ -258,10 +264,12 @@ TEST(JobEngine, TheTextOfATimeLimitNamesTheWaitingOperation) {
   job->timeout_seconds = 10;
   c.Launch(job);
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) { e.OnTick(1000 + 10 * kSecond, a); });
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnTick({1000 + 10 * kSecond, step.out});
+  });
   EXPECT_TRUE(c.Last().out_of_time);
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnKillRequested(c.now, {"job", kErrTimeout, "a fence waits"}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnKillRequested(step, {"job", kErrTimeout, "a fence waits"});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -277,8 +285,8 @@ TEST(JobEngine, AKillRequestEndsARunningJob) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnKillRequested(c.now, {"job", 0, "the caller went away"}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnKillRequested(step, {"job", 0, "the caller went away"});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -294,8 +302,8 @@ TEST(JobEngine, ASecondKillRequestSendsSigkillAtOnce) {
   c.Launch(MakeJob({1}, 2));
   c.Run();
   for (int i = 0; i < 2; ++i) {
-    c.Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnKillRequested(c.now, {"job", 0, ""}, a);
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnKillRequested(step, {"job", 0, ""});
     });
     c.Run();
   }
@@ -309,8 +317,8 @@ TEST(JobEngine, AnImmediateKillRequestSendsSigkill) {
   c.node(1).auto_kill = false;
   c.Launch(MakeJob({1}, 2));
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnKillRequested(c.now, {"job", 0, "now", true}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnKillRequested(step, {"job", 0, "now", true});
   });
   c.Run();
   ASSERT_EQ(c.Seen<SignalLocal>(1).size(), 1u);
@@ -323,16 +331,16 @@ TEST(JobEngine, AKillRequestEndsAJobInPreparation) {
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kPreparing);
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnKillRequested(c.now, {"job", kErrJobCanceled, "interrupted"}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnKillRequested(step, {"job", kErrJobCanceled, "interrupted"});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().status, kErrJobCanceled);
   c.ExpectClean();
   // The late answer has no effect.
-  c.Do(2, [&](JobEngine& e, Actions* a) {
-    e.OnLocalPrepared(c.now, {"job", 0, ""}, a);
+  c.Do(2, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalPrepared(step, {"job", 0, ""});
   });
   EXPECT_TRUE(c.Seen<StartLocal>(2).empty());
 }
@@ -342,14 +350,14 @@ TEST(JobEngine, KillWhileStartingReachesLateProcesses) {
   c.node(1).auto_start = false;
   c.Launch(MakeJob({0, 1}, 1));
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnKillRequested(c.now, {"job", 0, ""}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnKillRequested(step, {"job", 0, ""});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnding);
   c.node(1).alive = {1};
-  c.Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnLocalStarted(c.now, {"job", 1, 0, ""}, a);
+  c.Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnLocalStarted(step, {"job", 1, 0, ""});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -360,8 +368,8 @@ TEST(JobEngine, SignalsReachOnlyTheNamedRanks) {
   Cluster c(4, 2);
   c.Launch(MakeJob(Agents(0, 3), 2));
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnSignalRequested(c.now, {"job", SIGUSR1, {1, 7}}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnSignalRequested(step, {"job", SIGUSR1, {1, 7}});
   });
   c.Run();
   ASSERT_EQ(c.Seen<SignalLocal>(0).size(), 1u);
@@ -370,8 +378,8 @@ TEST(JobEngine, SignalsReachOnlyTheNamedRanks) {
   EXPECT_TRUE(c.Seen<SignalLocal>(2).empty());
   ASSERT_EQ(c.Seen<SignalLocal>(3).size(), 1u);
   EXPECT_EQ(c.Seen<SignalLocal>(3)[0].ranks, std::vector<Rank>{7});
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnSignalRequested(c.now, {"job", SIGUSR2, {}}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnSignalRequested(step, {"job", SIGUSR2, {}});
   });
   c.Run();
   for (NodeId n = 0; n < 4; ++n) {
@@ -384,8 +392,8 @@ TEST(JobEngine, AbortEndsTheWholeJob) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnAbort(c.now, {{"job", 2}, 9, "matrix is\nsingular\n", {}}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnAbort(step, {{"job", 2}, 9, "matrix is\nsingular\n", {}});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -401,8 +409,8 @@ TEST(JobEngine, AbortStatusOutsideExitCodesGivesOne) {
   for (const int status : {-25, 0, 256, 1 << 20}) {
     Cluster c(1, 2);
     c.Launch(MakeJob({0}, 1));
-    c.Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnAbort(c.now, {{"job", 0}, status, "", {{"job", kRankWildcard}}}, a);
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnAbort(step, {{"job", 0}, status, "", {{"job", kRankWildcard}}});
     });
     EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
     EXPECT_EQ(c.Last().exit_code, 1) << status;
@@ -413,8 +421,8 @@ TEST(JobEngine, AbortOfSomeRanksLeavesTheOthers) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnAbort(c.now, {{"job", 0}, 5, "", {{"job", 1}, {"job", 4}}}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnAbort(step, {{"job", 0}, 5, "", {{"job", 1}, {"job", 4}}});
   });
   c.Run();
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
@@ -429,8 +437,8 @@ TEST(JobEngine, AbortOfSomeRanksLeavesTheOthers) {
 TEST(JobEngine, FailureAfterPartialAbortStillEndsTheRest) {
   Cluster c(1, 2);
   c.Launch(MakeJob({0}, 4));
-  c.Do(0, [&](JobEngine& e, Actions* a) {
-    e.OnAbort(c.now, {{"job", 0}, 5, "", {{"job", 1}}}, a);
+  c.Do(0, [&](JobEngine& e, const StepContext& step) {
+    e.OnAbort(step, {{"job", 0}, 5, "", {{"job", 1}}});
   });
   c.Exit(2, Exited(8));
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
@@ -446,8 +454,8 @@ TEST(JobEngine, LaunchIsRefusedWithAnEnd) {
   EXPECT_EQ(c.Last().status, kErrNodeDown);
   EXPECT_EQ(c.Last().text, "no agent is up on node node2");
   EXPECT_TRUE(c.network_.empty());
-  c.Do(1, [&](JobEngine& e, Actions* a) {
-    e.OnLaunchRequested(c.now, {MakeJob({1}, 1)}, a);
+  c.Do(1, [&](JobEngine& e, const StepContext& step) {
+    e.OnLaunchRequested(step, {MakeJob({1}, 1)});
   });
   ASSERT_EQ(c.Seen<JobChanged>(1).size(), 1u);
   EXPECT_EQ(c.Seen<JobChanged>(1)[0].status, kErrNotSupported);
@@ -474,14 +482,14 @@ TEST(JobEngine, MalformedMessagesOfPeersAreIgnored) {
       JobStarted{"other", 3, {}},
   };
   for (const MessageBody& body : bodies) {
-    c.Do(0, [&](JobEngine& e, Actions* a) {
-      EXPECT_TRUE(e.OnPeer(c.now, {1, 0, body}, a));
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      EXPECT_TRUE(e.OnPeer(step, {1, 0, body}));
     });
   }
   EXPECT_EQ(c.Seen<JobChanged>(0).size(), before);
   c.network_.clear();
   Actions none;
-  EXPECT_FALSE(c.engine(0).OnPeer(c.now, {1, 0, StateQuery{}}, &none));
+  EXPECT_FALSE(c.engine(0).OnPeer({c.now, none}, {1, 0, StateQuery{}}));
   ExitAll(c, 2);
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().exit_code, 0);

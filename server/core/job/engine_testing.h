@@ -69,14 +69,14 @@ class Cluster {
 
   // Runs `call` on one node and executes the actions that it returns. Inputs
   // that these cause on the node follow as inputs of their own.
-  void Do(NodeId n, std::function<void(JobEngine&, Actions*)> call) {
+  void Do(NodeId n, std::function<void(JobEngine&, const StepContext&)> call) {
     inputs_.emplace_back(n, std::move(call));
     if (std::exchange(busy_, true)) return;
     while (!inputs_.empty()) {
       const auto [node, input] = std::move(inputs_.front());
       inputs_.pop_front();
       Actions actions;
-      input(*nodes_[node].engine, &actions);
+      input(*nodes_[node].engine, {now, actions});
       for (const Action& a : actions) {
         nodes_[node].seen.push_back(a);
         Execute(node, a);
@@ -92,14 +92,15 @@ class Cluster {
       network_.pop_front();
       ++messages;
       if (nodes_[m.dst].dead || nodes_[m.src].dead) continue;
-      Do(m.dst,
-         [&](JobEngine& e, Actions* a) { EXPECT_TRUE(e.OnPeer(now, m, a)); });
+      Do(m.dst, [&](JobEngine& e, const StepContext& step) {
+        EXPECT_TRUE(e.OnPeer(step, m));
+      });
     }
   }
 
   void Launch(std::shared_ptr<const JobSpec> job) {
-    Do(0, [&](JobEngine& e, Actions* a) {
-      e.OnLaunchRequested(now, {std::move(job)}, a);
+    Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnLaunchRequested(step, {std::move(job)});
     });
   }
 
@@ -134,7 +135,7 @@ class Cluster {
     node.engine->set_began(now);
     if (node.job != nullptr) {
       node.engine->set_persists(!node.control.empty() || !node.journal.empty());
-      Do(n, [&](JobEngine& e, Actions* a) {
+      Do(n, [&](JobEngine& e, const StepContext& step) {
         JobRecovered recovered;
         recovered.job = node.job;
         recovered.started = node.started;
@@ -144,7 +145,7 @@ class Cluster {
         }
         recovered.incarnations = {node.incarnations.begin(),
                                   node.incarnations.end()};
-        e.OnRecovered(now, recovered, a);
+        e.OnRecovered(step, recovered);
       });
       // The shim reports all ends again.
       std::vector<ProcExit> ended;
@@ -158,9 +159,9 @@ class Cluster {
     }
     for (NodeId other = 0; other < nodes_.size(); ++other) {
       if (other == n || nodes_[other].dead) continue;
-      Do(other, [&](JobEngine& e, Actions* a) {
-        e.OnNodeRestarted(now, n, a);
-        e.SendSyncComplete(n, a);
+      Do(other, [&](JobEngine& e, const StepContext& step) {
+        e.OnNodeRestarted(step, n);
+        e.SendSyncComplete(step, n);
       });
     }
   }
@@ -169,8 +170,8 @@ class Cluster {
   void Hear(NodeId n, NodeId lost) {
     nodes_[n].tree->SetAlive(lost, false);
     if (nodes_[n].dead) return;
-    Do(n, [=, this](JobEngine& e, Actions* a) {
-      e.OnNodeLost(now, {lost, false, "connection closed"}, a);
+    Do(n, [=, this](JobEngine& e, const StepContext& step) {
+      e.OnNodeLost(step, {lost, false, "connection closed"});
     });
   }
 
@@ -214,13 +215,13 @@ class Cluster {
 
  private:
   void EndRanks(NodeId n, const std::vector<ProcExit>& exits) {
-    Do(n, [=, this](JobEngine& e, Actions* a) {
-      e.OnLocalExits(now, {"job", exits}, a);
+    Do(n, [=, this](JobEngine& e, const StepContext& step) {
+      e.OnLocalExits(step, {"job", exits});
     });
     for (const ProcExit& exit : exits) {
       for (const uint16_t channel : {2, 4}) {
-        Do(n, [=, this](JobEngine& e, Actions* a) {
-          e.OnLocalOutput(now, {"job", exit.rank, channel, Bytes()}, a);
+        Do(n, [=, this](JobEngine& e, const StepContext& step) {
+          e.OnLocalOutput(step, {"job", exit.rank, channel, Bytes()});
         });
       }
     }
@@ -238,8 +239,8 @@ class Cluster {
       if (!node.auto_prepare) return;
       const int status = node.prepare_status;
       const std::string text = node.prepare_text;
-      Do(n, [=, this](JobEngine& e, Actions* a) {
-        e.OnLocalPrepared(now, {"job", status, text}, a);
+      Do(n, [=, this](JobEngine& e, const StepContext& step) {
+        e.OnLocalPrepared(step, {"job", status, text});
       });
     } else if (const auto* persisted =
                    std::get_if<PersistControlState>(&action)) {
@@ -251,8 +252,8 @@ class Cluster {
       if (!node.auto_start) return;
       node.alive = {node.local.begin(), node.local.end()};
       const auto procs = static_cast<uint32_t>(node.local.size());
-      Do(n, [=, this](JobEngine& e, Actions* a) {
-        e.OnLocalStarted(now, {"job", procs, 0, ""}, a);
+      Do(n, [=, this](JobEngine& e, const StepContext& step) {
+        e.OnLocalStarted(step, {"job", procs, 0, ""});
       });
     } else if (const auto* restart = std::get_if<RestartLocal>(&action)) {
       EXPECT_FALSE(node.alive.contains(restart->rank));
@@ -274,7 +275,8 @@ class Cluster {
 
   std::vector<std::string> names_;
   std::vector<Node> nodes_;
-  std::deque<std::pair<NodeId, std::function<void(JobEngine&, Actions*)>>>
+  std::deque<
+      std::pair<NodeId, std::function<void(JobEngine&, const StepContext&)>>>
       inputs_;
   bool busy_ = false;
 };

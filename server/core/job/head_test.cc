@@ -26,7 +26,7 @@ class HeadTest : public testing::Test {
         JobPrepare{Bytes(EncodeJobSpec(*spec_)), 0, {}}, true);
     head_ = std::make_unique<JobHead>(*part_, names_, true);
   }
-  JobStep Step() { return {now_, 0, tree_, out_, nullptr, &table_.holds()}; }
+  JobStep Step() { return {{now_, out_}, 0, tree_, nullptr, &table_.holds()}; }
   void Launch(bool check_only = false) {
     head_->Launch(Step(), {spec_, false, check_only});
   }

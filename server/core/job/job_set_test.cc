@@ -17,7 +17,7 @@ class JobSetTest : public testing::Test {
         resync_(1, tree_),
         jobs_(1, {"a", "b", "c", "d", "e", "f", "g"}, tree_, table_, resync_),
         spec_(JobOn("job", {1, 3})) {}
-  JobStep Step() { return {1, 1, tree_, out_}; }
+  JobStep Step() { return {{1, out_}, 1, tree_}; }
   JobEntry& Take() {
     jobs_.TakePart(Step(), spec_,
                    JobPrepare{Bytes(EncodeJobSpec(*spec_)), 0, {}});

@@ -19,7 +19,7 @@ class LaunchAnswersTest : public testing::Test {
   }
   void Report(bool started) {
     out_.clear();
-    answers_.ReportUp({1, 1, tree_, out_}, started);
+    answers_.ReportUp({{1, out_}, 1, tree_}, started);
   }
 
   const std::shared_ptr<const JobSpec> spec_ = JobOn("job", {1, 1, 3, 4});

@@ -22,26 +22,28 @@ bool JobMaps::HasOtherRoot() const {
   return root != self_ && root != kNoNode;
 }
 
-void JobMaps::Want(TimeNs now, const std::string& nspace, Actions* actions) {
+void JobMaps::Want(const StepContext& step, const std::string& nspace) {
   if (jobs_.Find(nspace) != nullptr || asked_.contains(nspace)) return;
   if (!HasOtherRoot()) {
     Post(MapUnknown{nspace});
     return;
   }
   Ask& ask = asked_[nspace];
-  ask.deadline = now + kPatience;
-  Send(nspace, &ask, actions);
+  ask.deadline = step.now + kPatience;
+  Send(step, nspace, &ask);
 }
 
-void JobMaps::Send(const std::string& nspace, Ask* ask, Actions* actions) {
+void JobMaps::Send(const StepContext& step, const std::string& nspace,
+                   Ask* ask) {
   ask->request = next_request_++;
   ask->node = tree_.root();
   const JobMapRequest request{ask->request, nspace};
-  actions->push_back(SendPeer{PeerMessage{self_, ask->node, request}});
+  step.out.push_back(SendPeer{PeerMessage{self_, ask->node, request}});
 }
 
-void JobMaps::OnRequest(NodeId src, const JobMapRequest& request,
-                        std::vector<NodeId> lost, Actions* actions) {
+void JobMaps::OnRequest(const StepContext& step, NodeId src,
+                        const JobMapRequest& request,
+                        std::vector<NodeId> lost) {
   JobMapReply reply{request.request, kErrNotFound, request.nspace, {}};
   if (const Job* job = jobs_.Find(request.nspace)) {
     reply.status = kSuccess;
@@ -51,7 +53,7 @@ void JobMaps::OnRequest(NodeId src, const JobMapRequest& request,
     }
     jobs_.AddReader(request.nspace, src);
   }
-  actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
+  step.out.push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
 }
 
 void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
@@ -108,20 +110,22 @@ void JobMaps::OnCheckReply(NodeId src, const JobMapReply& reply) {
   if (reply.status == kErrNotFound) Forget(reply.nspace);
 }
 
-void JobMaps::Keep(const std::string& nspace, NodeId lender, Actions* actions) {
+void JobMaps::Keep(const StepContext& step, const std::string& nspace,
+                   NodeId lender) {
   if (jobs_.Find(nspace) == nullptr) return;
   Loan& loan = borrowed_[nspace];
   loan.lender = lender;
-  if (tree_.alive(lender)) return Check(nspace, &loan, actions);
-  DropLost(actions);
+  if (tree_.alive(lender)) return Check(step, nspace, &loan);
+  DropLost(step);
 }
 
 // The answer shows whether the job is over. If it is not, the lender will
 // report its end.
-void JobMaps::Check(const std::string& nspace, Loan* loan, Actions* actions) {
+void JobMaps::Check(const StepContext& step, const std::string& nspace,
+                    Loan* loan) {
   loan->check = next_request_++;
   const JobMapRequest check{loan->check, nspace, true};
-  actions->push_back(SendPeer{PeerMessage{self_, loan->lender, check}});
+  step.out.push_back(SendPeer{PeerMessage{self_, loan->lender, check}});
 }
 
 void JobMaps::OnForget(NodeId src, const std::string& nspace) {
@@ -148,27 +152,27 @@ void JobMaps::OnPrepare(const Bytes& bytes) {
   jobs_.Unregister(spec->nspace);
 }
 
-void JobMaps::OnJobRemoved(TimeNs, const RemovedJob& job, Actions* actions) {
+void JobMaps::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   for (const NodeId reader : job.readers) {
     if (!tree_.alive(reader)) continue;
-    actions->push_back(
+    step.out.push_back(
         SendPeer{PeerMessage{self_, reader, JobForget{job.nspace}}});
   }
 }
 
-void JobMaps::OnNodeLost(TimeNs, const NodeStateChanged&, Actions* actions) {
-  CheckAll(actions);
+void JobMaps::OnNodeLost(const StepContext& step, const NodeStateChanged&) {
+  CheckAll(step);
 }
 
-void JobMaps::CheckAll(Actions* actions) {
+void JobMaps::CheckAll(const StepContext& step) {
   for (auto& [nspace, loan] : borrowed_) {
-    if (tree_.alive(loan.lender)) Check(nspace, &loan, actions);
+    if (tree_.alive(loan.lender)) Check(step, nspace, &loan);
   }
 }
 
-void JobMaps::OnTreeChanged(TimeNs, Actions* actions) { DropLost(actions); }
+void JobMaps::OnTreeChanged(const StepContext& step) { DropLost(step); }
 
-void JobMaps::DropLost(Actions* actions) {
+void JobMaps::DropLost(const StepContext& step) {
   // A lost lender cannot report the job's end: drop the map, which is requested
   // again when needed.
   std::vector<std::string> unsure;
@@ -183,19 +187,19 @@ void JobMaps::DropLost(Actions* actions) {
   // The request is repeated even to the same root: the request, or the job's
   // end that follows the answer, may be lost with an agent on the way. An
   // answer to the earlier request is not accepted.
-  for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
+  for (auto& [nspace, ask] : asked_) Send(step, nspace, &ask);
 }
 
 // The request or its answer may have been lost with the agent.
-void JobMaps::OnNodeRestarted(TimeNs, NodeId node, Actions* actions) {
-  CheckAll(actions);
+void JobMaps::OnNodeRestarted(const StepContext& step, NodeId node) {
+  CheckAll(step);
   if (!tree_.InSubtree(node, self_)) return;
-  for (auto& [nspace, ask] : asked_) Send(nspace, &ask, actions);
+  for (auto& [nspace, ask] : asked_) Send(step, nspace, &ask);
 }
 
-void JobMaps::OnTick(TimeNs now, Actions*) {
+void JobMaps::OnTick(const StepContext& step) {
   std::erase_if(asked_, [&](const auto& item) {
-    if (item.second.deadline > now) return false;
+    if (item.second.deadline > step.now) return false;
     Post(MapUnknown{item.first});
     return true;
   });

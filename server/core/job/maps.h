@@ -16,7 +16,7 @@
 #include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
@@ -31,11 +31,11 @@ class JobMaps final : public Engine {
 
   // Requests the job's map. Later either the map is added to the table, or a
   // MapUnknown with the job's name is posted.
-  void Want(TimeNs now, const std::string& nspace, Actions* actions);
+  void Want(const StepContext& step, const std::string& nspace);
   // Handles the request of another agent for a map. `lost` has the agents of
   // the job that were lost with their ranks.
-  void OnRequest(NodeId src, const JobMapRequest& request,
-                 std::vector<NodeId> lost, Actions* actions);
+  void OnRequest(const StepContext& step, NodeId src,
+                 const JobMapRequest& request, std::vector<NodeId> lost);
   void OnReply(NodeId src, const JobMapReply& reply);
   // Handles a map that `src` has sent unrequested. `src` will report the job's
   // end.
@@ -43,7 +43,7 @@ class JobMaps final : public Engine {
   // Records that the map, which is in the table, is borrowed from now on. The
   // lender either reports the end of the job later, or replies that the job is
   // over already.
-  void Keep(const std::string& nspace, NodeId lender, Actions* actions);
+  void Keep(const StepContext& step, const std::string& nspace, NodeId lender);
   // Handles the report of `src` that the job is over. Ignores it unless `src`
   // supplied the map or was sent the request for it.
   void OnForget(NodeId src, const std::string& nspace);
@@ -51,17 +51,15 @@ class JobMaps final : public Engine {
   // borrowed.
   void OnPrepare(const Bytes& spec);
   // Notifies the agents that have borrowed the map that the job is over.
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
-  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
+  void OnTreeChanged(const StepContext& step) override;
   // Called when `node` has a successor agent, which has none of its
   // predecessor's messages.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Asks the lenders of borrowed maps whether the jobs still exist, because a
   // message about their end may be lost with the node.
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
   void Count(ResourceCounts* counts) const override {
     counts->map_requests = num_requests();
@@ -82,10 +80,10 @@ class JobMaps final : public Engine {
 
   // Returns whether another agent is the root, which knows all jobs.
   bool HasOtherRoot() const;
-  void CheckAll(Actions* actions);
-  void DropLost(Actions* actions);
-  void Send(const std::string& nspace, Ask* ask, Actions* actions);
-  void Check(const std::string& nspace, Loan* loan, Actions* actions);
+  void CheckAll(const StepContext& step);
+  void DropLost(const StepContext& step);
+  void Send(const StepContext& step, const std::string& nspace, Ask* ask);
+  void Check(const StepContext& step, const std::string& nspace, Loan* loan);
   void OnCheckReply(NodeId src, const JobMapReply& reply);
   bool Borrow(NodeId src, const std::string& nspace, const Bytes& spec);
   void MarkLost(const std::string& nspace, const std::vector<NodeId>& lost);

@@ -16,7 +16,7 @@ class JobMapsTest : public testing::Test {
 
   uint64_t Ask(const std::string& nspace) {
     actions_.clear();
-    maps_.Want(1, nspace, &actions_);
+    maps_.Want({1, actions_}, nspace);
     const auto sent = Sent<JobMapRequest>(actions_);
     return sent.empty() ? 0 : sent.back().second.request;
   }
@@ -101,7 +101,7 @@ TEST_F(JobMapsTest, AMapOfAnotherJobIsRejected) {
 TEST_F(JobMapsTest, ARequestExpiresWithoutAnAnswer) {
   Ask("x");
   EXPECT_LT(maps_.NextDeadline(), kNever);
-  maps_.OnTick(maps_.NextDeadline(), &actions_);
+  maps_.OnTick({maps_.NextDeadline(), actions_});
   EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
   EXPECT_EQ(maps_.NextDeadline(), kNever);
 }
@@ -110,7 +110,7 @@ TEST_F(JobMapsTest, TheRequestIsRepeatedToANewRoot) {
   Ask("x");
   actions_.clear();
   tree_.SetAlive(0, false);
-  maps_.OnTreeChanged(0, &actions_);
+  maps_.OnTreeChanged({0, actions_});
   const auto sent = Sent<JobMapRequest>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 1u);
@@ -122,8 +122,8 @@ TEST_F(JobMapsTest, TheRequestIsRepeatedAfterALoss) {
   const uint64_t request = Ask("x");
   actions_.clear();
   tree_.SetAlive(2, false);
-  maps_.OnNodeLost(0, {kNoNode, false, ""}, &actions_);
-  maps_.OnTreeChanged(0, &actions_);
+  maps_.OnNodeLost({0, actions_}, {kNoNode, false, ""});
+  maps_.OnTreeChanged({0, actions_});
   const auto sent = Sent<JobMapRequest>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 0u);
@@ -164,7 +164,7 @@ TEST_F(JobMapsTest, AfterALossTheLenderIsQueriedAboutTheJob) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   for (const int status : {kSuccess, kErrNotFound}) {
     actions_.clear();
-    maps_.OnNodeLost(0, {kNoNode, false, ""}, &actions_);
+    maps_.OnNodeLost({0, actions_}, {kNoNode, false, ""});
     const auto sent = Sent<JobMapRequest>(actions_);
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].first, 0u);
@@ -178,27 +178,27 @@ TEST_F(JobMapsTest, AfterALossTheLenderIsQueriedAboutTheJob) {
     EXPECT_EQ(jobs_.Find("x") != nullptr, status == kSuccess);
   }
   actions_.clear();
-  maps_.OnNodeLost(0, {kNoNode, false, ""}, &actions_);
+  maps_.OnNodeLost({0, actions_}, {kNoNode, false, ""});
   EXPECT_TRUE(actions_.empty());
 }
 
 TEST_F(JobMapsTest, AMapIsDroppedWhenItsLenderIsLost) {
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   tree_.SetAlive(1, false);
-  maps_.OnTreeChanged(0, &actions_);
+  maps_.OnTreeChanged({0, actions_});
   EXPECT_NE(jobs_.Find("x"), nullptr);
   tree_.SetAlive(0, false);
-  maps_.OnTreeChanged(0, &actions_);
+  maps_.OnTreeChanged({0, actions_});
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
 TEST_F(JobMapsTest, AKeptMapIsReleasedWithTheJob) {
-  maps_.Keep("x", 3, &actions_);
+  maps_.Keep({0, actions_}, "x", 3);
   EXPECT_TRUE(actions_.empty()) << "of a job that is not in the table";
   for (const int status : {kSuccess, kErrNotFound}) {
     jobs_.Add(JobOn("x", {2, 3}));
     actions_.clear();
-    maps_.Keep("x", 3, &actions_);
+    maps_.Keep({0, actions_}, "x", 3);
     const auto sent = Sent<JobMapRequest>(actions_);
     ASSERT_EQ(sent.size(), 1u);
     EXPECT_EQ(sent[0].first, 3u);
@@ -213,7 +213,7 @@ TEST_F(JobMapsTest, AKeptMapIsReleasedWithTheJob) {
 TEST_F(JobMapsTest, AMapOfALostLenderIsNotKept) {
   jobs_.Add(JobOn("x", {2, 3}));
   tree_.SetAlive(3, false);
-  maps_.Keep("x", 3, &actions_);
+  maps_.Keep({0, actions_}, "x", 3);
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
@@ -240,7 +240,7 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
 TEST_F(JobMapsTest, LendsMapsAndReportsTheEndToReaders) {
   jobs_.Add(JobOn("mine", {5, 6}));
   const JobMapRequest request{7, "mine"};
-  maps_.OnRequest(2, request, {6}, &actions_);
+  maps_.OnRequest({0, actions_}, 2, request, {6});
   const auto replies = Sent<JobMapReply>(actions_);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 2u);
@@ -250,13 +250,13 @@ TEST_F(JobMapsTest, LendsMapsAndReportsTheEndToReaders) {
   actions_.clear();
   // An agent that has the map only queries whether the job is known.
   const JobMapRequest check{7, "mine", true};
-  maps_.OnRequest(2, check, {6}, &actions_);
+  maps_.OnRequest({0, actions_}, 2, check, {6});
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.spec.empty());
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.lost.empty());
   EXPECT_EQ(Sent<JobMapReply>(actions_)[0].second.status, kSuccess);
   actions_.clear();
   jobs_.Remove("mine");
-  maps_.OnJobRemoved(0, TakeAll<RemovedJob>(&events_).at(0), &actions_);
+  maps_.OnJobRemoved({0, actions_}, TakeAll<RemovedJob>(&events_).at(0));
   const auto forgets = Sent<JobForget>(actions_);
   ASSERT_EQ(forgets.size(), 1u);
   EXPECT_EQ(forgets[0].first, 2u);

@@ -19,7 +19,7 @@ class JobMessagesTest : public testing::Test {
         spec_(JobOn("job", {1, 3})) {}
   bool Take(NodeId src, MessageBody body) {
     out_.clear();
-    return messages_.Take({1, 1, tree_, out_}, {src, 1, std::move(body)});
+    return messages_.Take({{1, out_}, 1, tree_}, {src, 1, std::move(body)});
   }
   JobPrepare Prepare(NodeId controller = 0) const {
     return {Bytes(EncodeJobSpec(*spec_)), controller, {}};

@@ -8,8 +8,7 @@
 
 #include "common/bytes.h"
 #include "common/ids.h"
-#include "server/core/step/action.h"
-#include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -32,12 +31,12 @@ class OutputTap {
  public:
   virtual ~OutputTap() = default;
   // Returns true if another reader has the output instead of the launcher.
-  virtual bool OnOutput(TimeNs now, const TappedOutput& output,
-                        Actions* actions) = 0;
+  virtual bool OnOutput(const StepContext& step,
+                        const TappedOutput& output) = 0;
   // Called when all ranks of a job with pushed input have consumed `bytes` more
   // bytes.
-  virtual void OnInputTaken(const std::string& nspace, uint64_t bytes,
-                            Actions* actions) = 0;
+  virtual void OnInputTaken(const StepContext& step, const std::string& nspace,
+                            uint64_t bytes) = 0;
 };
 
 }  // namespace canopy::core

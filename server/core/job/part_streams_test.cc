@@ -23,7 +23,7 @@ class PartStreamsTest : public testing::Test {
         spec_, std::make_shared<JobLayout>(*spec_), node);
     streams_ = std::make_unique<PartStreams>(place_, *local_, true);
   }
-  JobStep Step() { return {1, 1, tree_, out_}; }
+  JobStep Step() { return {{1, out_}, 1, tree_}; }
 
   const std::shared_ptr<JobSpec> spec_;
   Tree tree_{7, 2};

@@ -23,7 +23,7 @@ class PartTest : public testing::Test {
         table_, *entry, JobPlace(1, tree_, entry->spec, 0, std::move(lost)),
         JobPrepare{Bytes(EncodeJobSpec(*spec_)), 0, {}}, true);
   }
-  JobStep Step() { return {1, 1, tree_, out_}; }
+  JobStep Step() { return {{1, out_}, 1, tree_}; }
   template <typename T>
   size_t Count() {
     return All<T>(out_).size();

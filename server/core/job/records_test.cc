@@ -61,7 +61,7 @@ TEST(JobRecordTest, DecodingRestoresPortAndTimeLimits) {
 TEST(HeadPersistenceTest, OnlyChangesArePersisted) {
   const Tree tree(1, 2);
   Actions out;
-  const JobStep step{5, 0, tree, out};
+  const JobStep step{{5, out}, 0, tree};
   HeadPersistence disabled(false);
   disabled.Persist(step, "job", Sample());
   EXPECT_TRUE(out.empty());

@@ -90,9 +90,9 @@ void JobResync::OnSyncComplete(const JobStep& step, NodeId src) {
   if (MarkSynced(src)) Release(step);
 }
 
-void JobResync::SendSyncComplete(NodeId node, Actions* actions) const {
+void JobResync::SendSyncComplete(const StepContext& step, NodeId node) const {
   if (node != tree_.root()) return;
-  actions->push_back(SendPeer{{self_, node, SyncComplete{}}});
+  step.out.push_back(SendPeer{{self_, node, SyncComplete{}}});
 }
 
 void JobResync::OnTick(const JobStep& step) {

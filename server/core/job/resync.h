@@ -16,6 +16,7 @@
 #include "server/core/job/step.h"
 #include "server/core/messages.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
@@ -76,7 +77,7 @@ class JobResync {
   // Reports to a root that rejoined or was restarted that this agent has sent
   // it all jobs that concern it. Other agents are never authoritative and get
   // no message.
-  void SendSyncComplete(NodeId node, Actions* actions) const;
+  void SendSyncComplete(const StepContext& step, NodeId node) const;
   void OnTick(const JobStep& step);
   // Returns when OnTick must be called next, or kNever.
   TimeNs NextDeadline() const;

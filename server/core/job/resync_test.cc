@@ -10,9 +10,7 @@ namespace {
 class ResyncTest : public testing::Test {
  protected:
   ResyncTest() : tree_(7, 2), root_(0, tree_), inner_(1, tree_) {}
-  JobStep Step(NodeId self) {
-    return {now_, self, tree_, out_, nullptr, nullptr, &events_};
-  }
+  JobStep Step(NodeId self) { return {{now_, out_, &events_}, self, tree_}; }
   // Returns the agents that got an answer to their query, in order.
   std::vector<NodeId> Answered() {
     std::vector<NodeId> out;
@@ -114,9 +112,9 @@ TEST_F(ResyncTest, InquirersAreRemovedWhenTheJobIsKnown) {
 }
 
 TEST_F(ResyncTest, OnlyTheRootIsSentTheEndOfItsResynchronisation) {
-  inner_.SendSyncComplete(3, &out_);
+  inner_.SendSyncComplete({now_, out_}, 3);
   EXPECT_TRUE(out_.empty());
-  inner_.SendSyncComplete(0, &out_);
+  inner_.SendSyncComplete({now_, out_}, 0);
   EXPECT_EQ(Sent<SyncComplete>(out_).size(), 1u);
 }
 

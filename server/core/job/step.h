@@ -10,28 +10,21 @@
 #include "server/core/job/output_tap.h"
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
-#include "server/core/step/clock.h"
-#include "server/core/step/core_event.h"
+#include "server/core/step/log_line.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
 
-// Valid for one step. `out` collects the actions of the agent, in order.
-struct JobStep {
-  TimeNs now;
+// Valid for one step.
+struct JobStep : StepContext {
   NodeId self;
   const Tree& tree;
-  Actions& out;
   OutputTap* tap = nullptr;           // null: no tap
   const DebugHolds* holds = nullptr;  // null: no job is held
-  CoreEvents* events = nullptr;       // null: events are dropped
 
   void Send(NodeId to, MessageBody body) const {
     out.push_back(SendPeer{{self, to, std::move(body)}});
-  }
-  template <typename Event>
-  void Post(Event event) const {
-    if (events != nullptr) events->Post(std::move(event));
   }
   void Log(LogLine::Level level, std::string text) const {
     out.push_back(LogLine{level, std::move(text)});

@@ -88,10 +88,8 @@ bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   }
   if (!output_.IsOpen(output.rank, output.channel)) return false;
   if (step.tap != nullptr) {
-    step.tap->OnOutput(step.now,
-                       {part_.nspace(), node, output.end, output.rank,
-                        output.channel, output.data},
-                       &step.out);
+    step.tap->OnOutput(step, {part_.nspace(), node, output.end, output.rank,
+                              output.channel, output.data});
   }
   step.out.push_back(
       DeliverOutput{part_.nspace(), output.rank, output.channel, {}});
@@ -105,10 +103,8 @@ void JobStreams::Deliver(const JobStep& step, const OutputData& output,
                          std::move(data)};
   const uint32_t node = part_.spec()->procs[output.rank].node;
   if (step.tap != nullptr &&
-      step.tap->OnOutput(step.now,
-                         {part_.nspace(), node, output.end, output.rank,
-                          output.channel, delivery.data},
-                         &step.out)) {
+      step.tap->OnOutput(step, {part_.nspace(), node, output.end, output.rank,
+                                output.channel, delivery.data})) {
     delivery.redirected = std::exchange(delivery.data, {}).size();
   }
   step.out.push_back(std::move(delivery));
@@ -179,7 +175,7 @@ void JobStreams::ReportTaken(const JobStep& step, uint64_t bytes) {
   if (bytes == 0) return;
   input_log_.Release(input_.done());
   if (step.tap != nullptr && part_.spec()->forwarding.input) {
-    step.tap->OnInputTaken(part_.nspace(), bytes, &step.out);
+    step.tap->OnInputTaken(step, part_.nspace(), bytes);
   } else {
     step.out.push_back(InputConsumed{part_.nspace(), bytes});
   }

@@ -6,6 +6,7 @@
 
 #include "server/core/core_testing.h"
 #include "server/core/job/output_tap.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 namespace {
@@ -27,7 +28,7 @@ class StreamsTest : public testing::Test {
     progress_ = std::make_unique<JobProgress>(spec_);
     streams_ = std::make_unique<JobStreams>(*part_, *progress_);
   }
-  JobStep Step() { return {now_, 0, tree_, out_}; }
+  JobStep Step() { return {{now_, out_}, 0, tree_}; }
   bool Output(Rank rank, const std::string& text, uint64_t end) {
     return streams_->OnOutput(Step(), {"job", rank, kOut, Bytes(text), end});
   }
@@ -76,12 +77,14 @@ TEST_F(StreamsTest, CreditIsSentToTheNode) {
 // A tap that redirects the output of rank 1.
 class Tap : public OutputTap {
  public:
-  bool OnOutput(TimeNs, const TappedOutput& output, Actions*) override {
+  bool OnOutput(const StepContext& /*step*/,
+                const TappedOutput& output) override {
     text += std::to_string(output.rank) + std::string(output.data.view()) +
             "@" + std::to_string(output.end) + " ";
     return output.rank == 1;
   }
-  void OnInputTaken(const std::string&, uint64_t bytes, Actions*) override {
+  void OnInputTaken(const StepContext& /*step*/, const std::string& /*nspace*/,
+                    uint64_t bytes) override {
     taken += bytes;
   }
 

@@ -24,8 +24,7 @@ Gets::Gets(NodeId self, const Tree& tree, JobTable& jobs, ModexStore& modex)
 
 // --------------------------------------------------------------- holding ---
 
-void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnGet(const StepContext& step, const GetArrived& in) {
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) {
     step.out.push_back(ReplyClient{in.client, in.request, kErrInit, {}});
@@ -42,15 +41,14 @@ void Gets::OnGet(TimeNs now, const GetArrived& in, Actions* actions) {
   // Process facts are never stored, so each get of such a key is sent to the
   // process's agent anyway.
   held.refresh = in.refresh && !IsProcessFact(in.key);
-  held.started = now;
-  held.since = now;
-  held.deadline = DeadlineOf(now, in.timeout_ms);
+  held.started = step.now;
+  held.since = step.now;
+  held.deadline = DeadlineOf(step.now, in.timeout_ms);
   Take(step, std::move(held));
 }
 
-void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
-                     Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnRequest(const StepContext& step, NodeId src,
+                     const DmodexRequest& request) {
   Held held;
   held.target = request.target;
   held.key = request.key;
@@ -59,13 +57,13 @@ void Gets::OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
   held.request = request.request;
   held.known = request.known;
   held.immediate = request.key.empty();
-  held.started = now;
-  held.since = now;
-  held.deadline = DeadlineOf(now, request.timeout_ms);
+  held.started = step.now;
+  held.since = step.now;
+  held.deadline = DeadlineOf(step.now, request.timeout_ms);
   Take(step, std::move(held));
 }
 
-void Gets::Take(StepContext& step, Held held) {
+void Gets::Take(const StepContext& step, Held held) {
   if (const std::optional<int> status = Decide(held)) {
     return Answer(step, held, *status);
   }
@@ -82,7 +80,7 @@ void Gets::Take(StepContext& step, Held held) {
   StartFetch(step, held_.Add(std::move(held)));
 }
 
-void Gets::Answer(StepContext& step, const Held& held, int status) {
+void Gets::Answer(const StepContext& step, const Held& held, int status) {
   if (held.node != kNoNode) {
     DmodexReply reply{held.request, status, held.target, {}, 0};
     if (IsProcessFact(held.key)) {
@@ -117,7 +115,7 @@ Bytes Gets::PayloadFor(const Held& held) const {
   return modex_.SeenHere(owner);
 }
 
-void Gets::Finish(StepContext& step, uint64_t id, int status) {
+void Gets::Finish(const StepContext& step, uint64_t id, int status) {
   const Held* found = held_.Find(id);
   if (found == nullptr) return;
   const Held held = *found;
@@ -125,7 +123,7 @@ void Gets::Finish(StepContext& step, uint64_t id, int status) {
   Answer(step, held, status);
 }
 
-void Gets::Retry(StepContext& step, const std::vector<uint64_t>& ids) {
+void Gets::Retry(const StepContext& step, const std::vector<uint64_t>& ids) {
   for (const uint64_t id : ids) {
     const Held* held = held_.Find(id);
     if (held == nullptr) continue;
@@ -134,7 +132,7 @@ void Gets::Retry(StepContext& step, const std::vector<uint64_t>& ids) {
   }
 }
 
-void Gets::RetryKeys(StepContext& step, const ProcId& target,
+void Gets::RetryKeys(const StepContext& step, const ProcId& target,
                      const DataChange& change) {
   if (!held_.HasTarget(target)) return;
   Retry(step, held_.Of(target, ""));
@@ -151,7 +149,7 @@ void Gets::RetryKeys(StepContext& step, const ProcId& target,
 }
 
 // Retries the gets that name only some of the qualifiers of the new value.
-void Gets::RetryQualified(StepContext& step, const ProcId& target,
+void Gets::RetryQualified(const StepContext& step, const ProcId& target,
                           std::string_view stored) {
   std::vector<uint64_t> ids = held_.OfTarget(target);
   std::erase_if(ids, [&](uint64_t id) {
@@ -162,7 +160,7 @@ void Gets::RetryQualified(StepContext& step, const ProcId& target,
 
 // -------------------------------------------------------------- fetching ---
 
-void Gets::StartFetch(StepContext& step, uint64_t id) {
+void Gets::StartFetch(const StepContext& step, uint64_t id) {
   const Held& held = *held_.Find(id);
   const Job* job = jobs_.Find(held.target.nspace);
   if (job == nullptr) return;
@@ -185,14 +183,15 @@ void Gets::StartFetch(StepContext& step, uint64_t id) {
   fetches_.emplace(number, std::move(fetch));
 }
 
-void Gets::AwaitCommit(StepContext& step, const Job& job, Rank rank) const {
+void Gets::AwaitCommit(const StepContext& step, const Job& job,
+                       Rank rank) const {
   if (job.is_local(rank) ||
       (rank == kRankUndef && !job.local_ranks().empty())) {
     step.out.push_back(core::AwaitCommit{{job.nspace(), rank}});
   }
 }
 
-void Gets::Ask(StepContext& step, uint64_t number, const Fetch& fetch) {
+void Gets::Ask(const StepContext& step, uint64_t number, const Fetch& fetch) {
   step.out.push_back(SendPeer{PeerMessage{
       self_, fetch.node,
       DmodexRequest{number, fetch.target, fetch.key, TimeLeft(step.now, fetch),
@@ -222,7 +221,7 @@ uint32_t Gets::TimeLeft(TimeNs now, const Fetch& fetch) const {
   return static_cast<uint32_t>((last - now) / kNsPerMs) + 1;
 }
 
-void Gets::StoreReply(StepContext& step, const Fetch& fetch,
+void Gets::StoreReply(const StepContext& step, const Fetch& fetch,
                       const DmodexReply& reply) {
   const Job* const job = jobs_.Find(fetch.target.nspace);
   if (job == nullptr) return;
@@ -240,7 +239,7 @@ void Gets::StoreReply(StepContext& step, const Fetch& fetch,
                          : modex_.TakeChange(fetch.target));
 }
 
-void Gets::PassOn(StepContext& step, const std::vector<uint64_t>& ids,
+void Gets::PassOn(const StepContext& step, const std::vector<uint64_t>& ids,
                   const DmodexReply& reply) {
   for (const uint64_t id : ids) {
     const Held* found = held_.Find(id);
@@ -261,9 +260,8 @@ void Gets::PassOn(StepContext& step, const std::vector<uint64_t>& ids,
   }
 }
 
-void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
-                   Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnReply(const StepContext& step, NodeId src,
+                   const DmodexReply& reply) {
   const auto it = fetches_.find(reply.request);
   if (it == fetches_.end() || it->second.node != src) return;
   const Fetch fetch = std::move(it->second);
@@ -275,7 +273,8 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
     for (const uint64_t id : ids) {
       const Held* held = held_.Find(id);
       if (held == nullptr) continue;
-      if (held->deadline > now || PutOff(now, id)) StartFetch(step, id);
+      if (held->deadline > step.now || PutOff(step.now, id))
+        StartFetch(step, id);
     }
     return;
   }
@@ -296,8 +295,7 @@ void Gets::OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
 
 // ------------------------------------------------------------------ news ---
 
-void Gets::OnData(TimeNs now, const DataChange& change, Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnData(const StepContext& step, const DataChange& change) {
   const ProcId& proc = change.proc;
   const ProcId any{proc.nspace, kRankUndef};
   RetryKeys(step, proc, change);
@@ -310,12 +308,11 @@ void Gets::OnData(TimeNs now, const DataChange& change, Actions* actions) {
   }
 }
 
-void Gets::OnClientGone(TimeNs, ClientId client, Actions*) {
+void Gets::OnClientGone(const StepContext& /*step*/, ClientId client) {
   for (const uint64_t id : held_.OfClient(client)) held_.Drop(id);
 }
 
-void Gets::OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnJobAdded(const StepContext& step, const std::string& nspace) {
   const std::vector<uint64_t> ids = held_.OfJob(nspace);
   Retry(step, ids);
   for (const uint64_t id : ids) {
@@ -323,21 +320,18 @@ void Gets::OnJobAdded(TimeNs now, const std::string& nspace, Actions* actions) {
   }
 }
 
-void Gets::OnJobUnknown(TimeNs now, const std::string& nspace,
-                        Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnJobUnknown(const StepContext& step, const std::string& nspace) {
   for (const uint64_t id : held_.OfJob(nspace)) Finish(step, id, kErrNotFound);
 }
 
-void Gets::OnJobRemoved(TimeNs now, const RemovedJob& job, Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   for (const uint64_t id : held_.OfJob(nspace)) {
     const bool of_client = held_.Find(id)->node == kNoNode;
     Finish(step, id, of_client ? kErrJobTerminated : kErrNotFound);
   }
   for (const ClientId client : held_.Clients()) {
-    if (jobs_.ProcOf(client) == nullptr) OnClientGone(now, client, actions);
+    if (jobs_.ProcOf(client) == nullptr) OnClientGone(step, client);
   }
   std::erase_if(fetch_of_, [&](const auto& item) {
     return item.first.first.nspace == nspace;
@@ -347,20 +341,16 @@ void Gets::OnJobRemoved(TimeNs now, const RemovedJob& job, Actions* actions) {
   });
 }
 
-void Gets::OnProcess(TimeNs now, const ProcId& proc, Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnProcess(const StepContext& step, const ProcId& proc) {
   Retry(step, held_.OfTarget(proc));
 }
 
-void Gets::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnRankGone(const StepContext& step, const ProcId& proc) {
   Retry(step, held_.OfTarget(proc));
 }
 
-void Gets::OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                      Actions* actions) {
+void Gets::OnNodeLost(const StepContext& step, const NodeStateChanged& in) {
   const NodeId node = in.node;
-  StepContext step{now, *actions};
   std::erase_if(fetch_of_, [&](const auto& item) {
     return fetches_.at(item.second).node == node;
   });
@@ -378,8 +368,7 @@ void Gets::OnNodeLost(TimeNs now, const NodeStateChanged& in,
   for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 
-void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  StepContext step{now, *actions};
+void Gets::OnNodeRestarted(const StepContext& step, NodeId node) {
   std::vector<uint64_t> dropped;
   for (const auto& [id, held] : held_.all()) {
     if (held.node == node) dropped.push_back(id);
@@ -389,10 +378,9 @@ void Gets::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 
-void Gets::OnTick(TimeNs now, Actions* actions) {
-  StepContext step{now, *actions};
-  while (const uint64_t id = held_.FirstExpired(now)) {
-    if (!PutOff(now, id)) Finish(step, id, kErrTimeout);
+void Gets::OnTick(const StepContext& step) {
+  while (const uint64_t id = held_.FirstExpired(step.now)) {
+    if (!PutOff(step.now, id)) Finish(step, id, kErrTimeout);
   }
 }
 

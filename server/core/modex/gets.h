@@ -20,7 +20,6 @@
 #include "server/core/messages.h"
 #include "server/core/modex/held_gets.h"
 #include "server/core/modex/modex.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/step_context.h"
@@ -62,32 +61,28 @@ class Gets final : public Engine {
     next_fetch_ += static_cast<uint64_t>(when);
   }
 
-  void OnGet(TimeNs now, const GetArrived& in, Actions* actions);
+  void OnGet(const StepContext& step, const GetArrived& in);
   // Serves another agent's request for the data of a process. The caller
   // handles requests for a job map itself.
-  void OnRequest(TimeNs now, NodeId src, const DmodexRequest& request,
-                 Actions* actions);
-  void OnReply(TimeNs now, NodeId src, const DmodexReply& reply,
-               Actions* actions);
+  void OnRequest(const StepContext& step, NodeId src,
+                 const DmodexRequest& request);
+  void OnReply(const StepContext& step, NodeId src, const DmodexReply& reply);
   // Called when data of a rank was committed here or has arrived from another
   // node.
-  void OnData(TimeNs now, const DataChange& change, Actions* actions);
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  void OnJobAdded(TimeNs now, const std::string& nspace,
-                  Actions* actions) override;
-  void OnJobUnknown(TimeNs now, const std::string& nspace,
-                    Actions* actions) override;
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnData(const StepContext& step, const DataChange& change);
+  void OnClientGone(const StepContext& step, ClientId client) override;
+  void OnJobAdded(const StepContext& step, const std::string& nspace) override;
+  void OnJobUnknown(const StepContext& step,
+                    const std::string& nspace) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Called when a local process was started, so that its PID is known.
-  void OnProcess(TimeNs now, const ProcId& proc, Actions* actions);
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
+  void OnProcess(const StepContext& step, const ProcId& proc);
+  void OnRankGone(const StepContext& step, const ProcId& proc) override;
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
   // Called when requests and answers on their way to the node or through it are
   // lost.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
 
   void Count(ResourceCounts* counts) const override;
@@ -119,19 +114,19 @@ class Gets final : public Engine {
   bool IsForeign(const Held& held) const;
   bool MaySee(const Held& held) const;
 
-  void Take(StepContext& step, Held held);
-  void Answer(StepContext& step, const Held& held, int status);
+  void Take(const StepContext& step, Held held);
+  void Answer(const StepContext& step, const Held& held, int status);
   // Returns the data for a local client: SeenHere, or FactOf for a process
   // fact.
   Bytes PayloadFor(const Held& held) const;
   // Answers the gets in `ids` that can be answered now.
-  void Retry(StepContext& step, const std::vector<uint64_t>& ids);
+  void Retry(const StepContext& step, const std::vector<uint64_t>& ids);
   // Retries the gets of `target` that a change may answer.
-  void RetryKeys(StepContext& step, const ProcId& target,
+  void RetryKeys(const StepContext& step, const ProcId& target,
                  const DataChange& change);
-  void RetryQualified(StepContext& step, const ProcId& target,
+  void RetryQualified(const StepContext& step, const ProcId& target,
                       std::string_view stored);
-  void Finish(StepContext& step, uint64_t id, int status);
+  void Finish(const StepContext& step, uint64_t id, int status);
   // Postpones the deadline if a debugger holds a job. Returns false if the
   // deadline has really expired.
   bool PutOff(TimeNs now, uint64_t id);
@@ -139,13 +134,13 @@ class Gets final : public Engine {
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
   // Requests the data from the target's local ranks, or from its agent unless
   // such a request is pending.
-  void StartFetch(StepContext& step, uint64_t id);
-  void AwaitCommit(StepContext& step, const Job& job, Rank rank) const;
-  void Ask(StepContext& step, uint64_t number, const Fetch& fetch);
-  void StoreReply(StepContext& step, const Fetch& fetch,
+  void StartFetch(const StepContext& step, uint64_t id);
+  void AwaitCommit(const StepContext& step, const Job& job, Rank rank) const;
+  void Ask(const StepContext& step, uint64_t number, const Fetch& fetch);
+  void StoreReply(const StepContext& step, const Fetch& fetch,
                   const DmodexReply& reply);
   // Forwards a process fact to the gets that requested it, without storing it.
-  void PassOn(StepContext& step, const std::vector<uint64_t>& ids,
+  void PassOn(const StepContext& step, const std::vector<uint64_t>& ids,
               const DmodexReply& reply);
   uint32_t TimeLeft(TimeNs now, const Fetch& fetch) const;
 

@@ -42,14 +42,14 @@ class GetsTest : public testing::Test {
     in.target = {"job", 1};
     in.key = key;
     in.timeout_ms = timeout_ms;
-    gets_.OnGet(now_, in, &actions_);
+    gets_.OnGet({now_, actions_}, in);
     const auto sent = Sent<DmodexRequest>(actions_);
     return sent.empty() ? 0 : sent.back().second.request;
   }
   // Propagates changes as AgentCore does after each step.
   void Propagate() {
     for (const DataChange& change : TakeAll<DataChange>(&events_)) {
-      gets_.OnData(now_, change, &actions_);
+      gets_.OnData({now_, actions_}, change);
     }
   }
   std::vector<ReplyClient> Replies() { return All<ReplyClient>(actions_); }
@@ -75,7 +75,7 @@ TEST_F(GetsTest, JobsOfOtherUsersAreNotRead) {
     in.target = {"theirs", rank};
     in.key = key;
     actions_.clear();
-    gets_.OnGet(now_, in, &actions_);
+    gets_.OnGet({now_, actions_}, in);
     return Replies().empty() ? kSuccess + 1 : Replies()[0].status;
   };
   EXPECT_EQ(get(kRankWildcard, "pmix.job.size"), kErrNoPermissions);
@@ -91,12 +91,12 @@ TEST_F(GetsTest, AGetOfAnotherUsersJobFailsWhenItsMapArrives) {
   in.client = 10;
   in.target = {"theirs", 0};
   in.key = "k";
-  gets_.OnGet(now_, in, &actions_);
+  gets_.OnGet({now_, actions_}, in);
   EXPECT_EQ(gets_.num_held(), 1u);
   auto theirs = std::make_shared<JobSpec>(*JobOn("theirs", {1}));
   theirs->uid = jobs_.Find("job")->spec->uid + 1;
   jobs_.Add(theirs);
-  gets_.OnJobAdded(now_, "theirs", &actions_);
+  gets_.OnJobAdded({now_, actions_}, "theirs");
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrNoPermissions);
   EXPECT_TRUE(Sent<DmodexRequest>(actions_).empty());
@@ -104,14 +104,14 @@ TEST_F(GetsTest, AGetOfAnotherUsersJobFailsWhenItsMapArrives) {
 
 TEST_F(GetsTest, OnlyTheTargetsAgentMayAnswer) {
   const uint64_t number = Get("k");
-  gets_.OnReply(now_, 2, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
-                &actions_);
-  gets_.OnReply(now_, 1, {number + 1, kSuccess, {"job", 1}, Bytes(Kval("k"))},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 2,
+                {number, kSuccess, {"job", 1}, Bytes(Kval("k"))});
+  gets_.OnReply({now_, actions_}, 1,
+                {number + 1, kSuccess, {"job", 1}, Bytes(Kval("k"))});
   EXPECT_TRUE(Replies().empty());
   // A wrong target in the reply is ignored; the request decides.
-  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 0}, Bytes(Kval("k"))},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {number, kSuccess, {"job", 0}, Bytes(Kval("k"))});
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kSuccess);
   EXPECT_EQ(All<PublishRank>(actions_)[0].proc, (ProcId{"job", 1}));
@@ -123,9 +123,9 @@ TEST_F(GetsTest, AGetOfALocalRankRequestsItsCommits) {
   in.client = 10;
   in.target = {"job", 0};
   in.key = "k";
-  gets_.OnGet(now_, in, &actions_);
+  gets_.OnGet({now_, actions_}, in);
   in.target.rank = kRankUndef;
-  gets_.OnGet(now_, in, &actions_);
+  gets_.OnGet({now_, actions_}, in);
   auto awaited = All<AwaitCommit>(actions_);
   ASSERT_EQ(awaited.size(), 2u);
   EXPECT_EQ(awaited[0].proc, (ProcId{"job", 0}));
@@ -145,7 +145,7 @@ TEST_F(GetsTest, AGetOfALocalRankRequestsItsCommits) {
 }
 
 TEST_F(GetsTest, ARemoteGetRequestsTheRanksCommits) {
-  gets_.OnRequest(now_, 1, {4, {"job", 0}, "k", 0, 0}, &actions_);
+  gets_.OnRequest({now_, actions_}, 1, {4, {"job", 0}, "k", 0, 0});
   ASSERT_EQ(All<AwaitCommit>(actions_).size(), 1u);
   EXPECT_EQ(All<AwaitCommit>(actions_)[0].proc, (ProcId{"job", 0}));
 }
@@ -168,8 +168,8 @@ TEST_F(GetsTest, ARemotePidIsForwardedAndNotStored) {
     actions_.clear();
     const uint64_t number = Get("pmix.ppid");
     ASSERT_NE(number, 0u) << round;
-    gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(PidKval(7))},
-                  &actions_);
+    gets_.OnReply({now_, actions_}, 1,
+                  {number, kSuccess, {"job", 1}, Bytes(PidKval(7))});
     ASSERT_EQ(Replies().size(), 1u);
     EXPECT_EQ(Replies()[0].status, kSuccess);
     EXPECT_EQ(Replies()[0].payload.view(), PidKval(7));
@@ -180,40 +180,41 @@ TEST_F(GetsTest, ARemotePidIsForwardedAndNotStored) {
 
 TEST_F(GetsTest, AnAnswerWithoutThePidIsNotFound) {
   const uint64_t number = Get("pmix.ppid");
-  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {number, kSuccess, {"job", 1}, Bytes(Kval("k"))});
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrNotFound);
 }
 
 TEST_F(GetsTest, APeerGetsThePidWhenTheProcessHasStarted) {
-  gets_.OnRequest(now_, 1, {4, {"job", 0}, "pmix.ppid", 0, 0}, &actions_);
+  gets_.OnRequest({now_, actions_}, 1, {4, {"job", 0}, "pmix.ppid", 0, 0});
   EXPECT_TRUE(Sent<DmodexReply>(actions_).empty());
   jobs_.NoteStarted({"job", 0}, 7);
-  gets_.OnProcess(now_, {"job", 0}, &actions_);
+  gets_.OnProcess({now_, actions_}, {"job", 0});
   const auto sent = Sent<DmodexReply>(actions_);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.status, kSuccess);
   EXPECT_EQ(sent[0].second.data.view(), PidKval(7));
   // One rank is not on this node, and one does not exist.
-  gets_.OnRequest(now_, 1, {5, {"job", 1}, "pmix.ppid", 0, 0}, &actions_);
-  gets_.OnRequest(now_, 1, {6, {"job", 77}, "pmix.exit.code", 0, 0}, &actions_);
+  gets_.OnRequest({now_, actions_}, 1, {5, {"job", 1}, "pmix.ppid", 0, 0});
+  gets_.OnRequest({now_, actions_}, 1,
+                  {6, {"job", 77}, "pmix.exit.code", 0, 0});
   EXPECT_EQ(Sent<DmodexReply>(actions_).size(), 3u);
   EXPECT_EQ(Sent<DmodexReply>(actions_)[2].second.status, kErrNotFound);
 }
 
 TEST_F(GetsTest, ASuccessWithoutTheKeyIsNotFound) {
   const uint64_t number = Get("k");
-  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("x"))},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {number, kSuccess, {"job", 1}, Bytes(Kval("x"))});
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrNotFound);
 }
 
 TEST_F(GetsTest, MalformedDataIsNotFound) {
   const uint64_t number = Get("k");
-  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes("\xff")},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {number, kSuccess, {"job", 1}, Bytes("\xff")});
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrNotFound);
   EXPECT_TRUE(All<PublishRank>(actions_).empty());
@@ -221,19 +222,19 @@ TEST_F(GetsTest, MalformedDataIsNotFound) {
 
 TEST_F(GetsTest, ErrorsAreForwarded) {
   const uint64_t number = Get("k");
-  gets_.OnReply(now_, 1, {number, kErrNoPermissions, {"job", 1}, {}},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {number, kErrNoPermissions, {"job", 1}, {}});
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrNoPermissions);
 }
 
 TEST_F(GetsTest, DataThatArrivesAfterTheTimeoutIsStored) {
   const uint64_t number = Get("k", 5);
-  gets_.OnTick(5 * kMs, &actions_);
+  gets_.OnTick({5 * kMs, actions_});
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrTimeout);
-  gets_.OnReply(6 * kMs, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
-                &actions_);
+  gets_.OnReply({6 * kMs, actions_}, 1,
+                {number, kSuccess, {"job", 1}, Bytes(Kval("k"))});
   EXPECT_EQ(All<PublishRank>(actions_).size(), 1u);
   EXPECT_EQ(Replies().size(), 1u);
 }
@@ -241,18 +242,18 @@ TEST_F(GetsTest, DataThatArrivesAfterTheTimeoutIsStored) {
 TEST_F(GetsTest, TimeThatADebuggerHoldsTheTargetDoesNotCount) {
   const uint64_t number = Get("k", 5000);
   jobs_.holds().Note(1000 * kMs, "job", {1, 1, true, 1000 * kMs});
-  gets_.OnTick(5000 * kMs, &actions_);
+  gets_.OnTick({5000 * kMs, actions_});
   EXPECT_TRUE(Replies().empty());
   EXPECT_EQ(gets_.NextDeadline(), 9000 * kMs);
   // The owner's agent may have given up already, so the request is sent once
   // more.
-  gets_.OnReply(5001 * kMs, 1, {number, kErrTimeout, {"job", 1}, {}},
-                &actions_);
+  gets_.OnReply({5001 * kMs, actions_}, 1,
+                {number, kErrTimeout, {"job", 1}, {}});
   EXPECT_EQ(Sent<DmodexRequest>(actions_).size(), 2u);
   jobs_.holds().Note(6000 * kMs, "job", {1, 2, false, 0});
-  gets_.OnTick(9000 * kMs, &actions_);
+  gets_.OnTick({9000 * kMs, actions_});
   EXPECT_EQ(gets_.NextDeadline(), 10000 * kMs);
-  gets_.OnTick(10000 * kMs, &actions_);
+  gets_.OnTick({10000 * kMs, actions_});
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrTimeout);
 }
@@ -265,9 +266,9 @@ TEST_F(GetsTest, TheRequestIncludesTheTimeout) {
 }
 
 TEST_F(GetsTest, RequestsForOtherProcessesAreNotFound) {
-  gets_.OnRequest(now_, 1, {1, {"job", 1}, "k", 0}, &actions_);
-  gets_.OnRequest(now_, 1, {2, {"none", 0}, "k", 0}, &actions_);
-  gets_.OnRequest(now_, 1, {3, {"job", 77}, "k", 0}, &actions_);
+  gets_.OnRequest({now_, actions_}, 1, {1, {"job", 1}, "k", 0});
+  gets_.OnRequest({now_, actions_}, 1, {2, {"none", 0}, "k", 0});
+  gets_.OnRequest({now_, actions_}, 1, {3, {"job", 77}, "k", 0});
   const auto replies = Sent<DmodexReply>(actions_);
   ASSERT_EQ(replies.size(), 3u);
   for (const auto& [to, reply] : replies) {
@@ -277,10 +278,10 @@ TEST_F(GetsTest, RequestsForOtherProcessesAreNotFound) {
 }
 
 TEST_F(GetsTest, ARequestIsHeldUntilItsTimeout) {
-  gets_.OnRequest(now_, 1, {1, {"job", 0}, "k", 20}, &actions_);
+  gets_.OnRequest({now_, actions_}, 1, {1, {"job", 0}, "k", 20});
   EXPECT_TRUE(Sent<DmodexReply>(actions_).empty());
   EXPECT_EQ(gets_.NextDeadline(), 20 * kMs);
-  gets_.OnTick(20 * kMs, &actions_);
+  gets_.OnTick({20 * kMs, actions_});
   ASSERT_EQ(Sent<DmodexReply>(actions_).size(), 1u);
   EXPECT_EQ(Sent<DmodexReply>(actions_)[0].second.status, kErrTimeout);
   EXPECT_EQ(gets_.NextDeadline(), kNever);
@@ -290,16 +291,16 @@ TEST_F(GetsTest, OnlyChangesAreFetched) {
   const uint64_t first = Get("k");
   EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 0u);
   actions_.clear();
-  gets_.OnReply(now_, 1, {first, kSuccess, {"job", 1}, Bytes(Kval("k")), 7},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {first, kSuccess, {"job", 1}, Bytes(Kval("k")), 7});
   ASSERT_EQ(All<PublishRank>(actions_).size(), 1u);
   EXPECT_FALSE(All<PublishRank>(actions_)[0].only_changes);
   actions_.clear();
   const uint64_t second = Get("l");
   EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 7u);
   actions_.clear();
-  gets_.OnReply(now_, 1, {second, kSuccess, {"job", 1}, Bytes(Kval("l")), 9, 7},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {second, kSuccess, {"job", 1}, Bytes(Kval("l")), 9, 7});
   const auto published = All<PublishRank>(actions_);
   ASSERT_EQ(published.size(), 1u);
   EXPECT_TRUE(published[0].only_changes);
@@ -314,8 +315,8 @@ TEST_F(GetsTest, AnAnswerOmitsDataThatTheRequesterHas) {
   modex_.Commit(5, me, {{Scope::kGlobal, Bytes(Kval("k"))}});
   const uint64_t version = modex_.UpdateSince(me, 0).version;
   modex_.Commit(9, me, {{Scope::kGlobal, Bytes(Kval("l"))}});
-  gets_.OnRequest(now_, 1, {1, me, "l", 0, version}, &actions_);
-  gets_.OnRequest(now_, 1, {2, me, "l", 0, 0}, &actions_);
+  gets_.OnRequest({now_, actions_}, 1, {1, me, "l", 0, version});
+  gets_.OnRequest({now_, actions_}, 1, {2, me, "l", 0, 0});
   const auto replies = Sent<DmodexReply>(actions_);
   ASSERT_EQ(replies.size(), 2u);
   EXPECT_EQ(replies[0].second.base, version);
@@ -329,23 +330,23 @@ TEST_F(GetsTest, AFetchIsRepeatedWhenANodeIsLost) {
   const uint64_t number = Get("k");
   actions_.clear();
   tree_.SetAlive(2, false);
-  gets_.OnNodeLost(now_, {2, false, ""}, &actions_);
+  gets_.OnNodeLost({now_, actions_}, {2, false, ""});
   const auto again = Sent<DmodexRequest>(actions_);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].first, 1u);
   EXPECT_EQ(again[0].second.request, number);
   for (int answers = 0; answers < 2; ++answers) {
-    gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
-                  &actions_);
+    gets_.OnReply({now_, actions_}, 1,
+                  {number, kSuccess, {"job", 1}, Bytes(Kval("k"))});
   }
   EXPECT_EQ(Replies().size(), 1u);
 }
 
 TEST_F(GetsTest, AClientThatIsGoneGetsNoAnswer) {
   const uint64_t number = Get("k");
-  gets_.OnClientGone(now_, 10, &actions_);
-  gets_.OnReply(now_, 1, {number, kSuccess, {"job", 1}, Bytes(Kval("k"))},
-                &actions_);
+  gets_.OnClientGone({now_, actions_}, 10);
+  gets_.OnReply({now_, actions_}, 1,
+                {number, kSuccess, {"job", 1}, Bytes(Kval("k"))});
   EXPECT_TRUE(Replies().empty());
   std::vector<Waiting> waiting;
   gets_.Describe(now_, "", &waiting);
@@ -355,7 +356,7 @@ TEST_F(GetsTest, AClientThatIsGoneGetsNoAnswer) {
 TEST_F(GetsTest, UnknownClientsAreRefused) {
   GetArrived in;
   in.client = 99;
-  gets_.OnGet(now_, in, &actions_);
+  gets_.OnGet({now_, actions_}, in);
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrInit);
 }
@@ -363,16 +364,15 @@ TEST_F(GetsTest, UnknownClientsAreRefused) {
 TEST_F(GetsTest, AFetchAnswersGetsOfOtherKeysToo) {
   const uint64_t first = Get("k");
   Get("l");
-  gets_.OnReply(now_, 1,
-                {first, kSuccess, {"job", 1}, Bytes(Kval("k") + Kval("l"))},
-                &actions_);
+  gets_.OnReply({now_, actions_}, 1,
+                {first, kSuccess, {"job", 1}, Bytes(Kval("k") + Kval("l"))});
   Propagate();
   EXPECT_EQ(Replies().size(), 2u);
 }
 
 TEST_F(GetsTest, AHiddenKeyEndsTheWaitOfAnotherNode) {
-  gets_.OnRequest(now_, 1, {4, {"job", 0}, "l", 0, 0}, &actions_);
-  gets_.OnRequest(now_, 1, {5, {"job", 0}, "r", 0, 0}, &actions_);
+  gets_.OnRequest({now_, actions_}, 1, {4, {"job", 0}, "l", 0, 0});
+  gets_.OnRequest({now_, actions_}, 1, {5, {"job", 0}, "r", 0, 0});
   modex_.Commit(
       now_, {"job", 0},
       {{Scope::kLocal, Bytes(Kval("l"))}, {Scope::kRemote, Bytes(Kval("r"))}});
@@ -391,15 +391,15 @@ TEST_F(GetsTest, HeldGetsOfAClientAreLimited) {
   in.target = {"job", kRankUndef};
   in.key = "k";
   for (size_t i = 0; i < kMaxHeldGetsOfClient; ++i) {
-    gets_.OnGet(now_, in, &actions_);
+    gets_.OnGet({now_, actions_}, in);
   }
   EXPECT_TRUE(Replies().empty());
-  gets_.OnGet(now_, in, &actions_);
+  gets_.OnGet({now_, actions_}, in);
   ASSERT_EQ(Replies().size(), 1u);
   EXPECT_EQ(Replies()[0].status, kErrOutOfResource);
   jobs_.Connect(11, {"job", 0});
   in.client = 11;
-  gets_.OnGet(now_, in, &actions_);
+  gets_.OnGet({now_, actions_}, in);
   EXPECT_EQ(Replies().size(), 1u);
 }
 
@@ -420,11 +420,11 @@ class GetsGrowth : public testing::Test {
       in.request = 5;
       in.target = {"job", rank};
       in.key = key;
-      gets.OnGet(0, in, &actions);
+      gets.OnGet({0, actions}, in);
     }
     void Propagate() {
       for (const DataChange& change : TakeAll<DataChange>(&events)) {
-        gets.OnData(0, change, &actions);
+        gets.OnData({0, actions}, change);
       }
     }
 

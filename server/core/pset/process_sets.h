@@ -16,6 +16,7 @@
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_inputs.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -66,7 +67,8 @@ class ProcessSets final : public Engine {
   // Returns the events for the sets that end with the job.
   std::vector<EventRaised> DeletionsOf(const std::string& nspace) const;
 
-  void OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) override {
+  void OnJobRemoved(const StepContext& /*step*/,
+                    const RemovedJob& job) override {
     Drop(job.nspace);
   }
   // Drops the sets of a job that is over.

@@ -38,36 +38,35 @@ NodeId SetOwners::WhoKnows(const std::string& nspace) const {
   return tree_.root() == self_ ? kNoNode : tree_.root();
 }
 
-void SetOwners::Ask(const std::string& nspace, Actions* actions) {
+void SetOwners::Ask(const StepContext& step, const std::string& nspace) {
   if (has_ended_(nspace)) return Drop(nspace);
   const NodeId node = asked_[nspace] = WhoKnows(nspace);
   if (node == kNoNode) return;
-  actions->push_back(SendPeer{PeerMessage{self_, node, JobQuery{nspace}}});
+  step.out.push_back(SendPeer{PeerMessage{self_, node, JobQuery{nspace}}});
 }
 
-void SetOwners::OnTreeChanged(TimeNs now, Actions* actions) {
-  settled_ = now + kResyncTimeout;
-  for (const std::string& nspace : Unknown()) Ask(nspace, actions);
+void SetOwners::OnTreeChanged(const StepContext& step) {
+  settled_ = step.now + kResyncTimeout;
+  for (const std::string& nspace : Unknown()) Ask(step, nspace);
 }
 
-void SetOwners::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  if (tree_.InSubtree(node, self_)) return OnTreeChanged(now, actions);
+void SetOwners::OnNodeRestarted(const StepContext& step, NodeId node) {
+  if (tree_.InSubtree(node, self_)) return OnTreeChanged(step);
   for (const auto& [nspace, to] : std::map(asked_)) {
     const bool lost =
         to != kNoNode && tree_.alive(to) && LeadsOver(tree_, self_, to, node);
-    if (lost) Ask(nspace, actions);
+    if (lost) Ask(step, nspace);
   }
 }
 
 // The end of a job may overtake the definitions of its sets.
-void SetOwners::OnDefined(TimeNs now, const std::string& nspace,
-                          Actions* actions) {
+void SetOwners::OnDefined(const StepContext& step, const std::string& nspace) {
   if (jobs_.Find(nspace) != nullptr) return;
   if (has_ended_(nspace)) {
     sets_.EndLate(nspace);
     return Drop(nspace);
   }
-  if (now < settled_ && !asked_.contains(nspace)) Ask(nspace, actions);
+  if (step.now < settled_ && !asked_.contains(nspace)) Ask(step, nspace);
 }
 
 void SetOwners::OnOver(NodeId src, const std::string& nspace) {

@@ -13,8 +13,8 @@
 #include "server/core/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/pset/process_sets.h"
-#include "server/core/step/action.h"
 #include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 
 namespace canopy::core {
@@ -38,15 +38,16 @@ class SetOwners final : public Engine {
   void set_began(TimeNs when) override;
   // Called after the caller has updated the tree: messages in flight may be
   // lost.
-  void OnTreeChanged(TimeNs now, Actions* actions) override;
+  void OnTreeChanged(const StepContext& step) override;
   // Called when messages in flight to or through that agent may be lost.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Called when a set of the job has become known.
-  void OnDefined(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnDefined(const StepContext& step, const std::string& nspace);
   // Handles an agent's report that the job is over; ignores it unless the query
   // was sent to that agent.
   void OnOver(NodeId src, const std::string& nspace);
-  void OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) override {
+  void OnJobRemoved(const StepContext& /*step*/,
+                    const RemovedJob& job) override {
     asked_.erase(job.nspace);
   }
   // Called when this agent is the root and resynchronised: jobs that it does
@@ -61,7 +62,7 @@ class SetOwners final : public Engine {
   std::set<std::string> Unknown() const;
   // Returns the agent to query; kNoNode if there is none.
   NodeId WhoKnows(const std::string& nspace) const;
-  void Ask(const std::string& nspace, Actions* actions);
+  void Ask(const StepContext& step, const std::string& nspace);
   void Drop(const std::string& nspace);
 
   const NodeId self_;

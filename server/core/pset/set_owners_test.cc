@@ -34,7 +34,7 @@ class SetOwnersTest : public testing::Test {
     event.request = raised.id;
     event.info = raised.info;
     ASSERT_TRUE(sets_.OnEvent(event));
-    owners_.OnDefined(now_, job, &actions_);
+    owners_.OnDefined({now_, actions_}, job);
   }
   // Returns the queries sent since the last call, by job and agent.
   std::vector<std::string> Asked() {
@@ -71,14 +71,14 @@ TEST_F(SetOwnersTest, NoQueryIsSentWhenNoMessageCanBeLost) {
   Define("ocean", "job");
   EXPECT_EQ(Asked(), Texts{});
   // No message to or from this agent passes agent 4.
-  owners_.OnNodeRestarted(now_, 4, &actions_);
+  owners_.OnNodeRestarted({now_, actions_}, 4);
   EXPECT_EQ(Asked(), Texts{});
 }
 
 TEST_F(SetOwnersTest, TheAnnouncingAgentIsQueriedAndItsAnswerCounts) {
   Define("ocean", "job");
   tree_.SetAlive(6, false);
-  owners_.OnTreeChanged(now_, &actions_);
+  owners_.OnTreeChanged({now_, actions_});
   EXPECT_EQ(Asked(), Texts{"job 3"});
   owners_.OnOver(0, "job");
   EXPECT_EQ(sets_.sets().size(), 1u);
@@ -89,18 +89,18 @@ TEST_F(SetOwnersTest, TheAnnouncingAgentIsQueriedAndItsAnswerCounts) {
 
 TEST_F(SetOwnersTest, ALostAnswerIsRequestedAgain) {
   Define("ocean", "job");
-  owners_.OnNodeRestarted(now_, 2, &actions_);
+  owners_.OnNodeRestarted({now_, actions_}, 2);
   EXPECT_EQ(Asked(), Texts{"job 3"});
-  owners_.OnNodeRestarted(now_, 1, &actions_);
+  owners_.OnNodeRestarted({now_, actions_}, 1);
   EXPECT_EQ(Asked(), Texts{"job 3"});
-  owners_.OnNodeRestarted(now_, 3, &actions_);
+  owners_.OnNodeRestarted({now_, actions_}, 3);
   EXPECT_EQ(Asked(), Texts{"job 3"});
 }
 
 TEST_F(SetOwnersTest, TheRootIsQueriedIfTheAnnouncingAgentIsLost) {
   Define("ocean", "job");
   tree_.SetAlive(3, false);
-  owners_.OnTreeChanged(now_, &actions_);
+  owners_.OnTreeChanged({now_, actions_});
   EXPECT_EQ(Asked(), Texts{"job 0"});
   owners_.OnOver(0, "job");
   EXPECT_EQ(sets_.sets().size(), 0u);

@@ -50,19 +50,19 @@ void Pull(benchmark::State& state, bool voided) {
   uint64_t number = 0;
   for (auto _ : state) {
     Actions actions;
-    owner.OnNodeReturned(0, &actions);
-    owner.OnPeer(0, {1, 0, AbsentKey(++number)}, &actions);
+    owner.OnNodeReturned({0, actions});
+    owner.OnPeer({0, actions}, {1, 0, AbsentKey(++number)});
     if (voided) {
       actions.clear();
-      owner.OnNodeReturned(0, &actions);
+      owner.OnNodeReturned({0, actions});
     }
     std::vector<NodeId> to;
     const std::vector<DirectoryPull> pulls = PullsIn(actions, &to);
     if (pulls.size() + 1 != members) abort();
     Actions answers;
     for (size_t i = 0; i < pulls.size(); ++i) {
-      owner.OnPeer(0, {to[i], 0, DirectoryAnswer{pulls[i].request, 0}},
-                   &answers);
+      owner.OnPeer({0, answers},
+                   {to[i], 0, DirectoryAnswer{pulls[i].request, 0}});
     }
     if (Sent<DirectoryFound>(answers).size() != 1) abort();
   }
@@ -93,18 +93,18 @@ void BePulled(benchmark::State& state) {
   for (int i = 0; i < kKeys; ++i)
     infos.Text("key" + std::to_string(i), "value");
   Actions actions;
-  steward.OnPublish(0, {1, 1, infos.Take()}, &actions);
+  steward.OnPublish({0, actions}, {1, 1, infos.Take()});
   for (const auto& [to, store] : Sent<DirectoryStore>(actions)) {
     Actions ignored;
-    steward.OnPeer(0, {to, 0, DirectoryAnswer{store.request, 0}}, &ignored);
+    steward.OnPeer({0, ignored}, {to, 0, DirectoryAnswer{store.request, 0}});
   }
   for (auto _ : state) {
     Actions answers;
-    steward.OnPeer(0, {members - 1, 0, DirectoryPull{1}}, &answers);
+    steward.OnPeer({0, answers}, {members - 1, 0, DirectoryPull{1}});
     benchmark::DoNotOptimize(answers);
     for (const auto& [to, store] : Sent<DirectoryStore>(answers)) {
       Actions ignored;
-      steward.OnPeer(0, {to, 0, DirectoryAnswer{store.request, 0}}, &ignored);
+      steward.OnPeer({0, ignored}, {to, 0, DirectoryAnswer{store.request, 0}});
     }
   }
 }

@@ -10,16 +10,14 @@
 #include "server/core/messages.h"
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
-#include "server/core/step/clock.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
 // Lives as long as one call of Publishing. Messages of an agent to itself take
 // the same path as those to others, so no code distinguishes the two cases.
-struct PublishStep {
-  TimeNs now;
+struct PublishStep : StepContext {
   NodeId self;
-  Actions& out;
   // Messages to this agent, handled before the step ends.
   std::deque<MessageBody>& local;
   const DebugHolds& holds;

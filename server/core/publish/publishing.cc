@@ -74,9 +74,9 @@ void Publishing::set_persists(bool persists) {
 }
 
 template <typename Work>
-void Publishing::Do(TimeNs now, Actions* actions, const Work& work) {
+void Publishing::Do(const StepContext& context, const Work& work) {
   std::deque<MessageBody> local;
-  PublishStep step{now, self_, *actions, local, jobs_.holds()};
+  PublishStep step{context, self_, local, jobs_.holds()};
   work(step);
   while (!local.empty()) {
     const MessageBody body = std::move(local.front());
@@ -113,9 +113,9 @@ int Publishing::Read(PublishStep& step, const Bytes& info,
   return status;
 }
 
-void Publishing::OnPublish(TimeNs now, const PublishArrived& in,
-                           Actions* actions) {
-  Do(now, actions, [&](PublishStep& step) {
+void Publishing::OnPublish(const StepContext& context,
+                           const PublishArrived& in) {
+  Do(context, [&](PublishStep& step) {
     ProcId proc;
     const auto owner = OwnerOf(step, in.client, in.request, &proc);
     if (!owner || IsRepetition(step, in, proc)) return;
@@ -241,9 +241,9 @@ void Publishing::Finish(PublishStep& step, uint64_t number, int status) {
   reply(step);
 }
 
-void Publishing::OnUnpublish(TimeNs now, const UnpublishArrived& in,
-                             Actions* actions) {
-  Do(now, actions, [&](PublishStep& step) {
+void Publishing::OnUnpublish(const StepContext& context,
+                             const UnpublishArrived& in) {
+  Do(context, [&](PublishStep& step) {
     ProcId proc;
     if (!OwnerOf(step, in.client, in.request, &proc)) return;
     PublishCall call;
@@ -267,9 +267,8 @@ void Publishing::OnUnpublish(TimeNs now, const UnpublishArrived& in,
   });
 }
 
-void Publishing::OnLookup(TimeNs now, const LookupArrived& in,
-                          Actions* actions) {
-  Do(now, actions, [&](PublishStep& step) {
+void Publishing::OnLookup(const StepContext& context, const LookupArrived& in) {
+  Do(context, [&](PublishStep& step) {
     LookupCall lookup;
     ProcId proc;
     const auto owner = OwnerOf(step, in.client, in.request, &proc);
@@ -294,22 +293,22 @@ void Publishing::OnLookup(TimeNs now, const LookupArrived& in,
   });
 }
 
-void Publishing::OnFinalize(TimeNs now, ClientId client, Actions* actions) {
+void Publishing::OnFinalize(const StepContext& context, ClientId client) {
   const ProcId* proc = jobs_.ProcOf(client);
   if (proc == nullptr) return;
-  Do(now, actions, [&](PublishStep& step) {
+  Do(context, [&](PublishStep& step) {
     publications_.OnFinalized(step, *proc);
     lookups_.OnFinalized(step, *proc);
   });
 }
 
-void Publishing::OnClientGone(TimeNs now, ClientId client, Actions* actions) {
+void Publishing::OnClientGone(const StepContext& context, ClientId client) {
   for (auto& [number, operation] : operations_) {
     if (operation.client == client) operation.client = 0;
   }
   const ProcId* proc = jobs_.ProcOf(client);
   const bool is_tool = proc != nullptr && jobs_.Find(proc->nspace) == nullptr;
-  Do(now, actions, [&](PublishStep& step) {
+  Do(context, [&](PublishStep& step) {
     lookups_.OnClientGone(step, client);
     if (is_tool) OnToolGone(step, *proc);
   });
@@ -323,10 +322,10 @@ void Publishing::OnToolGone(PublishStep& step, const ProcId& tool) {
 
 // --------------------------------------------------------------- messages ---
 
-bool Publishing::OnPeer(TimeNs now, const PeerMessage& message,
-                        Actions* actions) {
+bool Publishing::OnPeer(const StepContext& context,
+                        const PeerMessage& message) {
   if (!IsOfDirectory(message.body)) return false;
-  Do(now, actions,
+  Do(context,
      [&](PublishStep& step) { Handle(step, message.src, message.body); });
   return true;
 }
@@ -372,38 +371,38 @@ void Publishing::OnStore(PublishStep& step, NodeId src,
 
 // ---------------------------------------------------------------- changes ---
 
-void Publishing::OnJobRemoved(TimeNs now, const RemovedJob& job,
-                              Actions* actions) {
+void Publishing::OnJobRemoved(const StepContext& context,
+                              const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   for (auto& [number, operation] : operations_) {
     if (operation.proc.nspace == nspace) operation.client = 0;
   }
-  Do(now, actions, [&](PublishStep& step) {
+  Do(context, [&](PublishStep& step) {
     lookups_.OnJobRemoved(step, nspace);
     publications_.OnJobRemoved(step, nspace);
   });
 }
 
-void Publishing::OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) {
+void Publishing::OnRankGone(const StepContext& context, const ProcId& proc) {
   const Job* job = jobs_.Find(proc.nspace);
   if (job == nullptr || !job->ranks[proc.rank].ended) return;
-  Do(now, actions,
+  Do(context,
      [&](PublishStep& step) { publications_.OnRankEnded(step, proc); });
 }
 
-void Publishing::OnRankRestarted(TimeNs now, const ProcId& proc,
-                                 Actions* actions) {
-  Do(now, actions, [&](PublishStep& step) {
+void Publishing::OnRankRestarted(const StepContext& context,
+                                 const ProcId& proc) {
+  Do(context, [&](PublishStep& step) {
     lookups_.OnFinalized(step, proc);
     publications_.OnFinalized(step, proc);
     publications_.OnRankEnded(step, proc);
   });
 }
 
-void Publishing::OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                            Actions* actions) {
+void Publishing::OnNodeLost(const StepContext& context,
+                            const NodeStateChanged& in) {
   const NodeId node = in.node;
-  Do(now, actions, [&](PublishStep& step) {
+  Do(context, [&](PublishStep& step) {
     directory_.VoidPulls();
     for (Publication& orphan : directory_.OnNodeLost(step, node)) {
       publications_.Adopt(step, std::move(orphan));
@@ -417,8 +416,8 @@ void Publishing::OnNodeLost(TimeNs now, const NodeStateChanged& in,
   });
 }
 
-void Publishing::OnNodeReturned(TimeNs now, Actions* actions) {
-  Do(now, actions, [&](PublishStep& step) {
+void Publishing::OnNodeReturned(const StepContext& context) {
+  Do(context, [&](PublishStep& step) {
     directory_.VoidPulls();
     calls_.SendAgain(step);
     publications_.EnsureCopies(step);
@@ -427,8 +426,8 @@ void Publishing::OnNodeReturned(TimeNs now, Actions* actions) {
   });
 }
 
-void Publishing::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
-  Do(now, actions, [&](PublishStep& step) {
+void Publishing::OnNodeRestarted(const StepContext& context, NodeId node) {
+  Do(context, [&](PublishStep& step) {
     calls_.SendAgain(step);
     directory_.OnNodeRestarted(step, node);
     publications_.OnNodeRestarted(step, node);
@@ -436,12 +435,12 @@ void Publishing::OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) {
   });
 }
 
-void Publishing::OnJobRecovered(TimeNs now, const JobRecovered& in,
-                                Actions* actions) {
+void Publishing::OnJobRecovered(const StepContext& context,
+                                const JobRecovered& in) {
   // Only the last record of each key is valid.
   std::map<std::string, const PersistedRecord*> last;
   for (const PersistedRecord& record : in.records) last[record.key] = &record;
-  Do(now, actions, [&](PublishStep& step) {
+  Do(context, [&](PublishStep& step) {
     for (const auto& [key, record] : last) {
       publications_.Recover(step, in.job->nspace, *record);
       lookups_.Recover(in.job->nspace, *record);
@@ -449,13 +448,13 @@ void Publishing::OnJobRecovered(TimeNs now, const JobRecovered& in,
   });
 }
 
-void Publishing::OnTick(TimeNs now, Actions* actions) {
-  Do(now, actions, [&](PublishStep& step) {
+void Publishing::OnTick(const StepContext& context) {
+  Do(context, [&](PublishStep& step) {
     directory_.OnTick(step);
     lookups_.OnTick(step);
     std::vector<uint64_t> expired;
     for (const auto& [number, operation] : operations_) {
-      if (operation.deadline <= now) expired.push_back(number);
+      if (operation.deadline <= step.now) expired.push_back(number);
     }
     for (const uint64_t number : expired) Finish(step, number, kErrTimeout);
   });

@@ -31,9 +31,9 @@
 #include "server/core/publish/publications.h"
 #include "server/core/publish/publish_calls.h"
 #include "server/core/publish/publish_step.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/persisted_state.h"
+#include "server/core/step/step_context.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
 
@@ -63,33 +63,29 @@ class Publishing final : public Engine {
   void set_persists(bool persists) override;
   void set_began(TimeNs when) override { calls_.set_began(when); }
 
-  void OnPublish(TimeNs now, const PublishArrived& in, Actions* actions);
-  void OnLookup(TimeNs now, const LookupArrived& in, Actions* actions);
-  void OnUnpublish(TimeNs now, const UnpublishArrived& in, Actions* actions);
+  void OnPublish(const StepContext& step, const PublishArrived& in);
+  void OnLookup(const StepContext& step, const LookupArrived& in);
+  void OnUnpublish(const StepContext& step, const UnpublishArrived& in);
   // Called while the client is still connected.
-  void OnFinalize(TimeNs now, ClientId client, Actions* actions);
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnFinalize(const StepContext& step, ClientId client);
+  void OnClientGone(const StepContext& step, ClientId client) override;
 
   // Returns false if the message does not concern publishing.
-  bool OnPeer(TimeNs now, const PeerMessage& message, Actions* actions);
+  bool OnPeer(const StepContext& step, const PeerMessage& message);
 
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Called when the process has ended or lost its connection.
-  void OnRankGone(TimeNs now, const ProcId& proc, Actions* actions) override;
+  void OnRankGone(const StepContext& step, const ProcId& proc) override;
   // Called when the process has ended and was replaced by another process,
   // which numbers its requests from the beginning.
-  void OnRankRestarted(TimeNs now, const ProcId& proc,
-                       Actions* actions) override;
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
-  void OnNodeReturned(TimeNs now, Actions* actions) override;
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
+  void OnRankRestarted(const StepContext& step, const ProcId& proc) override;
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
+  void OnNodeReturned(const StepContext& step) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Recovers a job's publications and answers; the job must be in the table
   // already.
-  void OnJobRecovered(TimeNs now, const JobRecovered& in,
-                      Actions* actions) override;
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnJobRecovered(const StepContext& step, const JobRecovered& in) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
 
   void Describe(TimeNs now, const std::string& nspace,
@@ -118,7 +114,7 @@ class Publishing final : public Engine {
   };
 
   template <typename Work>
-  void Do(TimeNs now, Actions* actions, const Work& work);
+  void Do(const StepContext& context, const Work& work);
   void Handle(PublishStep& step, NodeId src, const MessageBody& body);
   void OnStore(PublishStep& step, NodeId src, const DirectoryStore& store);
 

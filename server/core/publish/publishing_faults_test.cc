@@ -209,7 +209,7 @@ TEST_F(PublishingFaultsTest, AReturnOfAClaimIsCompletedByTheSuccessor) {
   const RequestId greedy = agents_.BeginLookup(kB0, {key, "never"}, wait);
   agents_.Run();
   Actions actions;
-  agents_.at(1).OnTick(agents_.now() + 2 * kSecond, &actions);
+  agents_.at(1).OnTick({agents_.now() + 2 * kSecond, actions});
   EXPECT_FALSE(Sent<DirectoryClaim>(actions).empty());
   EXPECT_TRUE(All<ReplyClient>(actions).empty());
   // None of these messages has arrived.
@@ -409,8 +409,8 @@ TEST_F(PublishingFaultsTest, AnOlderAgentRefusesPublications) {
   const auto& store = std::get<DirectoryStore>(agents_.wire().front().body);
   const auto refuse = [&](uint64_t number) {
     Actions actions;
-    agents_.at(0).OnPeer(0, {2, 0, DirectoryAnswer{number, kErrNotSupported}},
-                         &actions);
+    agents_.at(0).OnPeer({0, actions},
+                         {2, 0, DirectoryAnswer{number, kErrNotSupported}});
     return actions;
   };
   const auto removals = Sent<DirectoryRemove>(refuse(store.request));
@@ -426,7 +426,7 @@ TEST_F(PublishingFaultsTest, AVoidedPullIsNotRepeated) {
   agents_.BeginLookup(kB0, {KeyAt(2, 3)});
   ASSERT_TRUE(agents_.RunOne());
   Actions actions;
-  agents_.at(2).OnNodeReturned(agents_.now(), &actions);
+  agents_.at(2).OnNodeReturned({agents_.now(), actions});
   EXPECT_EQ(Sent<DirectoryPull>(actions).size(), 3u);
 }
 
@@ -436,7 +436,7 @@ TEST_F(PublishingFaultsTest, AnOwnerDoesNotWaitForeverForAMember) {
   ASSERT_TRUE(agents_.RunOne());
   // The pulls of the owner remain unanswered.
   Actions actions;
-  agents_.at(2).OnTick(agents_.now() + kPullPatience + kSecond, &actions);
+  agents_.at(2).OnTick({agents_.now() + kPullPatience + kSecond, actions});
   const auto found = Sent<DirectoryFound>(actions);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].second.missing.size(), 1u);

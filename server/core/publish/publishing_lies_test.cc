@@ -44,7 +44,8 @@ class PublishingLiesTest : public testing::Test {
   }
   Actions Say(NodeId to, MessageBody body, NodeId from = kLiar) {
     Actions actions;
-    agents_.at(to).OnPeer(agents_.now(), {from, to, std::move(body)}, &actions);
+    agents_.at(to).OnPeer({agents_.now(), actions},
+                          {from, to, std::move(body)});
     return actions;
   }
   int AnswerOf(const Actions& actions) {

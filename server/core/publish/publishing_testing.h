@@ -95,7 +95,7 @@ class PublishingAgents {
       agent->journal.erase(nspace);
       agent->jobs.Remove(nspace);
       With(*agent, [&](Publishing& p, Actions* out) {
-        p.OnJobRemoved(now_, {nspace}, out);
+        p.OnJobRemoved({now_, *out}, {nspace});
       });
     }
     Run();
@@ -103,8 +103,9 @@ class PublishingAgents {
   void EndRank(const ProcId& proc) {
     Agent& agent = *agents_[NodeOf(proc)];
     agent.jobs.MarkEnded(proc.nspace, proc.rank);
-    With(agent,
-         [&](Publishing& p, Actions* out) { p.OnRankGone(now_, proc, out); });
+    With(agent, [&](Publishing& p, Actions* out) {
+      p.OnRankGone({now_, *out}, proc);
+    });
     Run();
   }
 
@@ -122,7 +123,7 @@ class PublishingAgents {
                          RequestId request = 0) {
     if (request == 0) request = ++last_request_;
     With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
-      p.OnPublish(now_, {ClientOf(proc), request, info}, out);
+      p.OnPublish({now_, *out}, {ClientOf(proc), request, info});
     });
     return request;
   }
@@ -130,7 +131,7 @@ class PublishingAgents {
                         Bytes info = {}, RequestId request = 0) {
     if (request == 0) request = ++last_request_;
     With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
-      p.OnLookup(now_, {ClientOf(proc), request, keys, info}, out);
+      p.OnLookup({now_, *out}, {ClientOf(proc), request, keys, info});
     });
     return request;
   }
@@ -138,7 +139,7 @@ class PublishingAgents {
                            Bytes info = {}) {
     const RequestId request = ++last_request_;
     With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
-      p.OnUnpublish(now_, {ClientOf(proc), request, keys, info}, out);
+      p.OnUnpublish({now_, *out}, {ClientOf(proc), request, keys, info});
     });
     return request;
   }
@@ -165,13 +166,13 @@ class PublishingAgents {
   }
   void Finalize(const ProcId& proc) {
     With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
-      p.OnFinalize(now_, ClientOf(proc), out);
+      p.OnFinalize({now_, *out}, ClientOf(proc));
     });
     Run();
   }
   void Disconnect(const ProcId& proc) {
     With(*agents_[NodeOf(proc)], [&](Publishing& p, Actions* out) {
-      p.OnClientGone(now_, ClientOf(proc), out);
+      p.OnClientGone({now_, *out}, ClientOf(proc));
     });
     agents_[NodeOf(proc)]->jobs.Disconnect(ClientOf(proc));
     Run();
@@ -181,7 +182,7 @@ class PublishingAgents {
     Agent& agent = *agents_[NodeOf(proc)];
     agent.jobs.MarkRestarted(proc.nspace, proc.rank, number);
     With(agent, [&](Publishing& p, Actions* out) {
-      p.OnRankRestarted(now_, proc, out);
+      p.OnRankRestarted({now_, *out}, proc);
     });
     agent.jobs.Connect(ClientOf(proc), proc);
     Run();
@@ -211,7 +212,7 @@ class PublishingAgents {
       if (!agent->alive) continue;
       agent->tree.SetAlive(node, false);
       With(*agent, [&](Publishing& p, Actions* out) {
-        p.OnNodeLost(now_, {node, false, ""}, out);
+        p.OnNodeLost({now_, *out}, {node, false, ""});
       });
     }
     Run();
@@ -221,7 +222,7 @@ class PublishingAgents {
     for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
       agents_[at]->tree.SetAlive(other, false);
       With(*agents_[at], [&, other = other](Publishing& p, Actions* out) {
-        p.OnNodeLost(now_, {other, false, ""}, out);
+        p.OnNodeLost({now_, *out}, {other, false, ""});
       });
     }
     Run();
@@ -230,8 +231,9 @@ class PublishingAgents {
   void Join(NodeId a, NodeId b) {
     for (const auto& [at, other] : {std::pair(a, b), std::pair(b, a)}) {
       agents_[at]->tree.SetAlive(other, true);
-      With(*agents_[at],
-           [&](Publishing& p, Actions* out) { p.OnNodeReturned(now_, out); });
+      With(*agents_[at], [&](Publishing& p, Actions* out) {
+        p.OnNodeReturned({now_, *out});
+      });
     }
     Run();
   }
@@ -241,8 +243,9 @@ class PublishingAgents {
     for (auto& agent : agents_) {
       if (!agent->alive || agent->self == node) continue;
       agent->tree.SetAlive(node, true);
-      With(*agent,
-           [&](Publishing& p, Actions* out) { p.OnNodeReturned(now_, out); });
+      With(*agent, [&](Publishing& p, Actions* out) {
+        p.OnNodeReturned({now_, *out});
+      });
     }
     Run();
   }
@@ -253,7 +256,7 @@ class PublishingAgents {
     for (auto& agent : agents_) {
       if (!agent->alive || agent->self == node) continue;
       With(*agent, [&](Publishing& p, Actions* out) {
-        p.OnNodeRestarted(now_, node, out);
+        p.OnNodeRestarted({now_, *out}, node);
       });
     }
     if (run) Run();
@@ -269,7 +272,7 @@ class PublishingAgents {
     Agent& to = *agents_[message.dst];
     if (!to.alive) return true;
     With(to, [&](Publishing& p, Actions* out) {
-      EXPECT_TRUE(p.OnPeer(now_, message, out));
+      EXPECT_TRUE(p.OnPeer({now_, *out}, message));
     });
     return true;
   }
@@ -280,7 +283,9 @@ class PublishingAgents {
     now_ += duration;
     for (auto& agent : agents_) {
       if (!agent->alive) continue;
-      With(*agent, [&](Publishing& p, Actions* out) { p.OnTick(now_, out); });
+      With(*agent, [&](Publishing& p, Actions* out) {
+        p.OnTick({now_, *out});
+      });
     }
     Run();
   }
@@ -386,7 +391,7 @@ class PublishingAgents {
       in.job = spec;
       in.records = agent.journal[nspace];
       With(agent, [&](Publishing& p, Actions* out) {
-        p.OnJobRecovered(now_, in, out);
+        p.OnJobRecovered({now_, *out}, in);
       });
     }
   }

@@ -8,14 +8,14 @@
 
 namespace canopy::core {
 
-std::optional<FactsReply> FactsService::OnRequest(TimeNs now, NodeId src,
+std::optional<FactsReply> FactsService::OnRequest(const StepContext& step,
+                                                  NodeId src,
                                                   const FactsRequest& request,
-                                                  uint64_t number,
-                                                  Actions* actions) {
+                                                  uint64_t number) {
   if (!NamesStarting(request) || awaiting_.size() >= kMaxAwaiting) {
-    return Answer(now, src, request, number, actions);
+    return Answer(step, src, request, number);
   }
-  awaiting_.push_back({src, request, now + kStartTime});
+  awaiting_.push_back({src, request, step.now + kStartTime});
   return std::nullopt;
 }
 
@@ -55,14 +55,14 @@ TimeNs FactsService::NextDeadline() const {
   return awaiting_.empty() ? kNever : awaiting_.front().until;
 }
 
-std::optional<FactsReply> FactsService::Answer(TimeNs now, NodeId src,
+std::optional<FactsReply> FactsService::Answer(const StepContext& step,
+                                               NodeId src,
                                                const FactsRequest& request,
-                                               uint64_t number,
-                                               Actions* actions) {
+                                               uint64_t number) {
   FactsReply reply;
   reply.request = request.request;
   AddProcesses(request, &reply);
-  if (request.jobs) AddJobs(now, request, &reply);
+  if (request.jobs) AddJobs(step.now, request, &reply);
   const bool measures = request.memory || request.node || request.usage.any();
   if (!measures) return reply;
   if (measured_.size() >= kMaxMeasurements) {
@@ -81,7 +81,7 @@ std::optional<FactsReply> FactsService::Answer(TimeNs now, NodeId src,
   if (request.node) AddClients(&read.pids);
   measured.reply = std::move(reply);
   measured_.emplace(number, std::move(measured));
-  actions->push_back(std::move(read));
+  step.out.push_back(std::move(read));
   return std::nullopt;
 }
 

@@ -16,9 +16,9 @@
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/facts.h"
+#include "server/core/step/step_context.h"
 
 namespace canopy::core {
 
@@ -55,13 +55,13 @@ class FactsService {
   // OnRead when the memory is measured, or by Answer for a request that
   // TakeStarted or TakeLate returns. `number` identifies the measurement and
   // must not be in use.
-  std::optional<FactsReply> OnRequest(TimeNs now, NodeId src,
+  std::optional<FactsReply> OnRequest(const StepContext& step, NodeId src,
                                       const FactsRequest& request,
-                                      uint64_t number, Actions* actions);
+                                      uint64_t number);
   // Does the same, without waiting for processes that are being started.
-  std::optional<FactsReply> Answer(TimeNs now, NodeId src,
-                                   const FactsRequest& request, uint64_t number,
-                                   Actions* actions);
+  std::optional<FactsReply> Answer(const StepContext& step, NodeId src,
+                                   const FactsRequest& request,
+                                   uint64_t number);
   // Both functions remove waiting requests and return them. TakeStarted returns
   // those about a job whose processes have all been started or have ended, and
   // TakeLate those that have waited for kStartTime.

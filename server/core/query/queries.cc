@@ -64,9 +64,9 @@ Queries::Queries(NodeId self, const std::vector<std::string>& node_names,
 
 // ---------------------------------------------------------------- calls ---
 
-void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
+void Queries::OnArrived(const StepContext& step, const QueryArrived& in) {
   const auto refuse = [&](int status) {
-    actions->push_back(ReplyClient{in.client, in.request, status, {}});
+    step.out.push_back(ReplyClient{in.client, in.request, status, {}});
   };
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return refuse(kErrInit);
@@ -80,24 +80,24 @@ void Queries::OnArrived(TimeNs now, const QueryArrived& in, Actions* actions) {
   if (call.uid) call.gid = jobs_.OwnerOf(*proc)->gid;
   const Job* job = jobs_.Find(proc->nspace);
   if (job != nullptr) call.host_job = job->spec->host_job;
-  call.since = now;
+  call.since = step.now;
   const int status = ParseQueries(in.queries.view(), &call.queries);
   if (status != kSuccess) return refuse(status);
-  NoteIgnored(call, actions);
-  SetDeadline(now, &call);
+  NoteIgnored(step, call);
+  SetDeadline(step.now, &call);
   WantMaps(&call);
   const uint64_t id = next_++;
   calls_.emplace(id, std::move(call));
-  Begin(now, id, actions);
+  Begin(step, id);
 }
 
-void Queries::NoteIgnored(const Call& call, Actions* actions) {
+void Queries::NoteIgnored(const StepContext& step, const Call& call) {
   for (const Query& query : call.queries) {
     for (const std::string& key : query.ignored) {
       if (ignored_.size() >= kMaxIgnored || !ignored_.insert(key).second) {
         continue;
       }
-      actions->push_back(LogLine{LogLine::Level::kInfo,
+      step.out.push_back(LogLine{LogLine::Level::kInfo,
                                  ToString(call.caller) + ": the directive " +
                                      Printable(key) +
                                      " of PMIx_Query_info is ignored"});
@@ -105,10 +105,9 @@ void Queries::NoteIgnored(const Call& call, Actions* actions) {
   }
 }
 
-void Queries::OnUsageWanted(TimeNs now, const UsageWanted& in,
-                            Actions* actions) {
+void Queries::OnUsageWanted(const StepContext& step, const UsageWanted& in) {
   const auto refuse = [&](int status) {
-    actions->push_back(UsageTaken{in.number, status, {}});
+    step.out.push_back(UsageTaken{in.number, status, {}});
   };
   // A process without an owner has ended since it made the request.
   if (!jobs_.OwnerOf(in.caller)) return refuse(kErrNotFound);
@@ -116,13 +115,13 @@ void Queries::OnUsageWanted(TimeNs now, const UsageWanted& in,
   Call call;
   call.caller = in.caller;
   call.uid = jobs_.UserSeenBy(in.caller);
-  call.since = now;
-  call.deadline = now + kQueryTime;
+  call.since = step.now;
+  call.deadline = step.now + kQueryTime;
   call.usage = in;
   for (const ProcId& proc : in.targets.procs) WantMap(proc.nspace, &call);
   const uint64_t id = next_++;
   calls_.emplace(id, std::move(call));
-  Begin(now, id, actions);
+  Begin(step, id);
 }
 
 bool Queries::HasRoomFor(const std::string& nspace) const {
@@ -164,53 +163,50 @@ void Queries::WantMap(const std::string& nspace, Call* call) {
   if (call->maps.insert(nspace).second) Post(MapWanted{nspace});
 }
 
-void Queries::OnJobAdded(TimeNs now, const std::string& nspace,
-                         Actions* actions) {
-  OnMap(now, nspace, actions);
+void Queries::OnJobAdded(const StepContext& step, const std::string& nspace) {
+  OnMap(step, nspace);
 }
 
-void Queries::OnJobUnknown(TimeNs now, const std::string& nspace,
-                           Actions* actions) {
-  OnMap(now, nspace, actions);
+void Queries::OnJobUnknown(const StepContext& step, const std::string& nspace) {
+  OnMap(step, nspace);
 }
 
-void Queries::OnMap(TimeNs now, const std::string& nspace, Actions* actions) {
+void Queries::OnMap(const StepContext& step, const std::string& nspace) {
   std::vector<uint64_t> ready;
   for (auto& [id, call] : calls_) {
     if (call.maps.erase(nspace) > 0) ready.push_back(id);
   }
-  for (const uint64_t id : ready) Begin(now, id, actions);
+  for (const uint64_t id : ready) Begin(step, id);
 }
 
-void Queries::Begin(TimeNs now, uint64_t id, Actions* actions) {
+void Queries::Begin(const StepContext& step, uint64_t id) {
   Call& call = calls_.at(id);
   if (!call.maps.empty()) return;
-  if (!AskAgents(now, id, &call, actions)) {
-    return End(id, kErrResourceBusy, actions);
+  if (!AskAgents(step, id, &call)) {
+    return End(step, id, kErrResourceBusy);
   }
-  AskHosts(id, &call, actions);
-  Advance(id, actions);
+  AskHosts(step, id, &call);
+  Advance(step, id);
 }
 
-void Queries::Advance(uint64_t id, Actions* actions) {
+void Queries::Advance(const StepContext& step, uint64_t id) {
   const Call& call = calls_.at(id);
   if (call.asks.empty() && call.hosts.empty() && call.reading == 0) {
-    Finish(id, true, actions);
+    Finish(step, id, true);
   }
 }
 
 // Returns false if there would be too many requests.
-bool Queries::AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions) {
+bool Queries::AskAgents(const StepContext& step, uint64_t id, Call* call) {
   const QueryScope scope = ScopeOf(*call);
   if (call->usage) {
-    return AskFor(now, id, UsageScope(scope, *call->usage).Asks(), call,
-                  actions);
+    return AskFor(step, id, UsageScope(scope, *call->usage).Asks(), call);
   }
   FactPlan plan(scope, engine_, tree_.root());
   for (const Query& query : call->queries) plan.Add(query);
   if (!HasRoom(plan.asks())) return false;
-  ReadData(id, plan, call, actions);
-  return AskFor(now, id, plan.asks(), call, actions);
+  ReadData(step, id, plan, call);
+  return AskFor(step, id, plan.asks(), call);
 }
 
 bool Queries::HasRoom(const Asks& asks) const {
@@ -218,8 +214,8 @@ bool Queries::HasRoom(const Asks& asks) const {
   return call_of_.size() + asks.size() <= limit;
 }
 
-bool Queries::AskFor(TimeNs now, uint64_t id, const Asks& requests, Call* call,
-                     Actions* actions) {
+bool Queries::AskFor(const StepContext& step, uint64_t id, const Asks& requests,
+                     Call* call) {
   if (!HasRoom(requests)) return false;
   for (const auto& [node, request] : requests) {
     if (node != self_ && !tree_.alive(node)) continue;
@@ -231,24 +227,24 @@ bool Queries::AskFor(TimeNs now, uint64_t id, const Asks& requests, Call* call,
   const std::map<uint64_t, Ask> asks = call->asks;
   // An answer from this agent itself arrives during Send and changes
   // call->asks.
-  for (const auto& [number, ask] : asks) Send(now, ask, actions);
+  for (const auto& [number, ask] : asks) Send(step, ask);
   return true;
 }
 
-void Queries::AskHosts(uint64_t id, Call* call, Actions* actions) {
+void Queries::AskHosts(const StepContext& step, uint64_t id, Call* call) {
   for (size_t i = 0; i < call->queries.size(); ++i) {
     const Query& query = call->queries[i];
     const std::vector<std::string> keys = HostKeys(query);
-    if (!keys.empty()) AskHostFor(id, i, CallOf(keys, query), call, actions);
+    if (!keys.empty()) AskHostFor(step, id, i, CallOf(keys, query), call);
   }
   if (std::ranges::any_of(call->queries, IsOfSupport)) {
-    AskHostFor(id, kOfSupport, CallOf({PMIX_QUERY_SUPPORTED_KEYS}, {}), call,
-               actions);
+    AskHostFor(step, id, kOfSupport, CallOf({PMIX_QUERY_SUPPORTED_KEYS}, {}),
+               call);
   }
 }
 
-void Queries::AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
-                         Actions* actions) {
+void Queries::AskHostFor(const StepContext& step, uint64_t id, size_t query,
+                         Bytes keys, Call* call) {
   AskHost ask;
   ask.number = kOfQuery | next_++;
   ask.op = HostOp::kQuery;
@@ -259,30 +255,30 @@ void Queries::AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
   ask.host_job = call->host_job;
   call->hosts[ask.number] = query;
   call_of_[ask.number] = id;
-  actions->push_back(std::move(ask));
+  step.out.push_back(std::move(ask));
 }
 
-void Queries::ReadData(uint64_t id, const FactPlan& plan, Call* call,
-                       Actions* actions) {
+void Queries::ReadData(const StepContext& step, uint64_t id,
+                       const FactPlan& plan, Call* call) {
   if (plan.keys().empty()) return;
   // Data of another job may not have been registered with the data store yet.
   for (const std::string& nspace : plan.nspaces()) {
-    jobs_.Register(nspace, actions);
+    jobs_.Register(nspace, &step.out);
   }
   ReadFacts read;
   read.number = next_++;
   read.keys = plan.keys();
   call->reading = read.number;
   call_of_[read.number] = id;
-  actions->push_back(std::move(read));
+  step.out.push_back(std::move(read));
 }
 
-void Queries::Send(TimeNs now, const Ask& ask, Actions* actions) {
+void Queries::Send(const StepContext& step, const Ask& ask) {
   if (ask.node != self_) {
-    actions->push_back(SendPeer{PeerMessage{self_, ask.node, ask.request}});
+    step.out.push_back(SendPeer{PeerMessage{self_, ask.node, ask.request}});
     return;
   }
-  auto reply = service_.OnRequest(now, self_, ask.request, next_++, actions);
+  auto reply = service_.OnRequest(step, self_, ask.request, next_++);
   if (!reply) return;
   const auto it = calls_.find(call_of_[ask.request.request]);
   Take(self_, *reply, &it->second);
@@ -292,34 +288,32 @@ void Queries::Send(TimeNs now, const Ask& ask, Actions* actions) {
 
 // ----------------------------------------------------------------- facts ---
 
-void Queries::OnRequest(TimeNs now, NodeId src, const FactsRequest& request,
-                        Actions* actions) {
-  auto reply = service_.OnRequest(now, src, request, next_++, actions);
-  if (reply) Note(src, *std::move(reply), actions);
+void Queries::OnRequest(const StepContext& step, NodeId src,
+                        const FactsRequest& request) {
+  auto reply = service_.OnRequest(step, src, request, next_++);
+  if (reply) Note(step, src, *std::move(reply));
 }
 
-void Queries::OnProcesses(TimeNs now, const std::string& nspace,
-                          Actions* actions) {
-  Serve(now, service_.TakeStarted(nspace), actions);
+void Queries::OnProcesses(const StepContext& step, const std::string& nspace) {
+  Serve(step, service_.TakeStarted(nspace));
 }
 
-void Queries::Serve(TimeNs now,
-                    const std::vector<FactsService::Request>& requests,
-                    Actions* actions) {
+void Queries::Serve(const StepContext& step,
+                    const std::vector<FactsService::Request>& requests) {
   for (const FactsService::Request& request : requests) {
-    auto reply =
-        service_.Answer(now, request.src, request.facts, next_++, actions);
-    if (reply) Note(request.src, *std::move(reply), actions);
+    auto reply = service_.Answer(step, request.src, request.facts, next_++);
+    if (reply) Note(step, request.src, *std::move(reply));
   }
 }
 
 // Delivers an answer of this agent to the agent that requested it.
-void Queries::Note(NodeId src, FactsReply reply, Actions* actions) {
-  if (src == self_) return OnReply(self_, reply, actions);
-  actions->push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
+void Queries::Note(const StepContext& step, NodeId src, FactsReply reply) {
+  if (src == self_) return OnReply(step, self_, reply);
+  step.out.push_back(SendPeer{PeerMessage{self_, src, std::move(reply)}});
 }
 
-void Queries::OnReply(NodeId src, const FactsReply& reply, Actions* actions) {
+void Queries::OnReply(const StepContext& step, NodeId src,
+                      const FactsReply& reply) {
   const auto number = call_of_.find(reply.request);
   if (number == call_of_.end()) return;
   const uint64_t id = number->second;
@@ -329,7 +323,7 @@ void Queries::OnReply(NodeId src, const FactsReply& reply, Actions* actions) {
   Take(src, reply, &call);
   call.asks.erase(reply.request);
   call_of_.erase(reply.request);
-  Advance(id, actions);
+  Advance(step, id);
 }
 
 // One request is for the local jobs, another for those of the root; if this
@@ -364,22 +358,22 @@ void Queries::Take(NodeId src, const FactsReply& reply, Call* call) const {
   }
 }
 
-void Queries::OnRead(const FactsRead& read, Actions* actions) {
+void Queries::OnRead(const StepContext& step, const FactsRead& read) {
   if (auto measured = service_.OnRead(read)) {
-    return Note(measured->first, std::move(measured->second), actions);
+    return Note(step, measured->first, std::move(measured->second));
   }
   const auto number = call_of_.extract(read.number);
   if (number.empty()) return;
   Call& call = calls_.at(number.mapped());
   call.reading = 0;
   if (read.too_much) {
-    return End(number.mapped(), kErrOutOfResource, actions);
+    return End(step, number.mapped(), kErrOutOfResource);
   }
   call.facts.data = read.values;
-  Advance(number.mapped(), actions);
+  Advance(step, number.mapped());
 }
 
-bool Queries::OnHostAnswered(const HostAnswered& in, Actions* actions) {
+bool Queries::OnHostAnswered(const StepContext& step, const HostAnswered& in) {
   if ((in.number & kOfQuery) == 0) return false;
   const auto number = call_of_.extract(in.number);
   if (number.empty()) return true;
@@ -387,7 +381,7 @@ bool Queries::OnHostAnswered(const HostAnswered& in, Actions* actions) {
   const size_t query = call.hosts.extract(in.number).mapped();
   if (query == kOfSupport) {
     call.facts.host_services = ServicesOf(in);
-    Advance(number.mapped(), actions);
+    Advance(step, number.mapped());
     return true;
   }
   InfoList infos;
@@ -405,17 +399,17 @@ bool Queries::OnHostAnswered(const HostAnswered& in, Actions* actions) {
   } else if (status != kErrNotFound && call.host_status == kSuccess) {
     call.host_status = status;
   }
-  Advance(number.mapped(), actions);
+  Advance(step, number.mapped());
   return true;
 }
 
 // ------------------------------------------------------------------ ends ---
 
-void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
+void Queries::Finish(const StepContext& step, uint64_t id, bool in_time) {
   Call& call = calls_.at(id);
-  if (call.usage) return FinishUsage(id, actions);
-  if (!in_time && call.timed) return End(id, kErrTimeout, actions);
-  if (call.too_many_jobs) return End(id, kErrOutOfResource, actions);
+  if (call.usage) return FinishUsage(step, id);
+  if (!in_time && call.timed) return End(step, id, kErrTimeout);
+  if (call.too_many_jobs) return End(step, id, kErrOutOfResource);
   if (!call.hosts.empty() && call.host_status == kSuccess) {
     call.host_status = kErrTimeout;
   }
@@ -427,12 +421,12 @@ void Queries::Finish(uint64_t id, bool in_time, Actions* actions) {
   if (status == kErrNotFound && call.host_status != kSuccess) {
     status = call.host_status;
   }
-  Reply(call, status, answers.writer().Take(), actions);
-  End(id, kSuccess, actions);
+  Reply(step, call, status, answers.writer().Take());
+  End(step, id, kSuccess);
 }
 
 // Processes of agents that have not answered in time are left out.
-void Queries::FinishUsage(uint64_t id, Actions* actions) {
+void Queries::FinishUsage(const StepContext& step, uint64_t id) {
   const Call& call = calls_.at(id);
   const QueryScope scope = ScopeOf(call);
   const UsageScope usage(scope, *call.usage);
@@ -443,22 +437,22 @@ void Queries::FinishUsage(uint64_t id, Actions* actions) {
     status =
         UsageReport(node_names_, *call.usage, call.facts).Make(usage, &results);
   }
-  Reply(call, status, std::move(results), actions);
-  End(id, kSuccess, actions);
+  Reply(step, call, status, std::move(results));
+  End(step, id, kSuccess);
 }
 
-void Queries::Reply(const Call& call, int status, Bytes payload,
-                    Actions* actions) {
+void Queries::Reply(const StepContext& step, const Call& call, int status,
+                    Bytes payload) {
   if (call.usage) {
-    actions->push_back(
+    step.out.push_back(
         UsageTaken{call.usage->number, status, std::move(payload)});
   } else {
-    actions->push_back(
+    step.out.push_back(
         ReplyClient{call.client, call.request, status, std::move(payload)});
   }
 }
 
-void Queries::End(uint64_t id, int status, Actions* actions) {
+void Queries::End(const StepContext& step, uint64_t id, int status) {
   const auto call = calls_.extract(id);
   for (const auto& [number, ask] : call.mapped().asks) call_of_.erase(number);
   for (const auto& [number, query] : call.mapped().hosts) {
@@ -466,20 +460,20 @@ void Queries::End(uint64_t id, int status, Actions* actions) {
   }
   call_of_.erase(call.mapped().reading);
   if (status == kSuccess) return;
-  Reply(call.mapped(), status, {}, actions);
+  Reply(step, call.mapped(), status, {});
 }
 
-void Queries::OnClientGone(TimeNs, ClientId client, Actions*) {
+void Queries::OnClientGone(const StepContext& step, ClientId client) {
   Actions none;
+  const StepContext unheard{step.now, none, step.events};
   std::vector<uint64_t> gone;
   for (const auto& [id, call] : calls_) {
     if (call.client == client) gone.push_back(id);
   }
-  for (const uint64_t id : gone) End(id, kSuccess, &none);
+  for (const uint64_t id : gone) End(unheard, id, kSuccess);
 }
 
-void Queries::OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                         Actions* actions) {
+void Queries::OnNodeLost(const StepContext& step, const NodeStateChanged& in) {
   const NodeId node = in.node;
   service_.OnNodeLost(node);
   std::vector<uint64_t> changed;
@@ -491,28 +485,28 @@ void Queries::OnNodeLost(TimeNs now, const NodeStateChanged& in,
     });
     if (lost > 0) changed.push_back(id);
   }
-  for (const uint64_t id : changed) Advance(id, actions);
+  for (const uint64_t id : changed) Advance(step, id);
   // Requests to other agents, or their answers, may have been lost on their way
   // through that node.
-  OnNodeRestarted(now, node, actions);
+  OnNodeRestarted(step, node);
 }
 
-void Queries::OnNodeRestarted(TimeNs, NodeId, Actions* actions) {
+void Queries::OnNodeRestarted(const StepContext& step, NodeId) {
   for (const auto& [id, call] : calls_) {
     for (const auto& [number, ask] : call.asks) {
       if (ask.node == self_) continue;
-      actions->push_back(SendPeer{PeerMessage{self_, ask.node, ask.request}});
+      step.out.push_back(SendPeer{PeerMessage{self_, ask.node, ask.request}});
     }
   }
 }
 
-void Queries::OnTick(TimeNs now, Actions* actions) {
-  Serve(now, service_.TakeLate(now), actions);
+void Queries::OnTick(const StepContext& step) {
+  Serve(step, service_.TakeLate(step.now));
   std::vector<uint64_t> late;
   for (const auto& [id, call] : calls_) {
-    if (call.deadline <= now) late.push_back(id);
+    if (call.deadline <= step.now) late.push_back(id);
   }
-  for (const uint64_t id : late) Finish(id, false, actions);
+  for (const uint64_t id : late) Finish(step, id, false);
 }
 
 TimeNs Queries::NextDeadline() const {

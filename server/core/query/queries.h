@@ -28,6 +28,7 @@
 #include "server/core/step/clock.h"
 #include "server/core/step/facts.h"
 #include "server/core/step/host.h"
+#include "server/core/step/step_context.h"
 #include "server/core/step/usage.h"
 #include "server/core/tree.h"
 #include "server/core/why.h"
@@ -69,29 +70,27 @@ class Queries final : public Engine {
   // answer to a predecessor's request matches no request of this agent.
   void set_began(TimeNs when) override { next_ += static_cast<uint64_t>(when); }
 
-  void OnArrived(TimeNs now, const QueryArrived& in, Actions* actions);
+  void OnArrived(const StepContext& step, const QueryArrived& in);
   // Begins one sample of resource usage, which is gathered as the facts for a
   // query are. The caller sees the same jobs as with a query.
-  void OnUsageWanted(TimeNs now, const UsageWanted& in, Actions* actions);
-  void OnRequest(TimeNs now, NodeId src, const FactsRequest& request,
-                 Actions* actions);
-  void OnReply(NodeId src, const FactsReply& reply, Actions* actions);
-  void OnRead(const FactsRead& read, Actions* actions);
+  void OnUsageWanted(const StepContext& step, const UsageWanted& in);
+  void OnRequest(const StepContext& step, NodeId src,
+                 const FactsRequest& request);
+  void OnReply(const StepContext& step, NodeId src, const FactsReply& reply);
+  void OnRead(const StepContext& step, const FactsRead& read);
   // Returns false if no query expects the answer.
-  bool OnHostAnswered(const HostAnswered& in, Actions* actions);
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
-  void OnJobAdded(TimeNs now, const std::string& nspace,
-                  Actions* actions) override;
-  void OnJobUnknown(TimeNs now, const std::string& nspace,
-                    Actions* actions) override;
+  bool OnHostAnswered(const StepContext& step, const HostAnswered& in);
+  void OnClientGone(const StepContext& step, ClientId client) override;
+  void OnJobAdded(const StepContext& step, const std::string& nspace) override;
+  void OnJobUnknown(const StepContext& step,
+                    const std::string& nspace) override;
   // Called when local processes of the job were started or have ended.
-  void OnProcesses(TimeNs now, const std::string& nspace, Actions* actions);
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
+  void OnProcesses(const StepContext& step, const std::string& nspace);
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
   // Called when requests and answers on their way to the node or through it are
   // lost.
-  void OnNodeRestarted(TimeNs now, NodeId node, Actions* actions) override;
-  void OnTick(TimeNs now, Actions* actions) override;
+  void OnNodeRestarted(const StepContext& step, NodeId node) override;
+  void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
 
   // Appends the calls in progress of one namespace, or of all if `nspace` is
@@ -141,39 +140,39 @@ class Queries final : public Engine {
   size_t NumOf(const ProcId& caller) const;
   bool HasRoomFor(const std::string& nspace) const;
   void SetDeadline(TimeNs now, Call* call) const;
-  void NoteIgnored(const Call& call, Actions* actions);
+  void NoteIgnored(const StepContext& step, const Call& call);
   void WantMaps(Call* call);
   void WantMap(const std::string& nspace, Call* call);
-  void OnMap(TimeNs now, const std::string& nspace, Actions* actions);
+  void OnMap(const StepContext& step, const std::string& nspace);
   // Sends the requests of the call once all maps are here.
-  void Begin(TimeNs now, uint64_t id, Actions* actions);
+  void Begin(const StepContext& step, uint64_t id);
   // Finishes the call if all answers are here; the call may be gone afterwards.
-  void Advance(uint64_t id, Actions* actions);
-  bool AskAgents(TimeNs now, uint64_t id, Call* call, Actions* actions);
+  void Advance(const StepContext& step, uint64_t id);
+  bool AskAgents(const StepContext& step, uint64_t id, Call* call);
   using Asks = std::vector<std::pair<NodeId, FactsRequest>>;
   bool HasRoom(const Asks& asks) const;
-  bool AskFor(TimeNs now, uint64_t id, const Asks& asks, Call* call,
-              Actions* actions);
-  void AskHosts(uint64_t id, Call* call, Actions* actions);
+  bool AskFor(const StepContext& step, uint64_t id, const Asks& asks,
+              Call* call);
+  void AskHosts(const StepContext& step, uint64_t id, Call* call);
   // `query` is the index of the query in the call, or kOfSupport.
-  void AskHostFor(uint64_t id, size_t query, Bytes keys, Call* call,
-                  Actions* actions);
-  void ReadData(uint64_t id, const FactPlan& plan, Call* call,
-                Actions* actions);
-  void Send(TimeNs now, const Ask& ask, Actions* actions);
+  void AskHostFor(const StepContext& step, uint64_t id, size_t query,
+                  Bytes keys, Call* call);
+  void ReadData(const StepContext& step, uint64_t id, const FactPlan& plan,
+                Call* call);
+  void Send(const StepContext& step, const Ask& ask);
   // Answers requests that have waited long enough.
-  void Serve(TimeNs now, const std::vector<FactsService::Request>& requests,
-             Actions* actions);
-  void Note(NodeId src, FactsReply reply, Actions* actions);
+  void Serve(const StepContext& step,
+             const std::vector<FactsService::Request>& requests);
+  void Note(const StepContext& step, NodeId src, FactsReply reply);
   void TakeJobs(NodeId src, const FactsReply& reply,
                 const FactsRequest& request, Call* call) const;
   void Take(NodeId src, const FactsReply& reply, Call* call) const;
-  void Finish(uint64_t id, bool in_time, Actions* actions);
-  void FinishUsage(uint64_t id, Actions* actions);
-  static void Reply(const Call& call, int status, Bytes payload,
-                    Actions* actions);
+  void Finish(const StepContext& step, uint64_t id, bool in_time);
+  void FinishUsage(const StepContext& step, uint64_t id);
+  static void Reply(const StepContext& step, const Call& call, int status,
+                    Bytes payload);
   // Removes the call and replies with `status`; does not reply for kSuccess.
-  void End(uint64_t id, int status, Actions* actions);
+  void End(const StepContext& step, uint64_t id, int status);
 
   const NodeId self_;
   const std::vector<std::string>& node_names_;

@@ -46,17 +46,17 @@ class QueriesTest : public testing::Test {
 
   Actions Ask(const std::vector<TestQuery>& queries, RequestId request = 1) {
     Actions out;
-    queries_.OnArrived(0, {kClient, request, Encoded(queries)}, &out);
+    queries_.OnArrived({0, out}, {kClient, request, Encoded(queries)});
     return out;
   }
   Actions Reply(NodeId src, const FactsReply& reply) {
     Actions out;
-    queries_.OnReply(src, reply, &out);
+    queries_.OnReply({0, out}, src, reply);
     return out;
   }
   Actions Read(const FactsRead& read) {
     Actions out;
-    queries_.OnRead(read, &out);
+    queries_.OnRead({0, out}, read);
     return out;
   }
   // Returns the status of the only reply among the actions and stores its
@@ -128,12 +128,12 @@ TEST_F(QueriesTest, AQueryWaitsForAStartingProcess) {
   Actions out;
   EXPECT_TRUE(Ask(pid).empty());
   jobs_.NoteStarted({"job", 1}, 1);
-  queries_.OnProcesses(0, "job", &out);
+  queries_.OnProcesses({0, out}, "job");
   EXPECT_TRUE(out.empty()) << "another one is there";
   jobs_.NoteStarted({"job", 0}, 4711);
-  queries_.OnProcesses(0, "theirs", &out);
+  queries_.OnProcesses({0, out}, "theirs");
   EXPECT_TRUE(out.empty()) << "processes of another job";
-  queries_.OnProcesses(0, "job", &out);
+  queries_.OnProcesses({0, out}, "job");
   ASSERT_EQ(Answered(out), kSuccess);
   EXPECT_EQ(Int64Of(answer_[0].value), 4711);
   EXPECT_EQ(answer_[1].value.data.state, PMIX_PROC_STATE_CONNECTED);
@@ -144,13 +144,13 @@ TEST_F(QueriesTest, TablesWaitForStartingProcesses) {
   jobs_.NoteStarted({"job", 1}, 0);
   Actions out;
   EXPECT_TRUE(Ask({{{PMIX_QUERY_LOCAL_PROC_TABLE}}}).empty());
-  queries_.OnRequest(0, 2, {9, "job", 1}, &out);
+  queries_.OnRequest({0, out}, 2, {9, "job", 1});
   EXPECT_TRUE(out.empty()) << "whoever asks";
-  queries_.OnRequest(0, 2, {10, "job", 0}, &out);
+  queries_.OnRequest({0, out}, 2, {10, "job", 0});
   ASSERT_EQ(Sent<FactsReply>(out).size(), 1u) << "rank 0 is there";
   out.clear();
   jobs_.NoteStarted({"job", 1}, 4711);
-  queries_.OnProcesses(0, "job", &out);
+  queries_.OnProcesses({0, out}, "job");
   const auto sent = Sent<FactsReply>(out);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 2u);
@@ -166,22 +166,22 @@ TEST_F(QueriesTest, AQueryWaitsForAStartingProcessAtMostKStartTime) {
   EXPECT_TRUE(Ask(both).empty());
   EXPECT_EQ(queries_.NextDeadline(), kStartTime);
   Actions out;
-  queries_.OnTick(kStartTime, &out);
+  queries_.OnTick({kStartTime, out});
   ASSERT_EQ(Answered(out), kErrPartialSuccess);
   EXPECT_EQ(answer_[0].value.data.state, PMIX_PROC_STATE_CONNECTED);
   EXPECT_TRUE(Ask(both).empty());
   jobs_.NoteExit({"job", 0}, 127);
   out.clear();
-  queries_.OnProcesses(0, "job", &out);
+  queries_.OnProcesses({0, out}, "job");
   EXPECT_EQ(Answered(out), kErrPartialSuccess) << "it has ended";
 }
 
 TEST_F(QueriesTest, ALostAgentGetsNoAnswer) {
   jobs_.NoteStarted({"job", 1}, 0);
   Actions out;
-  queries_.OnRequest(0, 2, {9, "job", 1}, &out);
+  queries_.OnRequest({0, out}, 2, {9, "job", 1});
   EXPECT_EQ(queries_.size(), 1u);
-  queries_.OnNodeLost(0, {2, false, ""}, &out);
+  queries_.OnNodeLost({0, out}, {2, false, ""});
   EXPECT_EQ(queries_.size(), 0u);
 }
 
@@ -199,7 +199,7 @@ TEST_F(QueriesTest, ALostNodeIsNotAwaited) {
   Ask({{{PMIX_QUERY_PROC_TABLE}}});
   Actions out;
   tree_.SetAlive(1, false);
-  queries_.OnNodeLost(0, {1, false, ""}, &out);
+  queries_.OnNodeLost({0, out}, {1, false, ""});
   ASSERT_EQ(Answered(out), kSuccess);
   EXPECT_EQ(Rows()[2].pid, 0);
   EXPECT_EQ(Rows()[2].state, PMIX_PROC_STATE_UNDEF);
@@ -210,7 +210,7 @@ TEST_F(QueriesTest, ALostNodeIsNotAwaited) {
 TEST_F(QueriesTest, ARestartedAgentGetsTheRequestAgain) {
   const auto first = Sent<FactsRequest>(Ask({{{PMIX_QUERY_PROC_TABLE}}}));
   Actions out;
-  queries_.OnNodeRestarted(0, 1, &out);
+  queries_.OnNodeRestarted({0, out}, 1);
   const auto again = Sent<FactsRequest>(out);
   ASSERT_EQ(again.size(), 1u);
   EXPECT_EQ(again[0].second.request, first[0].second.request);
@@ -224,10 +224,10 @@ TEST_F(QueriesTest, AQueryEndsAtItsTimeLimit) {
       2);
   EXPECT_EQ(queries_.NextDeadline(), 1'000'000'000);
   Actions out;
-  queries_.OnTick(1'000'000'000, &out);
+  queries_.OnTick({1'000'000'000, out});
   EXPECT_EQ(Answered(out), kErrTimeout) << "the caller's own limit";
   out.clear();
-  queries_.OnTick(kQueryTime, &out);
+  queries_.OnTick({kQueryTime, out});
   EXPECT_EQ(Answered(out), kErrNotFound);
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }
@@ -318,8 +318,8 @@ TEST_F(QueriesTest, AToolOfAnotherUserSeesThatUsersJobs) {
   ASSERT_TRUE(jobs_.ConnectTool(6, {"ours", 0}, {kUser + 2, 3}));
   const auto namespaces = [&](ClientId client) {
     Actions out;
-    queries_.OnArrived(0, {client, 1, Encoded({{{PMIX_QUERY_NAMESPACES}}})},
-                       &out);
+    queries_.OnArrived({0, out},
+                       {client, 1, Encoded({{{PMIX_QUERY_NAMESPACES}}})});
     EXPECT_EQ(Answered(out), kSuccess);
     return std::string(answer_.FindString(PMIX_QUERY_NAMESPACES).value_or(""));
   };
@@ -349,17 +349,16 @@ TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
   const InfoList here{{PMIX_QUERY_LOCAL_ONLY, Value::Bool(true)}};
   Actions out;
   queries.OnArrived(
-      0,
+      {0, out},
       {kClient, 1,
-       Encoded({{{PMIX_QUERY_NAMESPACES}, here}, {{PMIX_QUERY_NAMESPACES}}})},
-      &out);
+       Encoded({{{PMIX_QUERY_NAMESPACES}, here}, {{PMIX_QUERY_NAMESPACES}}})});
   const auto sent = Sent<FactsRequest>(out);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 0u);
   FactsReply reply = ReplyTo(sent[0].second, {});
   reply.jobs = {{"elsewhere", kUser, 0, ""}, {"job", kUser, 0, ""}};
   out.clear();
-  queries.OnReply(0, reply, &out);
+  queries.OnReply({0, out}, 0, reply);
   EXPECT_EQ(Answered(out), kSuccess);
   ASSERT_EQ(answer_.size(), 2u);
   EXPECT_EQ(StringOf(answer_[0].value), "job");
@@ -391,7 +390,7 @@ TEST_F(QueriesTest, NamesAreReportedWithoutCommands) {
   request.request = 5;
   request.jobs = true;
   request.rank = kNamesOnly;
-  queries_.OnRequest(0, 2, request, &out);
+  queries_.OnRequest({0, out}, 2, request);
   const auto sent = Sent<FactsReply>(out);
   ASSERT_EQ(sent.size(), 1u);
   ASSERT_FALSE(sent[0].second.jobs.empty());
@@ -408,7 +407,7 @@ TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   EXPECT_EQ(wanted[0].nspace, "other");
   jobs_.Add(JobOf("other", kUser, {2}));
   Actions out;
-  queries_.OnJobAdded(0, "other", &out);
+  queries_.OnJobAdded({0, out}, "other");
   const auto sent = Sent<FactsRequest>(out);
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 2u);
@@ -416,7 +415,7 @@ TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   const InfoList none{{PMIX_NSPACE, Value::String("none")}};
   Ask({{{PMIX_QUERY_PROC_TABLE}, none}}, 2);
   out.clear();
-  queries_.OnJobUnknown(0, "none", &out);
+  queries_.OnJobUnknown({0, out}, "none");
   EXPECT_EQ(Answered(out), kErrNotFound);
 }
 
@@ -437,7 +436,7 @@ class HostQueriesTest : public QueriesTest {
     }
     Actions out;
     EXPECT_TRUE(
-        queries_.OnHostAnswered({ask.number, status, Bytes(bytes)}, &out));
+        queries_.OnHostAnswered({0, out}, {ask.number, status, Bytes(bytes)}));
     return Answered(out);
   }
 };
@@ -555,11 +554,11 @@ TEST_F(HostQueriesTest, AQueryOfASilentHostEndsAtItsTimeLimit) {
   AskForHost({{{PMIX_QUERY_QUEUE_LIST}}});
   EXPECT_EQ(queries_.NextDeadline(), kHostQueryTime);
   Actions out;
-  queries_.OnTick(kHostQueryTime, &out);
+  queries_.OnTick({kHostQueryTime, out});
   EXPECT_EQ(Answered(out), kErrTimeout);
   // A late answer has no effect.
-  EXPECT_TRUE(queries_.OnHostAnswered({uint64_t{1} << 63, 0, {}}, &out));
-  EXPECT_FALSE(queries_.OnHostAnswered({1, 0, {}}, &out));
+  EXPECT_TRUE(queries_.OnHostAnswered({0, out}, {uint64_t{1} << 63, 0, {}}));
+  EXPECT_FALSE(queries_.OnHostAnswered({0, out}, {1, 0, {}}));
   EXPECT_EQ(queries_.size(), 0u);
 }
 
@@ -600,13 +599,13 @@ TEST_F(HostQueriesTest, TheHostsTimeRemainingComesFirst) {
   auto limited = std::make_shared<JobSpec>(*JobOf("limited", kUser, {0}));
   limited->timeout_seconds = 90;
   Actions launch;
-  engine_.OnLaunchRequested(0, {limited}, &launch);
+  engine_.OnLaunchRequested({0, launch}, {limited});
   jobs_.Connect(kClient + 1, {"limited", 0});
   const auto ask = [&](RequestId request) {
     Actions out;
     queries_.OnArrived(
-        500'000'000, {kClient + 1, request, Encoded({{{PMIX_TIME_REMAINING}}})},
-        &out);
+        {500'000'000, out},
+        {kClient + 1, request, Encoded({{{PMIX_TIME_REMAINING}}})});
     return All<AskHost>(out).at(0);
   };
   EXPECT_EQ(Answer(ask(1), kErrNotFound), kSuccess);
@@ -643,7 +642,7 @@ TEST_F(QueriesTest, PendingCallsOfAProcessAreLimited) {
   }
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE}}}, 99)), kErrOutOfResource);
   Actions none;
-  queries_.OnClientGone(0, kClient, &none);
+  queries_.OnClientGone({0, none}, kClient);
   EXPECT_EQ(queries_.size(), 0u);
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }
@@ -666,7 +665,7 @@ TEST_F(QueriesTest, DataThatIsTooLargeIsRefused) {
   FactsRead read;
   read.number = reads[0].number;
   read.too_much = true;
-  queries_.OnRead(read, &actions);
+  queries_.OnRead({0, actions}, read);
   EXPECT_EQ(Answered(actions), kErrOutOfResource);
 }
 
@@ -681,10 +680,10 @@ TEST_F(QueriesTest, AnAnswerThatIsTooLargeIsRefused) {
 
 TEST_F(QueriesTest, MalformedQueriesAndUnknownCallersAreRefused) {
   Actions out;
-  queries_.OnArrived(0, {kClient, 1, Bytes(std::string("x"))}, &out);
+  queries_.OnArrived({0, out}, {kClient, 1, Bytes(std::string("x"))});
   EXPECT_NE(Answered(out), kSuccess);
   out.clear();
-  queries_.OnArrived(0, {99, 1, Encoded({{{"k"}}})}, &out);
+  queries_.OnArrived({0, out}, {99, 1, Encoded({{{"k"}}})});
   EXPECT_EQ(Answered(out), kErrInit);
 }
 
@@ -693,7 +692,7 @@ TEST_F(QueriesTest, RequestsOfOtherAgentsAreAnswered) {
   FactsRequest request;
   request.request = 5;
   request.nspace = "job";
-  queries_.OnRequest(0, 2, request, &out);
+  queries_.OnRequest({0, out}, 2, request);
   const auto replies = Sent<FactsReply>(out);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 2u);
@@ -702,7 +701,7 @@ TEST_F(QueriesTest, RequestsOfOtherAgentsAreAnswered) {
   EXPECT_EQ(replies[0].second.processes[1].pid, 101);
   out.clear();
   request.memory = true;
-  queries_.OnRequest(0, 2, request, &out);
+  queries_.OnRequest({0, out}, 2, request);
   const auto reads = All<ReadFacts>(out);
   ASSERT_EQ(reads.size(), 1u);
   EXPECT_TRUE(Sent<FactsReply>(out).empty());

@@ -61,7 +61,7 @@ class UsageQueriesTest : public testing::Test {
   void Want() {
     Actions out;
     wanted_.number = ++number_;
-    queries_.OnUsageWanted(0, wanted_, &out);
+    queries_.OnUsageWanted({0, out}, wanted_);
     Take(out);
     asked_.clear();
     for (const auto& [node, request] : Sent<FactsRequest>(out)) {
@@ -86,7 +86,7 @@ class UsageQueriesTest : public testing::Test {
     reply.processes = std::move(processes);
     reply.usage = std::move(node);
     Actions out;
-    queries_.OnReply(ask.first, reply, &out);
+    queries_.OnReply({0, out}, ask.first, reply);
     Take(out);
   }
   void Read(size_t i, std::vector<Bytes> users, Bytes node = {}) {
@@ -95,7 +95,7 @@ class UsageQueriesTest : public testing::Test {
     read.users = std::move(users);
     read.node = std::move(node);
     Actions out;
-    queries_.OnRead(read, &out);
+    queries_.OnRead({0, out}, read);
     Take(out);
   }
   InfoList Result(size_t i) const {
@@ -241,7 +241,7 @@ TEST_F(UsageQueriesTest, AnUnknownJobsMapIsFetched) {
   EXPECT_EQ(wanted[0].nspace, "far");
   EXPECT_FALSE(is_taken_);
   Actions out;
-  queries_.OnJobUnknown(0, "far", &out);
+  queries_.OnJobUnknown({0, out}, "far");
   Take(out);
   EXPECT_EQ(status_, kErrNotFound);
 }
@@ -302,7 +302,7 @@ TEST_F(UsageQueriesTest, DoesNotWaitForALostAgent) {
   Read(0, {Rss(1), Rss(2)});
   EXPECT_FALSE(is_taken_);
   Actions out;
-  queries_.OnTick(kQueryTime, &out);
+  queries_.OnTick({kQueryTime, out});
   Take(out);
   EXPECT_EQ(status_, kSuccess);
   EXPECT_EQ(results_.size(), 2u);

@@ -15,9 +15,9 @@ Spawns::Spawns(NodeId self, JobTable& jobs, const JobEngine& engine)
 
 // ------------------------------------------------------ spawner's agent ---
 
-void Spawns::OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions) {
+void Spawns::OnArrived(const StepContext& step, const SpawnArrived& in) {
   const auto refuse = [&](int status) {
-    actions->push_back(ReplyClient{in.client, in.request, status, {}});
+    step.out.push_back(ReplyClient{in.client, in.request, status, {}});
   };
   const ProcId* proc = jobs_.ProcOf(in.client);
   if (proc == nullptr) return refuse(kErrInit);
@@ -32,8 +32,8 @@ void Spawns::OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions) {
     return refuse(kErrOutOfResource);
   }
   const auto it =
-      held_.emplace(id, Held{in.client, in.request, in.call, now}).first;
-  Send(it->first, it->second, actions);
+      held_.emplace(id, Held{in.client, in.request, in.call, step.now}).first;
+  Send(step, it->first, it->second);
 }
 
 RequestId Spawns::NumberOf(const ProcId& proc, RequestId request) const {
@@ -50,19 +50,19 @@ size_t Spawns::NumHeld(const ProcId& proc) const {
   return count;
 }
 
-void Spawns::Send(const Id& id, const Held& held, Actions* actions) {
+void Spawns::Send(const StepContext& step, const Id& id, const Held& held) {
   SpawnRequest request{id.proc, id.request, held.call};
   const NodeId controller = engine_.ControllerOf(id.proc.nspace);
-  if (controller == self_) return OnRequest(self_, request, actions);
-  actions->push_back(
+  if (controller == self_) return OnRequest(step, self_, request);
+  step.out.push_back(
       SendPeer{PeerMessage{self_, controller, std::move(request)}});
 }
 
-void Spawns::SendAgain(Actions* actions) {
+void Spawns::SendAgain(const StepContext& step) {
   for (const auto& [id, held] : held_) {
     // A request executed here is not lost, and its answer would change `held_`.
     if (engine_.ControllerOf(id.proc.nspace) != self_) {
-      Send(id, held, actions);
+      Send(step, id, held);
     }
   }
 }
@@ -72,18 +72,18 @@ bool Spawns::Awaits(NodeId src, const SpawnReply& reply) const {
          src == engine_.ControllerOf(reply.proc.nspace);
 }
 
-void Spawns::OnReply(const SpawnReply& reply, Actions* actions) {
+void Spawns::OnReply(const StepContext& step, const SpawnReply& reply) {
   const auto held = held_.extract({reply.proc, reply.request});
   if (held.empty()) return;
   // The spawner will query the job, so the job's data must be available.
-  if (reply.status == kSuccess) jobs_.Register(reply.nspace, actions);
-  actions->push_back(ReplyClient{held.mapped().client, held.mapped().request,
+  if (reply.status == kSuccess) jobs_.Register(reply.nspace, &step.out);
+  step.out.push_back(ReplyClient{held.mapped().client, held.mapped().request,
                                  reply.status, Bytes(reply.nspace)});
 }
 
 // A tool's spawns end with the tool. This agent may be the successor of the
 // agent that knew of them.
-void Spawns::OnClientGone(TimeNs, ClientId client, Actions* actions) {
+void Spawns::OnClientGone(const StepContext& step, ClientId client) {
   std::erase_if(held_, [client](const auto& entry) {
     return entry.second.client == client;
   });
@@ -91,8 +91,8 @@ void Spawns::OnClientGone(TimeNs, ClientId client, Actions* actions) {
   if (proc == nullptr || jobs_.Find(proc->nspace) != nullptr) return;
   const SpawnRequest gone{*proc, kSpawnsOfTools, {}};
   const NodeId controller = engine_.ControllerOf(proc->nspace);
-  if (controller == self_) return OnToolGone(self_, *proc, actions);
-  actions->push_back(SendPeer{PeerMessage{self_, controller, gone}});
+  if (controller == self_) return OnToolGone(step, self_, *proc);
+  step.out.push_back(SendPeer{PeerMessage{self_, controller, gone}});
 }
 
 void Spawns::Describe(TimeNs now, const std::string& nspace,
@@ -110,9 +110,9 @@ void Spawns::Describe(TimeNs now, const std::string& nspace,
 
 // ---------------------------------------------------------- controller ---
 
-void Spawns::OnRequest(NodeId src, const SpawnRequest& request,
-                       Actions* actions) {
-  if (IsOfTool(request.request)) return OnToolRequest(src, request, actions);
+void Spawns::OnRequest(const StepContext& step, NodeId src,
+                       const SpawnRequest& request) {
+  if (IsOfTool(request.request)) return OnToolRequest(step, src, request);
   const Job* job = jobs_.Find(request.proc.nspace);
   // If the job is unknown, its processes are being ended. An agent may only
   // send requests of its own processes.
@@ -120,49 +120,50 @@ void Spawns::OnRequest(NodeId src, const SpawnRequest& request,
       job->agent_of(request.proc.rank) != src) {
     return;
   }
-  Execute(request, actions);
+  Execute(step, request);
 }
 
 // A tool has no job that another agent could control, so the root executes its
 // spawns.
-void Spawns::OnToolRequest(NodeId src, const SpawnRequest& request,
-                           Actions* actions) {
+void Spawns::OnToolRequest(const StepContext& step, NodeId src,
+                           const SpawnRequest& request) {
   const auto known = tools_.find(request.proc);
   if (known != tools_.end() && known->second != src) return;
-  if (request.call.empty()) return OnToolGone(src, request.proc, actions);
+  if (request.call.empty()) return OnToolGone(step, src, request.proc);
   if (jobs_.Find(request.proc.nspace) != nullptr ||
       engine_.ControllerOf(request.proc.nspace) != self_) {
     return;
   }
   tools_[request.proc] = src;
-  Execute(request, actions);
+  Execute(step, request);
 }
 
-void Spawns::OnToolGone(NodeId src, const ProcId& tool, Actions* actions) {
+void Spawns::OnToolGone(const StepContext& step, NodeId src,
+                        const ProcId& tool) {
   const auto known = tools_.find(tool);
   if (known == tools_.end() || known->second != src) return;
   tools_.erase(known);
   answers_.erase(tool);
   std::erase_if(executing_, [&](const Id& id) { return id.proc == tool; });
-  actions->push_back(HostSpawn{tool, kSpawnsOfTools, {}});
+  step.out.push_back(HostSpawn{tool, kSpawnsOfTools, {}});
 }
 
-void Spawns::OnNodeLost(TimeNs, const NodeStateChanged& in, Actions* actions) {
+void Spawns::OnNodeLost(const StepContext& step, const NodeStateChanged& in) {
   std::vector<ProcId> gone;
   for (const auto& [tool, at] : tools_) {
     if (at == in.node) gone.push_back(tool);
   }
-  for (const ProcId& tool : gone) OnToolGone(in.node, tool, actions);
+  for (const ProcId& tool : gone) OnToolGone(step, in.node, tool);
 }
 
 // Executes a request once.
-void Spawns::Execute(const SpawnRequest& request, Actions* actions) {
+void Spawns::Execute(const StepContext& step, const SpawnRequest& request) {
   const Id id{request.proc, request.request};
   if (executing_.contains(id)) return;
-  if (const SpawnDone* answer = FindAnswer(id)) return Answer(*answer, actions);
+  if (const SpawnDone* answer = FindAnswer(id)) return Answer(step, *answer);
   if (request.call.size() > kMaxCall) return;
   executing_.insert(id);
-  actions->push_back(HostSpawn{id.proc, id.request, request.call});
+  step.out.push_back(HostSpawn{id.proc, id.request, request.call});
 }
 
 const SpawnDone* Spawns::FindAnswer(const Id& id) const {
@@ -173,7 +174,7 @@ const SpawnDone* Spawns::FindAnswer(const Id& id) const {
   return it == answers->second.end() ? nullptr : &*it;
 }
 
-void Spawns::OnDone(const SpawnDone& in, Actions* actions) {
+void Spawns::OnDone(const StepContext& step, const SpawnDone& in) {
   // The result is dropped if the spawner's job is over. A successor may receive
   // the result of a spawn that it was executing before it knows the job.
   const bool awaited = executing_.erase({in.proc, in.request}) > 0;
@@ -181,19 +182,19 @@ void Spawns::OnDone(const SpawnDone& in, Actions* actions) {
   std::deque<SpawnDone>& answers = answers_[in.proc];
   answers.push_back(in);
   if (answers.size() > kMaxHeld) answers.pop_front();
-  Answer(in, actions);
+  Answer(step, in);
 }
 
-void Spawns::Answer(const SpawnDone& done, Actions* actions) {
+void Spawns::Answer(const StepContext& step, const SpawnDone& done) {
   const NodeId agent = AgentOf(done.proc);
   if (agent == kNoNode) return;
   SpawnReply reply{done.proc, done.request, done.status, done.nspace, {}};
-  if (agent == self_) return OnReply(reply, actions);
+  if (agent == self_) return OnReply(step, reply);
   if (const Job* job = jobs_.Find(done.nspace)) {
     reply.spec = Bytes(EncodeJobSpec(*job->spec));
     jobs_.AddReader(done.nspace, agent);
   }
-  actions->push_back(SendPeer{PeerMessage{self_, agent, std::move(reply)}});
+  step.out.push_back(SendPeer{PeerMessage{self_, agent, std::move(reply)}});
 }
 
 // Returns the agent of a spawner; kNoNode if it is no longer known.
@@ -210,7 +211,7 @@ void Spawns::OnRecovered(const SpawnRecovered& in) {
   executing_.insert({in.proc, in.request});
 }
 
-void Spawns::OnJobRemoved(TimeNs, const RemovedJob& job, Actions*) {
+void Spawns::OnJobRemoved(const StepContext& /*step*/, const RemovedJob& job) {
   const auto is_of_job = [&](const ProcId& proc) {
     return proc.nspace == job.nspace;
   };

@@ -17,11 +17,11 @@
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/step/action.h"
 #include "server/core/step/client_inputs.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/control_actions.h"
 #include "server/core/step/control_inputs.h"
+#include "server/core/step/step_context.h"
 #include "server/core/why.h"
 
 namespace canopy::core {
@@ -49,34 +49,33 @@ class Spawns final : public Engine {
 
   // Called at the spawner's agent. The reply is kErrOutOfResource if the
   // process has too many pending requests or the call is too large.
-  void OnArrived(TimeNs now, const SpawnArrived& in, Actions* actions);
+  void OnArrived(const StepContext& step, const SpawnArrived& in);
   // Returns whether the answer is that to a request held here and comes from
   // the agent that executes the request. If so, the caller adds the job's map
   // to the table before it calls OnReply.
   bool Awaits(NodeId src, const SpawnReply& reply) const;
-  void OnReply(const SpawnReply& reply, Actions* actions);
+  void OnReply(const StepContext& step, const SpawnReply& reply);
   // Must be called while the process of the client is still known.
-  void OnClientGone(TimeNs now, ClientId client, Actions* actions) override;
+  void OnClientGone(const StepContext& step, ClientId client) override;
   // Both functions repeat the pending requests, because messages may have been
   // lost.
-  void OnTreeChanged(TimeNs, Actions* actions) override { SendAgain(actions); }
-  void OnNodeRestarted(TimeNs, NodeId, Actions* actions) override {
-    SendAgain(actions);
+  void OnTreeChanged(const StepContext& step) override { SendAgain(step); }
+  void OnNodeRestarted(const StepContext& step, NodeId) override {
+    SendAgain(step);
   }
 
   // The following functions are called at the agent that controls the spawner's
   // job.
-  void OnRequest(NodeId src, const SpawnRequest& request, Actions* actions);
-  void OnDone(const SpawnDone& in, Actions* actions);
+  void OnRequest(const StepContext& step, NodeId src,
+                 const SpawnRequest& request);
+  void OnDone(const StepContext& step, const SpawnDone& in);
   // Called when the node is lost: its tools are gone.
-  void OnNodeLost(TimeNs now, const NodeStateChanged& in,
-                  Actions* actions) override;
+  void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
   // Called for a spawn that a predecessor was executing.
   void OnRecovered(const SpawnRecovered& in);
 
   // Called when the job is over, so that its processes get no more answers.
-  void OnJobRemoved(TimeNs now, const RemovedJob& job,
-                    Actions* actions) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Appends the requests held here. An empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
@@ -104,13 +103,14 @@ class Spawns final : public Engine {
 
   RequestId NumberOf(const ProcId& proc, RequestId request) const;
   size_t NumHeld(const ProcId& proc) const;
-  void Send(const Id& id, const Held& held, Actions* actions);
-  void OnToolRequest(NodeId src, const SpawnRequest& request, Actions* actions);
-  void OnToolGone(NodeId src, const ProcId& tool, Actions* actions);
-  void SendAgain(Actions* actions);
-  void Execute(const SpawnRequest& request, Actions* actions);
+  void Send(const StepContext& step, const Id& id, const Held& held);
+  void OnToolRequest(const StepContext& step, NodeId src,
+                     const SpawnRequest& request);
+  void OnToolGone(const StepContext& step, NodeId src, const ProcId& tool);
+  void SendAgain(const StepContext& step);
+  void Execute(const StepContext& step, const SpawnRequest& request);
   NodeId AgentOf(const ProcId& proc) const;
-  void Answer(const SpawnDone& done, Actions* actions);
+  void Answer(const StepContext& step, const SpawnDone& done);
   const SpawnDone* FindAnswer(const Id& id) const;
 
   const NodeId self_;

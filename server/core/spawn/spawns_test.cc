@@ -29,27 +29,27 @@ struct Agent {
 
   Actions Arrive(RequestId request, ClientId client = kClient) {
     Actions out;
-    spawns.OnArrived(0, {client, request, Bytes(std::string("call"))}, &out);
+    spawns.OnArrived({0, out}, {client, request, Bytes(std::string("call"))});
     return out;
   }
   Actions Request(NodeId src, const SpawnRequest& request) {
     Actions out;
-    spawns.OnRequest(src, request, &out);
+    spawns.OnRequest({0, out}, src, request);
     return out;
   }
   Actions Done(const SpawnDone& done) {
     Actions out;
-    spawns.OnDone(done, &out);
+    spawns.OnDone({0, out}, done);
     return out;
   }
   Actions SendAgain() {
     Actions out;
-    spawns.OnTreeChanged(0, &out);
+    spawns.OnTreeChanged({0, out});
     return out;
   }
   Actions Reply(const SpawnReply& reply) {
     Actions out;
-    spawns.OnReply(reply, &out);
+    spawns.OnReply({0, out}, reply);
     return out;
   }
 
@@ -175,7 +175,7 @@ TEST(SpawnsTest, AClientThatReattachesGetsTheAnswer) {
   agent.table.Connect(kClient + 1, kFar);
   EXPECT_TRUE(agent.Arrive(5, kClient + 1).empty());
   Actions none;
-  agent.spawns.OnClientGone(0, kClient, &none);
+  agent.spawns.OnClientGone({0, none}, kClient);
   EXPECT_TRUE(none.empty());
   const auto replies =
       All<ReplyClient>(agent.Reply({kFar, 5, kSuccess, "child", {}}));
@@ -193,7 +193,7 @@ TEST(SpawnsTest, TooManyAndTooLargeRequestsAreRefused) {
   Agent other(1);
   Actions out;
   other.spawns.OnArrived(
-      0, {kClient, 1, Bytes(std::string(Spawns::kMaxCall + 1, 'x'))}, &out);
+      {0, out}, {kClient, 1, Bytes(std::string(Spawns::kMaxCall + 1, 'x'))});
   ASSERT_EQ(All<ReplyClient>(out).size(), 1u);
   EXPECT_EQ(All<ReplyClient>(out)[0].status, kErrOutOfResource);
 }
@@ -240,7 +240,7 @@ TEST(SpawnsTest, TheEndOfAToolIsReportedToTheHost) {
   Agent near(1);
   near.table.ConnectTool(kToolClient, kTool, {});
   Actions gone;
-  near.spawns.OnClientGone(0, kToolClient, &gone);
+  near.spawns.OnClientGone({0, gone}, kToolClient);
   const auto sent = Sent<SpawnRequest>(gone);
   ASSERT_EQ(sent.size(), 1u);
 
@@ -259,9 +259,9 @@ TEST(SpawnsTest, TheLossOfANodeEndsItsTools) {
   Agent root(0);
   root.Request(1, ToolRequest(5));
   Actions actions;
-  root.spawns.OnNodeLost(0, {0, false, ""}, &actions);
+  root.spawns.OnNodeLost({0, actions}, {0, false, ""});
   EXPECT_TRUE(actions.empty());
-  root.spawns.OnNodeLost(0, {1, false, ""}, &actions);
+  root.spawns.OnNodeLost({0, actions}, {1, false, ""});
   EXPECT_EQ(All<HostSpawn>(actions).size(), 1u);
   root.Done({kTool, kSpawnsOfTools + 5, kSuccess, "child"});
   EXPECT_EQ(root.spawns.num_answered(), 0u);
@@ -277,7 +277,7 @@ TEST(SpawnsTest, AJobThatIsOverLeavesNoRequests) {
   EXPECT_EQ(agent.spawns.num_answered(), 1u);
   agent.table.Remove("job");
   Actions none;
-  agent.spawns.OnJobRemoved(0, {"job"}, &none);
+  agent.spawns.OnJobRemoved({0, none}, {"job"});
   EXPECT_EQ(agent.spawns.num_pending(), 0u);
   agent.Done({kFar, 5, kSuccess, "child"});
   EXPECT_EQ(agent.spawns.num_answered(), 0u) << "it comes too late";

@@ -1,4 +1,4 @@
-// The context of the step in progress, which the core's engines get.
+// The step in progress: what every engine of the core gets with each call.
 #ifndef CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 #define CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 
@@ -10,11 +10,11 @@
 
 namespace canopy::core {
 
-// Valid during one call of an engine. Actions are executed in the order in
-// which they were appended.
+// Valid during one call of an engine. Classes that need more of their engine in
+// each call derive from it (JobStep, PublishStep).
 struct StepContext {
-  TimeNs now;
-  Actions& out;
+  TimeNs now;                    // in nanoseconds; never decreases
+  Actions& out;                  // executed in the order of the vector
   CoreEvents* events = nullptr;  // null: events are dropped
 
   template <typename Event>

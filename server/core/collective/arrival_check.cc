@@ -7,8 +7,8 @@
 #include "common/status.h"
 #include "server/core/collective/collective_directives.h"
 #include "server/core/collective/collective_plan.h"
-#include "server/core/collective/collective_progress.h"
 #include "server/core/collective/group_directives.h"
+#include "server/core/collective/group_result.h"
 
 namespace canopy::core {
 namespace {

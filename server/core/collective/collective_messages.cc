@@ -5,23 +5,9 @@
 #include <variant>
 
 #include "common/status.h"
-#include "server/core/collective/collective_data.h"
-#include "server/core/collective/group_record.h"
 
 namespace canopy::core {
 namespace {
-
-// Adds only the members' committed data, because the result contains everything
-// else of the contributions to a construct.
-void AddMembersData(const Contributions& contributions, NodeId to,
-                    CollectiveDown* down) {
-  for (const auto& [node, one] : MembersDataOf(contributions)) {
-    if (one.via == to) continue;
-    GroupRecord record;
-    record.committed = one.data.view();
-    down->contributions.push_back({node, EncodeGroupRecord(record)});
-  }
-}
 
 // Consecutive releases with the same status share an action.
 void Release(const StepContext& step, ClientId client, int status) {
@@ -50,24 +36,6 @@ CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
   CollectiveUp up{series.id, status, {}, std::move(missing)};
   up.id.sequence = sequence;
   return up;
-}
-
-CollectiveDown Down(const Series& series, uint64_t sequence,
-                    const CompletedCollective& completed, NodeId to) {
-  CollectiveDown down{series.id, completed.status, {}, completed.missing};
-  down.id.sequence = sequence;
-  if (completed.status != kSuccess) return down;
-  if (IsGroupOp(series.id.op)) {
-    down.result = completed.result;
-    AddMembersData(completed.contributions, to, &down);
-    return down;
-  }
-  for (const auto& [node, contribution] : completed.contributions) {
-    if (contribution.via != to && !contribution.data.empty()) {
-      down.contributions.push_back({node, contribution.data});
-    }
-  }
-  return down;
 }
 
 void SendTo(const StepContext& step, NodeId self, NodeId to, MessageBody body) {

@@ -22,13 +22,6 @@ CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
 // Returns a report to the parent that the collective can no longer succeed.
 CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
                        std::vector<ProcId> missing);
-// Returns the release for a neighbour. The release of a success contains all
-// data that the neighbour did not contribute itself. For a group operation it
-// contains the result, but not the contributions from which the result was
-// computed.
-CollectiveDown Down(const Series& series, uint64_t sequence,
-                    const CompletedCollective& completed, NodeId to);
-
 // Appends to the step a message to an agent.
 void SendTo(const StepContext& step, NodeId self, NodeId to, MessageBody body);
 // Append to the step the answer to an arrival, or to a process that waits,

@@ -4,12 +4,10 @@
 #include <utility>
 
 #include "common/status.h"
-#include "server/core/collective/collective_data.h"
 #include "server/core/collective/collective_messages.h"
 #include "server/core/collective/collective_records.h"
 #include "server/core/collective/collective_text.h"
 #include "server/core/collective/group_result.h"
-#include "server/core/collective/group_shared.h"
 
 namespace canopy::core {
 namespace {
@@ -18,18 +16,13 @@ namespace {
 // equal to it.
 void AddContributions(const Series& series, NodeId src,
                       const std::vector<NodeContribution>& contributions,
-                      Instance* instance) {
+                      const Operation& operation, Instance* instance) {
   for (const NodeContribution& c : contributions) {
     if (!series.members->HasNode(c.node)) continue;
     const bool added =
         instance->contributions.try_emplace(c.node, Contribution{c.data, src})
             .second;
-    if (!added || !IsGroupOp(series.id.op)) continue;
-    const auto record = DecodeGroupRecord(c.data);
-    if (!record) continue;
-    instance->group.flags |= record->flags;
-    if (record->made != 0) instance->group.made = record->made;
-    instance->shared_below += record->shared.size();
+    if (added) operation.OnContribution(c.data, instance);
   }
 }
 
@@ -60,22 +53,10 @@ bool Awaits(const Series& series, const Instance& instance, NodeId node) {
 // ------------------------------------------------------------- messages ---
 
 Instance& CollectiveProgress::FindOrBegin(TimeNs now, Series& series,
-                                          uint64_t sequence) const {
+                                          uint64_t sequence) {
   const bool is_new = !series.active.contains(sequence);
   Instance& instance = series.FindOrAddInstance(now, sequence);
-  if (!is_new || series.id.op != CollectiveOp::kGroupDestruct) return instance;
-  const Group* group = p_.groups.Find(series.id.name, series.id.participants);
-  if (group == nullptr) return instance;
-  instance.group.flags = group->record.flags;
-  instance.group.made = group->record.made;
-  // A process that is no longer a member has already taken part in the group's
-  // end.
-  for (size_t i = 0; i < instance.arrived.size(); ++i) {
-    if (group->Has(series.members->local[i])) continue;
-    instance.arrived[i] = true;
-    ++instance.num_arrived;
-    series.arrivals[i] = std::max(series.arrivals[i], sequence + 1);
-  }
+  if (is_new) OperationOf(series).OnBegin(series, sequence, &instance);
   return instance;
 }
 
@@ -85,13 +66,14 @@ void CollectiveProgress::ApplyUp(const StepContext& step, Series& series,
   if (series.IsOver(sequence)) return AnswerLate(step, series, src, up);
   const bool is_new = !series.active.contains(sequence);
   Instance& instance = FindOrBegin(step.now, series, sequence);
-  AddContributions(series, src, up.contributions, &instance);
+  const Operation& operation = OperationOf(series);
+  AddContributions(series, src, up.contributions, operation, &instance);
   instance.contributors.insert(src);
   if (!up.result.empty()) instance.result = up.result;
   if (up.status != kSuccess && up.status != kAlreadyReleased) {
-    // For group operations and connects, `src` only requests the failure and
-    // waits for the decision; for a fence, it has failed there already.
-    const NodeId knows = series.id.op == CollectiveOp::kFence ? src : kNoNode;
+    // If the top decides, `src` only requests the failure and waits for the
+    // decision; otherwise, the collective has failed there already.
+    const NodeId knows = operation.may_end_differently() ? src : kNoNode;
     return FailOrAsk(step, series, sequence, up.status, up.missing, knows);
   }
   if (SharesTooMuch(instance)) {
@@ -109,7 +91,7 @@ void CollectiveProgress::AnswerLate(const StepContext& step, Series& series,
                                     NodeId src, const CollectiveUp& up) {
   const bool knows =
       up.status == kAlreadyReleased ||
-      (up.status != kSuccess && series.id.op == CollectiveOp::kFence);
+      (up.status != kSuccess && OperationOf(series).may_end_differently());
   if (knows) return;
   const auto it = series.completed.find(up.id.sequence);
   if (it == series.completed.end()) {
@@ -127,11 +109,7 @@ void CollectiveProgress::AnswerRecovered(const StepContext& step,
   if (sequence >= series.recovered) return;
   CollectiveDown down{series.id, kSuccess, {}, {}};
   down.id.sequence = sequence;
-  if (IsGroupOp(series.id.op)) {
-    down.result = series.RecoveredResult(sequence);
-  } else if (series.recovered_data) {
-    down.contributions = DataKnown(series, p_.self, p_.jobs, p_.modex);
-  }
+  OperationOf(series).FillRecovered(series, sequence, &down);
   SendTo(step, p_.self, to, std::move(down));
 }
 
@@ -140,7 +118,8 @@ void CollectiveProgress::ApplyDown(const StepContext& step, Series& series,
   const uint64_t sequence = down.id.sequence;
   if (series.IsOver(sequence)) return;
   Instance& instance = FindOrBegin(step.now, series, sequence);
-  AddContributions(series, src, down.contributions, &instance);
+  AddContributions(series, src, down.contributions, OperationOf(series),
+                   &instance);
   instance.result = down.result;
   Release(step, series, sequence, down.status, down.missing, src);
 }
@@ -149,14 +128,19 @@ void CollectiveProgress::SendDown(const StepContext& step, const Series& series,
                                   uint64_t sequence,
                                   const CompletedCollective& completed,
                                   NodeId to) {
-  SendTo(step, p_.self, to, Down(series, sequence, completed, to));
+  CollectiveDown down{series.id, completed.status, {}, completed.missing};
+  down.id.sequence = sequence;
+  if (completed.status == kSuccess) {
+    OperationOf(series).FillRelease(completed, to, &down);
+  }
+  SendTo(step, p_.self, to, std::move(down));
 }
 
 // ------------------------------------------------------------- progress ---
 
 void CollectiveProgress::AddOwnContribution(const Series& series,
                                             uint64_t sequence,
-                                            Instance& instance) const {
+                                            Instance& instance) {
   // Contributions are made in order: each implies that the previous collective
   // was released here.
   if (sequence != series.next || instance.arrived.empty() ||
@@ -164,19 +148,15 @@ void CollectiveProgress::AddOwnContribution(const Series& series,
       instance.contributions.contains(p_.self)) {
     return;
   }
-  Contribution contribution{{}, p_.self};
-  if (IsGroupOp(series.id.op)) {
-    std::string committed;
-    if (series.id.op == CollectiveOp::kGroupConstruct && !instance.keeps_data &&
-        series.members->nodes.size() > 1) {
-      committed = MembersData(series, instance, p_.modex);
-    }
-    contribution.data =
-        GroupContribution(series, instance, p_.jobs, std::move(committed));
-  } else if (instance.collect && series.members->nodes.size() > 1) {
-    contribution.data = OwnData(series, p_.modex, &instance);
-  }
-  instance.contributions.emplace(p_.self, std::move(contribution));
+  Bytes own = OperationOf(series).OwnContribution(series, &instance);
+  instance.contributions.emplace(p_.self,
+                                 Contribution{std::move(own), p_.self});
+}
+
+bool CollectiveProgress::IsOverFor(const Series& series, NodeId node) const {
+  if (series.suspects.empty() || node == p_.self) return false;
+  return !p_.tree.alive(node) ||
+         !HasLivingOn(series.id.participants, p_.jobs, node);
 }
 
 // This function is called at every end of a process in a tolerant group, so the
@@ -206,8 +186,8 @@ void CollectiveProgress::Advance(const StepContext& step, Series& series,
   series.UpdatePlace(p_.jobs, p_.tree, p_.self);
   if (!series.place.member || !IsComplete(series, &instance)) return;
   if (series.place.top) {
-    if (IsGroupOp(series.id.op) && instance.result.empty()) {
-      MakeResult(step.now, series, &instance);
+    if (instance.result.empty()) {
+      OperationOf(series).MakeResult(step.now, series, &instance);
     }
     return Release(step, series, sequence, kSuccess, {}, kNoNode);
   }
@@ -248,7 +228,7 @@ void CollectiveProgress::Release(const StepContext& step, Series& series,
       ReplyTo(step, w, answer);
     }
   }
-  if (IsGroupOp(series.id.op)) completed.contributions.clear();
+  if (OperationOf(series).has_result()) completed.contributions.clear();
   series.completed.emplace(sequence, std::move(completed));
   if (status == kSuccess) series.SkipEarlier(sequence);
   series.AdvanceNext();
@@ -276,48 +256,37 @@ void CollectiveProgress::TakeResult(const StepContext& step, Series& series,
                                     uint64_t sequence,
                                     CompletedCollective& completed,
                                     Instance* instance) {
-  const int status = completed.status;
-  if (status == kSuccess && !series.members->local.empty()) {
-    for (const ProcId& proc : series.id.participants) {
-      p_.jobs.Register(proc.nspace, &step.out);
-    }
-    p_.jobs.NoteMet(series.id.participants);
-    if (!IsGroupOp(series.id.op)) {
-      PublishData(step, p_.self, completed.contributions, p_.jobs, &p_.modex);
-    } else if (series.id.op == CollectiveOp::kGroupConstruct) {
-      const auto result = DecodeGroupRecord(completed.result);
-      PublishData(step, p_.self, MembersDataOf(completed.contributions),
-                  p_.jobs, &p_.modex);
-      if (result) {
-        PublishShared(step, *result, p_.jobs, persists_, &p_.modex);
-      }
-    }
-    if (!instance->sent_versions.empty() &&
-        !MayBePredecessors(series, sequence)) {
-      series.acknowledged = std::move(instance->sent_versions);
-    }
-  }
+  const bool succeeded = completed.status == kSuccess;
+  Operation& operation = OperationOf(series);
+  if (succeeded) StoreResult(step, series, sequence, completed, instance);
   // A later disconnect may fail first: the processes stay connected until the
   // earlier one is over.
-  if (status == kSuccess || sequence <= series.next) {
-    p_.connections.OnCompleted(series.id.op, series.id.participants, status);
-    if (IsGroupOp(series.id.op)) {
-      TakeGroup(step, series, sequence, completed, MadeOf(*instance));
-    }
+  if (succeeded || sequence <= series.next) {
+    operation.OnCompleted(step, series, sequence, *instance, &completed);
   }
-  NoteFailed(step, series, completed, instance->group.leader);
+  if (!succeeded) operation.OnFailed(step, series, *instance, completed);
   // A failure is not logged on a node without waiters.
-  if (status != kSuccess && !instance->waiters.empty()) {
+  if (!succeeded && !instance->waiters.empty()) {
     step.out.push_back(LogLine{LogLine::Level::kWarning,
                                FailureText(series.id, sequence, completed)});
   }
   Persist(step, series, sequence, completed, instance->collect);
 }
 
-// Returns whether the participants are connected, or the group exists.
-bool CollectiveProgress::IsInEffect(const CollectiveId& id) const {
-  return IsGroupOp(id.op) ? p_.groups.Find(id.name, id.participants) != nullptr
-                          : p_.connections.Contains(id.participants);
+void CollectiveProgress::StoreResult(const StepContext& step, Series& series,
+                                     uint64_t sequence,
+                                     const CompletedCollective& completed,
+                                     Instance* instance) {
+  if (series.members->local.empty()) return;
+  for (const ProcId& proc : series.id.participants) {
+    p_.jobs.Register(proc.nspace, &step.out);
+  }
+  p_.jobs.NoteMet(series.id.participants);
+  OperationOf(series).StoreData(step, completed);
+  if (!instance->sent_versions.empty() &&
+      !MayBePredecessors(series, sequence)) {
+    series.acknowledged = std::move(instance->sent_versions);
+  }
 }
 
 // The record is written before the replies: if some waiters do not get their
@@ -326,10 +295,10 @@ bool CollectiveProgress::IsInEffect(const CollectiveId& id) const {
 void CollectiveProgress::Persist(const StepContext& step, const Series& series,
                                  uint64_t sequence,
                                  const CompletedCollective& completed,
-                                 bool collect) const {
+                                 bool collect) {
   if (!persists_ || series.members->local.empty()) return;
   const CollectiveRecord record{
-      sequence, completed.status, IsInEffect(series.id),
+      sequence, completed.status, OperationOf(series).IsInEffect(series.id),
       collect,  completed.result, completed.members};
   const std::string* last = nullptr;
   for (const ProcId& proc : series.members->local) {
@@ -361,8 +330,8 @@ void CollectiveProgress::Fail(const StepContext& step, Series& series,
 // Returns whether this agent can no longer decide: the top has, or will have,
 // all contributions of this subtree, and may have released the collective.
 bool CollectiveProgress::IsDecidedAbove(const Series& series, uint64_t sequence,
-                                        const Instance& instance) const {
-  return series.id.op != CollectiveOp::kFence &&
+                                        const Instance& instance) {
+  return !OperationOf(series).may_end_differently() &&
          series.place.parent != kNoNode &&
          (instance.sent || MayBePredecessors(series, sequence));
 }
@@ -404,7 +373,7 @@ bool CollectiveProgress::EndIfGone(const StepContext& step, Series& series,
       continue;
     } else if (p_.tree.alive(node)) {
       if (!state.gone()) continue;
-      if (series.id.op == CollectiveOp::kGroupDestruct) {
+      if (OperationOf(series).asks_agents_of_gone_members()) {
         AskToEnd(step, series, sequence, node, &instance);
         continue;
       }
@@ -419,6 +388,15 @@ bool CollectiveProgress::EndIfGone(const StepContext& step, Series& series,
             in_order ? kErrProcTermWoSync : kErrProcAborted, std::move(missing),
             kNoNode);
   return !series.active.contains(sequence);
+}
+
+// Only the agent of a process that is gone knows for certain whether the
+// process had left the group before.
+void CollectiveProgress::AskToEnd(const StepContext& step, const Series& series,
+                                  uint64_t sequence, NodeId node,
+                                  Instance* instance) const {
+  if (!instance->asked_to_end.insert(node).second) return;
+  SendTo(step, p_.self, node, ContributionsUp(series, sequence, kSuccess, {}));
 }
 
 void CollectiveProgress::Expire(const StepContext& step, Series& series,
@@ -477,8 +455,8 @@ void CollectiveProgress::ResendReports(const StepContext& step,
     }
     Contributions mine;
     for (const NodeId node : series.place.below) {
-      // The contributions to a group operation are contained in its result.
-      if (IsGroupOp(series.id.op)) mine.try_emplace(node);
+      // Contributions that are contained in the result have been dropped.
+      if (OperationOf(series).has_result()) mine.try_emplace(node);
       const auto it = completed.contributions.find(node);
       if (it != completed.contributions.end()) mine.insert(*it);
     }

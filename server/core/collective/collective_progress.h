@@ -14,6 +14,8 @@
 // decide: the agent requests the failure (Instance::asked) and waits for the
 // decision.
 //
+// What an operation does differently from others is in its Operation.
+//
 // After a change of the tree, reports and results go to the new parent again;
 // they are idempotent because contributions are stored by node.
 // docs/design/collectives.md has the table of states and transitions.
@@ -27,40 +29,30 @@
 #include <vector>
 
 #include "common/ids.h"
-#include "server/core/collective/connections.h"
 #include "server/core/collective/groups.h"
+#include "server/core/collective/operation.h"
+#include "server/core/collective/operations.h"
 #include "server/core/collective/series.h"
 #include "server/core/collective/series_table.h"
-#include "server/core/job_table.h"
 #include "server/core/messages.h"
-#include "server/core/modex/modex.h"
+#include "server/core/step/clock.h"
 #include "server/core/step/step_context.h"
-#include "server/core/tree.h"
 
 namespace canopy::core {
-
-// Returns whether the members of a group share more data than is allowed.
-bool SharesTooMuch(const Instance& instance);
 
 // The members of every series passed in must be known. A call for one sequence
 // may complete it and advance later sequences of the series. Used by one
 // thread.
 class CollectiveProgress {
  public:
-  struct Parts {
-    NodeId self;
-    const Tree& tree;
-    JobTable& jobs;
-    ModexStore& modex;
-    SeriesTable& table;
-    Connections& connections;
-    Groups& groups;
-  };
-  // The parts outlive this object.
-  explicit CollectiveProgress(const Parts& parts) : p_(parts) {}
+  explicit CollectiveProgress(const CollectiveParts& parts)
+      : p_(parts), operations_(parts) {}
 
   // Makes the engine emit PersistRecord for the state that a successor needs.
-  void set_persists(bool on) { persists_ = on; }
+  void set_persists(bool on) {
+    persists_ = on;
+    operations_.set_persists(on);
+  }
   // Records that the job's local processes were recovered from a predecessor.
   void OnRecovered(const std::string& nspace) { recovered_.insert(nspace); }
   void DropJob(const std::string& nspace) { recovered_.erase(nspace); }
@@ -69,7 +61,7 @@ class CollectiveProgress {
   }
 
   // Returns the collective, which begins here if it is not active yet.
-  Instance& FindOrBegin(TimeNs now, Series& series, uint64_t sequence) const;
+  Instance& FindOrBegin(TimeNs now, Series& series, uint64_t sequence);
   void ApplyUp(const StepContext& step, Series& series, NodeId src,
                const CollectiveUp& up);
   void ApplyDown(const StepContext& step, Series& series, NodeId src,
@@ -92,22 +84,28 @@ class CollectiveProgress {
   // that its predecessor received.
   void OnNodeRestarted(const StepContext& step, Series& series, NodeId node);
   // Persists the record that a member has left the group.
-  void PersistLeft(const StepContext& step, const Group& group) const;
+  void PersistLeft(const StepContext& step, const Group& group) const {
+    operations_.construct().PersistLeft(step, group);
+  }
   // Replies to local processes that wait for collectives that a predecessor
   // completed.
   void ReleaseRecovered(const StepContext& step, Series& series);
 
  private:
+  Operation& OperationOf(const Series& series) {
+    return operations_.Of(series.id.op);
+  }
+  // Requests that the agent of a member that is gone contribute to the end of
+  // the group, or fail it.
   void AskToEnd(const StepContext& step, const Series& series,
                 uint64_t sequence, NodeId node, Instance* instance) const;
   void AddOwnContribution(const Series& series, uint64_t sequence,
-                          Instance& instance) const;
+                          Instance& instance);
   // Returns whether all contributions are here that this agent must have before
   // it forwards them.
   bool IsComplete(const Series& series, Instance* instance) const;
+  // Returns whether no process of the node can take part any more.
   bool IsOverFor(const Series& series, NodeId node) const;
-  // Computes the result of a group operation; called only at the top.
-  void MakeResult(TimeNs now, const Series& series, Instance* instance);
   // Completes the collective. `except` is the neighbour that reported the end,
   // or kNoNode.
   void Release(const StepContext& step, Series& series, uint64_t sequence,
@@ -117,26 +115,17 @@ class CollectiveProgress {
                    CompletedCollective* completed);
   void TakeResult(const StepContext& step, Series& series, uint64_t sequence,
                   CompletedCollective& completed, Instance* instance);
-  // Adds or removes the group. `made` is the number of the group that a
-  // destruct ends, if known (GroupRecord).
-  void TakeGroup(const StepContext& step, Series& series, uint64_t sequence,
-                 CompletedCollective& completed, uint64_t made);
-  static std::vector<ProcId> SkipEndsBefore(const Group& group,
-                                            uint64_t sequence, Series& series);
-  static void NoteFailed(const StepContext& step, const Series& series,
-                         const CompletedCollective& completed,
-                         const ProcId& leader);
-  void ForgetConstruct(const StepContext& step, const Series& destruct,
-                       const Group* group);
-  bool IsInEffect(const CollectiveId& id) const;
+  // Stores the data of a success for this node's processes.
+  void StoreResult(const StepContext& step, Series& series, uint64_t sequence,
+                   const CompletedCollective& completed, Instance* instance);
   void Persist(const StepContext& step, const Series& series, uint64_t sequence,
-               const CompletedCollective& completed, bool collect) const;
+               const CompletedCollective& completed, bool collect);
   // Returns whether a predecessor may have contributed already. In that case
   // the other agents use its contribution.
   bool MayBePredecessors(const Series& series, uint64_t sequence) const;
 
   bool IsDecidedAbove(const Series& series, uint64_t sequence,
-                      const Instance& instance) const;
+                      const Instance& instance);
   // Fails the collective, or requests its failure from the top.
   void FailOrAsk(const StepContext& step, Series& series, uint64_t sequence,
                  int status, std::vector<ProcId> missing, NodeId except);
@@ -149,8 +138,8 @@ class CollectiveProgress {
                 uint64_t sequence, const CompletedCollective& completed,
                 NodeId to);
 
-  const Parts p_;
-  uint64_t last_made_ = 0;
+  const CollectiveParts p_;
+  Operations operations_;
   std::set<std::string> recovered_;  // namespaces
   bool persists_ = false;
 };

@@ -9,6 +9,7 @@
 #include "common/codec/encoder.h"
 #include "common/status.h"
 #include "server/core/collective/collective_plan.h"
+#include "server/core/collective/group_directives.h"
 #include "server/core/collective/group_shared.h"
 #include "server/core/step/group_keys.h"
 
@@ -65,6 +66,11 @@ Bytes GroupContribution(const Series& series, const Instance& instance,
     }
   }
   return EncodeGroupRecord(record);
+}
+
+bool SharesTooMuch(const Instance& instance) {
+  return instance.shared_below + instance.group.shared.size() >
+         kMaxSharedOfGroup;
 }
 
 GroupRecord SumOf(const Series& series, const Instance& instance,

@@ -20,6 +20,9 @@ namespace canopy::core {
 Bytes GroupContribution(const Series& series, const Instance& instance,
                         const JobTable& jobs, std::string committed);
 
+// Returns whether the members of the group share more data than is allowed.
+bool SharesTooMuch(const Instance& instance);
+
 // Returns the sum of all contributions, without the context id; called at the
 // top. Participants whose node has not contributed are missing.
 GroupRecord SumOf(const Series& series, const Instance& instance,

@@ -25,6 +25,8 @@ CASES = ("slurm: up, run and down in an allocation",
          "slurm: exit codes of batch jobs",
          "slurm: slots are the tasks of each node",
          "slurm: some nodes of an allocation",
+         "slurm: --nodes takes nodes of the allocation",
+         "slurm: a step that is smaller than its allocation",
          "slurm: cancelled while a batch job runs",
          "slurm: cancelled while an overlay runs a job",
          "slurm: doctor in an allocation",
@@ -164,6 +166,26 @@ def some(place):
         ["n2"] * 2)
     place.salloc("canopy run --host n7 hostname").finish().expect(
         code=1, err=["n7"])
+
+
+def number_of_nodes(place):
+    """--nodes never means nodes that are emulated on the login node."""
+    hosts = "canopy run --nodes {} -n {} --map-by node hostname"
+    for nodes, ranks, shown in ((2, RANKS, ["n1", "n1", "n2", "n2"]),
+                                (1, 2, ["n1", "n1"])):
+        result = place.salloc(hosts.format(nodes, ranks)).finish().expect()
+        check(sorted(result.out.split()) == shown, result.tail())
+    place.salloc(hosts.format(3, RANKS)).finish().expect(
+        code=1, err=["--nodes 3: Slurm job", "has only 2"])
+    place.salloc("canopy up --context two && canopy run --context two --nodes 2 "
+                 "--npernode 1 hostname; canopy down --context two").finish().expect(
+                     out=["n1\n", "n2\n"])
+
+
+def small_step(place):
+    """A job has the slots of its step, not those of the whole allocation."""
+    result = place.salloc("srun -n 1 canopy run hostname").finish()
+    check(len(result.expect().out.split()) == 1, result.tail())
 
 
 def sleepers(place, options=""):
@@ -375,6 +397,7 @@ def swapped_entries(place):
 
 
 BODIES = (overlay, ends_with_allocation, own_names, batch, exit_codes, slots, some,
+          number_of_nodes, small_step,
           cancelled_batch, cancelled_overlay, doctor, srun_ours, srun_openpmix,
           srun_mpi, srun_abort, server_place, cleanup_race, swapped_entries,
           *slurm_bridge.CASES.values())

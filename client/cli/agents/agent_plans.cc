@@ -7,6 +7,7 @@
 #include <random>
 #include <utility>
 
+#include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
 #include "common/string_util.h"
 
@@ -226,7 +227,7 @@ Result<std::vector<AgentSite>> FirstSites(std::vector<AgentSite> sites,
   if (count > sites.size()) {
     return Status(kErrJobInsufficientResources,
                   "--nodes " + std::to_string(count) + ": " + source +
-                      " has only " + std::to_string(sites.size()) + " of them");
+                      " has only " + Count(sites.size(), "node"));
   }
   if (count != 0) sites.resize(count);
   return sites;

@@ -22,7 +22,8 @@ struct SlurmAllocation {
 };
 
 // Returns the Slurm allocation of this process, or no value outside an
-// allocation. `environment` is getenv or a replacement.
+// allocation. In a step of srun, the result has the nodes and tasks of the
+// step. `environment` is getenv or a replacement.
 std::optional<SlurmAllocation> FindSlurmAllocation(
     const std::function<char*(const char*)>& environment);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string>
 
 namespace canopy::cli {
 namespace {
@@ -64,6 +65,24 @@ TEST(SlurmTest, FindsNodesAndSlotsOfTheAllocation) {
   ASSERT_EQ(hosts->size(), 2u);
   EXPECT_EQ((*hosts)[1].name, "n2");
   EXPECT_EQ((*hosts)[1].slots, 3u);
+}
+
+TEST(SlurmTest, AStepHasItsOwnNodesAndTasks) {
+  std::map<std::string, std::string> values = {
+      {"SLURM_JOB_ID", "17"},
+      {"SLURM_JOB_NODELIST", "n[1-2]"},
+      {"SLURM_TASKS_PER_NODE", "1"},
+      {"SLURM_STEP_NODELIST", "n2"},
+      {"SLURM_STEP_TASKS_PER_NODE", "1"},
+  };
+  const auto environment = [&values](const char* name) -> char* {
+    const auto it = values.find(name);
+    return it == values.end() ? nullptr : it->second.data();
+  };
+  EXPECT_EQ(FindSlurmAllocation(environment)->node_list, "n2");
+  // An interactive shell keeps the tasks of the allocation.
+  values["SLURM_TASKS_PER_NODE"] = "2(x2)";
+  EXPECT_EQ(FindSlurmAllocation(environment)->node_list, "n[1-2]");
 }
 
 TEST(SlurmTest, CpusAreSlotsIfTasksAreUnknown) {

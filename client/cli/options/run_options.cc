@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "client/cli/base/file_util.h"
+#include "client/cli/base/table.h"
 #include "client/cli/options/option_parser.h"
 #include "client/cli/options/rankfile.h"
 #include "client/cli/options/run_option_table.h"
@@ -192,7 +193,7 @@ Status RunParser::LimitHosts() {
   if (kept.size() < out_.nodes) {
     return Status(kErrBadParam, "--nodes " + std::to_string(out_.nodes) +
                                     ": the command line names only " +
-                                    std::to_string(kept.size()) + " of them");
+                                    cli::Count(kept.size(), "host"));
   }
   out_.nodes = 0;
   return Status();

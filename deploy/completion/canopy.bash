@@ -5,13 +5,16 @@
 # words of the command line as arguments, the last one incomplete: it prints what may
 # stand in the place of that word.
 
-# Options that a command's help names.
-_canopy_options() {
-  "$1" "${@:2}" --help 2>/dev/null |
-    sed -n 's/^  \(-.*\)$/\1/p' |
-    sed 's/  .*//' |
-    grep -oE -- '(^|, )--?[a-zA-Z][a-z-]*' |
-    sed 's/^, //'
+# The options that a command's help lists: in each line the name with its dashes, and
+# the number of values.
+_canopy_listed_options() {
+  "$1" "${@:2}" --help 2>/dev/null | awk '/^  -/ {
+    sub(/^  /, "")
+    sub(/  .*/, "")
+    values = 0
+    for (i = 1; i <= NF; ++i) if ($i !~ /^-/) ++values
+    for (i = 1; i <= NF; ++i) if ($i ~ /^-/) { sub(/,$/, "", $i); print $i, values }
+  }'
 }
 
 _canopy_commands() {
@@ -39,17 +42,15 @@ _canopy_typed_context() {
   done
 }
 
-_canopy_jobs() {
-  local context
-  mapfile -t context < <(_canopy_typed_context)
-  "$1" ps "${context[@]}" 2>/dev/null | sed -n '2,$s/ .*//p'
-}
-
 # Prints the words after which a command that lists something has a context.
 _canopy_list() {
   local context
   mapfile -t context < <(_canopy_typed_context)
   "${@}" "${context[@]}" 2>/dev/null
+}
+
+_canopy_jobs() {
+  _canopy_list "$1" ps -o json | sed -n 's/^   "\(job\|name\)": "\(.*\)",$/\2/p'
 }
 
 # Nodes of the overlay, as `canopy status` draws them.
@@ -58,7 +59,7 @@ _canopy_nodes() {
 }
 
 _canopy_ended_jobs() {
-  _canopy_list "$1" ps --all -o json | sed -n 's/^   "job": "\(.*\)",$/\1/p'
+  _canopy_list "$1" ps --all -o json | sed -n 's/^   "\(job\|name\)": "\(.*\)",$/\2/p'
 }
 
 _canopy_signals() {
@@ -79,11 +80,12 @@ _canopy_values() {
   case $1 in
     context) _canopy_contexts ;;
     map-by) echo slot node core hwthread package numa l1cache l2cache l3cache \
-      ppr: seq ;;
+      ppr: seq rankfile:file= ;;
     rank-by) echo slot node span core hwthread package numa ;;
     bind-to) echo none core hwthread package numa l1cache l2cache l3cache ;;
-    display) echo map allocation bindings ;;
+    display) echo map allocation bindings topo ;;
     inject) echo auto always never ;;
+    output) echo tag timestamp xml merge dir= file= ;;
     stdin) echo all none 0 ;;
     security) echo tls files plaintext ;;
     log-level) echo debug info warn error ;;
@@ -95,25 +97,23 @@ _canopy_values() {
   esac
 }
 
-# How many values option $1 takes.
+# Prints how many values option $1 (without dashes) takes. $2 are the options that the
+# command's help lists; the help does not list all options of mpirun and srun.
 _canopy_num_values() {
+  local name values
+  while read -r name values; do
+    name=${name#-}
+    [[ ${name#-} == "$1" ]] && { echo "$values"; return; }
+  done <<< "$2"
   case $1 in
-    mca | omca | gmca | gomca | pmixmca | gpmixmca | prtemca | genv | env) echo 2 ;;
-    n | np | c | H | host | hosts | hostfile | machinefile | f | nodes | emulate | map-by | \
-      ntasks | ntasks-per-node | cpus-per-task | nodelist | w | chdir | D | export | time | t | \
-      default-hostfile | rankfile | rf | rank-by | bind-to | npernode | N | ppn | perhost | \
-      npersocket | cpus-per-proc | cpus-per-rank | gpus-per-rank | gpus-per-task | memory-per-rank | mem-per-rank | queue | partition | account | A | priority | hint | display | x | wdir | wd | pset | \
-      path | prefix | app | stdin | output-filename | output | timeout | \
-      kill-grace | nice | name | job-name | J | preload-files | max-restarts | cpu-list | cpu-set | stop-ranks | inject | context | launch-agent | radix | security | tls-ca | \
-      tls-cert | tls-key | listen | pmix-listen | loss-timeout | log-level | host-module | node | color | range | persist | job | rank | \
-      ranks | interval | count | text | lines | o)
-      echo 1 ;;
+    env | genv | gmca | gomca | prtemca) echo 2 ;;
+    export | prefix | npersocket | gpus | G) echo 1 ;;
     *) echo 0 ;;
   esac
 }
 
-# Index of the program among the words of a run that starts at index $1; the
-# number of words when it is not there yet.
+# Index of the program among the words of a run that starts at index $1, whose options
+# are $2; the number of words when it is not there yet.
 _canopy_program_at() {
   local i=$1 word
   while ((i < COMP_CWORD)); do
@@ -126,7 +126,7 @@ _canopy_program_at() {
         if [[ $word == ?(g)env && ${COMP_WORDS[i + 1]} == ?*=* ]]; then
           ((++i))
         else
-          ((i += $(_canopy_num_values "$word")))
+          ((i += $(_canopy_num_values "$word" "$2")))
         fi
         ;;
       *) break ;;
@@ -136,27 +136,30 @@ _canopy_program_at() {
   echo "$i"
 }
 
-# Completes the current word; the command's words are "$@".
+# Completes the current word; the command's words are "${@:2}", and its options are $1.
 _canopy_word() {
+  local listed=$1
+  shift
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   local name=${before#-} words
   name=${name#-}
-  if [[ $before == -* ]]; then
+  if [[ $before == -* && $(_canopy_num_values "$name" "$listed") != 0 ]]; then
     if words=$(_canopy_values "$name"); then
       mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-      [[ ${COMPREPLY[0]} == *: ]] && compopt -o nospace
+      [[ ${COMPREPLY[0]} == *[:=] ]] && compopt -o nospace
       return
     fi
     case $name in
-      wdir | wd | path | output-filename | prefix)
+      wdir | wd | chdir | D | path | output-filename | prefix | tmpdir)
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;
-      hostfile | machinefile | app | f | key-file | junit | tls-ca | tls-cert | tls-key)
+      hostfile | machinefile | default-hostfile | f | app | rankfile | rf | preload-files | \
+        key-file | junit | tls-ca | tls-cert | tls-key)
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
         ;;
-      host | H | node)
+      host | H | nodelist | w | node)
         words="$(_canopy_nodes "$1") $(compgen -A hostname -- "$word")"
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
         return
@@ -172,20 +175,21 @@ _canopy_word() {
     esac
   fi
   if [[ $word == -* ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$(_canopy_options "$@")" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "$(sed 's/ .*//' <<< "$listed")" -- "$word")
   fi
 }
 
 _canopy_run() {
   local first=$1
   shift
-  local program
-  program=$(_canopy_program_at "$first")
+  local program listed
+  listed=$(_canopy_listed_options "$@")
+  program=$(_canopy_program_at "$first" "$listed")
   if ((program < COMP_CWORD)); then
     mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
     return
   fi
-  _canopy_word "$@"
+  _canopy_word "$listed" "$@"
   if [[ ${#COMPREPLY[@]} == 0 && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
     mapfile -t COMPREPLY < <(compgen -c -f -- "${COMP_WORDS[COMP_CWORD]}")
   fi
@@ -204,7 +208,8 @@ _canopy_command_at() {
   echo "$i"
 }
 
-# Number of words that are no options between index $1 and the current word.
+# Number of words that are no options between index $1 and the current word; $2 are the
+# options of the command.
 _canopy_arguments_from() {
   local i=$1 count=0 word
   while ((i < COMP_CWORD)); do
@@ -214,7 +219,7 @@ _canopy_arguments_from() {
       -*)
         word=${word#-}
         word=${word#-}
-        ((i += $(_canopy_num_values "$word")))
+        ((i += $(_canopy_num_values "$word" "$2")))
         ;;
       *) ((++count)) ;;
     esac
@@ -238,6 +243,9 @@ _canopy_arguments() {
   esac
 }
 
+# Options that may stand before the command.
+_canopy_first_options=$'--context 1\n-o 1\n--color 1'
+
 _canopy() {
   COMPREPLY=()
   local canopy=${COMP_WORDS[0]} at
@@ -249,17 +257,18 @@ _canopy() {
           -- "${COMP_WORDS[at]}"
       )
     else
-      _canopy_word "$canopy"
+      _canopy_word "$_canopy_first_options" "$canopy"
     fi
     return
   fi
-  local command=${COMP_WORDS[at]}
+  local command=${COMP_WORDS[at]} listed
   [[ $command == run ]] && { _canopy_run "$((at + 1))" "$canopy" run; return; }
-  _canopy_word "$canopy" "$command"
+  listed=$(_canopy_listed_options "$canopy" "$command")
+  _canopy_word "$listed" "$canopy" "$command"
   if [[ ${#COMPREPLY[@]} == 0 && ${COMP_WORDS[COMP_CWORD]} != -* ]]; then
     mapfile -t COMPREPLY < <(
       compgen -W "$(_canopy_arguments "$canopy" "$command" \
-        "$(_canopy_arguments_from "$((at + 1))")")" -- "${COMP_WORDS[COMP_CWORD]}"
+        "$(_canopy_arguments_from "$((at + 1))" "$listed")")" -- "${COMP_WORDS[COMP_CWORD]}"
     )
   fi
 }

@@ -12,14 +12,24 @@ cat > "$TEST_TMPDIR/bin/canopy" << 'EOF'
 #!/bin/sh
 case "$*" in
   --help) printf 'commands:\n  run       run it\n  status    show it\n' ;;
-  "run --help" | --help) printf 'options:\n  -n, --np N    processes\n  --tag-output\n                tags\n' ;;
-  "status --help") printf 'options:\n  --context NAME   which\n' ;;
+  "run --help" | --help)
+    printf 'options:\n  -n, --np N    processes\n  --tag-output\n                tags\n'
+    printf '  --mca, --omca NAME VALUE\n                set it\n'
+    printf '  --host, -H, -w A[:N],B...\n                nodes\n'
+    printf '  --hostfile, -f FILE\n                hosts\n  --display WHAT  print\n'
+    printf '  --map-by POLICY  places\n  --output WORDS  where to\n' ;;
+  "status --help") printf 'options:\n  --context NAME   which\n  --color WHEN  colours\n' ;;
+  "relay --help") printf 'options:\n  --node NODE   which\n' ;;
+  "query --help") printf 'options:\n  --job JOB   which\n' ;;
+  "kill --help" | "wait --help") printf 'options:\n  --context NAME   which\n' ;;
+  "logs --help") printf 'options:\n  --follow, -f   go on\n' ;;
+  "ps --help") printf 'options:\n  -o json   for programs\n  --watch, -w   again\n' ;;
   "status -o json"*) printf '{\n "nodes": [\n  {\n   "node": "node1",\n   "number": 0\n  }\n ]\n}\n' ;;
-  "ps --all -o json"*) printf '{\n "ended": [\n  {\n   "job": "canopy-9-1",\n   "context": "x"\n  }\n ]\n}\n' ;;
+  "ps --all -o json"*) printf '{\n "ended": [\n  {\n   "job": "canopy-9-1",\n   "name": "ocean",\n   "context": "x"\n  }\n ]\n}\n' ;;
   "query PMIX_QUERY_SUPPORTED_KEYS") echo "PMIX_QUERY_SUPPORTED_KEYS: PMIX_A, PMIX_B" ;;
   config) printf 'KEY    VALUE\nradix  32\n' ;;
-  ps) printf 'JOB PHASE\ncanopy-1-2 running\n' ;;
-  "ps --context run-11") printf 'JOB PHASE\ncanopy-3-1 running\n' ;;
+  "ps -o json") printf '{\n "jobs": [\n  {\n   "job": "canopy-1-2",\n   "name": null,\n  }\n ]\n}\n' ;;
+  "ps -o json --context run-11") printf '{\n "jobs": [\n  {\n   "job": "canopy-3-1",\n  }\n ]\n}\n' ;;
 esac
 EOF
 chmod +x "$TEST_TMPDIR/bin/canopy"
@@ -45,14 +55,19 @@ offers "run status --help --version" _canopy canopy ""
 offers "--np" _canopy canopy run --n
 offers "--tag-output" _canopy canopy run -n 2 --t
 offers "lab run-11" _canopy canopy status --context ""
-offers "--context" _canopy canopy status --c
+offers "--context --color" _canopy canopy status --c
 offers "node numa" _canopy canopy run --map-by n
 offers "canopy-1-2" _canopy canopy kill ""
 offers "canopy-3-1" _canopy canopy kill --context run-11 ""
 offers "canopy-1-2" _canopy canopy signal ""
 offers "TERM" _canopy canopy signal canopy-1-2 TER
-offers "canopy-9-1" _canopy canopy wait ""
+offers "canopy-9-1 ocean" _canopy canopy wait ""
 offers "node1" _canopy canopy logs n
+offers "node1" _canopy canopy logs -f n
+offers "node1" _canopy canopy run -w node
+offers "topo" _canopy canopy run --display t
+offers "file=" _canopy canopy run --output f
+offers "--watch" _canopy canopy ps -w --w
 offers "node1" _canopy canopy relay --node node
 offers "PMIX_A PMIX_B" _canopy canopy query ""
 offers "canopy-1-2" _canopy canopy query --job ""

@@ -127,6 +127,25 @@ cli::Json UsageOf(const NodeUsage& usage) {
   return node;
 }
 
+// Returns the error for keys without an answer: a key of PMIx may have an
+// answer later, a word that is no key never has one.
+std::string NoAnswerText(const std::vector<std::string>& missing) {
+  std::vector<std::string> known;
+  std::vector<std::string> unknown;
+  for (const std::string& name : missing) {
+    (KeyOf(name) == name ? unknown : known).push_back(name);
+  }
+  std::string text;
+  if (!known.empty()) {
+    text = "there is nothing to report now for " + Join(known, ", ");
+  }
+  if (unknown.empty()) return text;
+  return text + (text.empty() ? "" : "; ") + "unknown key" +
+         (unknown.size() > 1 ? "s " : " ") + Join(unknown, ", ") +
+         "; 'canopy query PMIX_QUERY_SUPPORTED_KEYS' lists the keys that can "
+         "be queried";
+}
+
 // Prints the results that there are, and the keys that have none.
 int PrintResults(const std::vector<std::string>& keys, const Answers& answers,
                  pmix_status_t status) {
@@ -209,7 +228,7 @@ int Query(Words words, Format format) {
   if (status == PMIX_SUCCESS) return 0;
   const std::string missing = Join(MissingKeys(keys, answers), ", ");
   if (status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_PARTIAL_SUCCESS) {
-    Complain("no answer for " + missing);
+    Complain(NoAnswerText(MissingKeys(keys, answers)));
     return kExitFailure;
   }
   return Fail("query " + missing, status);

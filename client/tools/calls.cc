@@ -22,6 +22,16 @@ int Fail(const std::string& what, pmix_status_t status) {
   return kExitFailure;
 }
 
+int WithOutput(int code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && ferror(stdout) == 0) return code;
+  if (errno != EPIPE) {
+    Complain(std::string("cannot write to standard output") +
+             (errno == 0 ? "" : ": " + std::string(std::strerror(errno))));
+  }
+  return kExitFailure;
+}
+
 // ------------------------------------------------------------------ infos ---
 
 Infos::~Infos() {

@@ -18,6 +18,10 @@ void Complain(const std::string& what);
 // Prints `what` with the reason, and returns the exit code.
 int Fail(const std::string& what, pmix_status_t status);
 
+// Flushes standard output. Returns `code`, or, if the output could not be
+// written, reports the reason and returns kExitFailure.
+int WithOutput(int code);
+
 // Owns an array of infos.
 class Infos {
  public:

@@ -271,5 +271,6 @@ int Main(const std::vector<std::string>& args) {
 }  // namespace canopy::tools
 
 int main(int argc, char** argv) {
-  return canopy::tools::Main({argv + (argc > 0 ? 1 : 0), argv + argc});
+  return canopy::tools::WithOutput(
+      canopy::tools::Main({argv + (argc > 0 ? 1 : 0), argv + argc}));
 }

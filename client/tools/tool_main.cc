@@ -86,5 +86,6 @@ int main(int argc, char** argv) {
   using namespace canopy::tools;  // NOLINT
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
   const std::string name = ReferenceName(argc > 0 ? argv[0] : "");
-  return name.empty() ? RunCommand(args) : RunReferenceTool(name, args);
+  return WithOutput(name.empty() ? RunCommand(args)
+                                 : RunReferenceTool(name, args));
 }

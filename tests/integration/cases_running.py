@@ -49,7 +49,7 @@ def commands(bench):
                          table.out, re.M)) == RANKS, "not all" + table.tail())
     bench.run("query", *where, "PMIX_JOB_SIZE", "pmix.qry.ns", "--job",
               nspace).expect(out=[f"PMIX_JOB_SIZE: {RANKS}", nspace])
-    bench.run("query", *where, "no.such.key").expect_refusal(1, "no answer for no.such.key")
+    bench.run("query", *where, "no.such.key").expect_refusal(1, "unknown key no.such.key")
     bench.run("event", *where, "PMIX_NOTHING").expect_refusal(2, "PMIX_NOTHING")
     bench.run("event", *where, "PMIX_EVENT_NODE_DOWN", "--job", nspace, "--text",
               "no more").expect()

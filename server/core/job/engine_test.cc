@@ -405,6 +405,18 @@ TEST(JobEngine, AbortEndsTheWholeJob) {
   c.ExpectClean();
 }
 
+TEST(JobEngine, AnAbortWithoutATextHasNoneInItsReason) {
+  // Open MPI passes "N/A" if a program calls MPI_Abort.
+  for (const char* text : {"", "N/A"}) {
+    Cluster c(1, 2);
+    c.Launch(MakeJob({0}, 1));
+    c.Do(0, [&](JobEngine& e, const StepContext& step) {
+      e.OnAbort(step, {{"job", 0}, 7, text, {{"job", kRankWildcard}}});
+    });
+    EXPECT_EQ(c.Last().text, "rank 0 on node0 called abort with status 7");
+  }
+}
+
 TEST(JobEngine, AbortStatusOutsideExitCodesGivesOne) {
   for (const int status : {-25, 0, 256, 1 << 20}) {
     Cluster c(1, 2);

@@ -269,7 +269,9 @@ bool JobHead::Abort(const JobStep& step, const AbortMessage& abort,
                            spec.nodes[spec.procs[source.rank].node].name
                      : "process " + ToString(source);
   failure.text += " called abort with status " + std::to_string(abort.status);
-  if (!abort.text.empty()) failure.text += ": " + OneLine(abort.text);
+  // Open MPI passes "N/A" for an abort without a text.
+  const bool has_text = !abort.text.empty() && abort.text != "N/A";
+  if (has_text) failure.text += ": " + OneLine(abort.text);
   EndTargets(step, std::move(failure), ranks);
   return Advance(step);
 }

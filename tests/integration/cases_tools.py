@@ -4,7 +4,6 @@ import glob
 import json
 import os
 import re
-import shutil
 import signal
 
 import harness
@@ -182,8 +181,7 @@ def agent_is_gone(bench):
     sees(by_hand(bench, BASE, "pps"), nspace)
     left = kill_agent(bench)
     bench.run("up", "--context", "tools-gone").expect()
-    check(not glob.glob(left + "/pmix.*"), "a killed agent's address is there")
-    shutil.rmtree(os.path.dirname(left))
+    check(not os.path.exists(left), "a killed agent's directory is there")
     bench.run("down", "--context", "tools-gone").expect()
     sees(by_hand(bench, BASE, "pps"), nspace)
     job.end(signal.SIGTERM)

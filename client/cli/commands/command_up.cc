@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/cli/agents/agent_leftovers.h"
 #include "client/cli/agents/agent_plans.h"
 #include "client/cli/agents/allocation.h"
 #include "client/cli/agents/overlay_context.h"
@@ -13,6 +14,7 @@
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/table.h"
+#include "client/cli/base/this_machine.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
@@ -74,6 +76,8 @@ Status TakeName(const ContextStore& store, const std::string& name) {
   // A tool that found the files of two agents would connect to neither.
   for (const auto& node : old->members()) {
     openpmix::ToolFile::RemoveAll(node.runtime_dir());
+    if (!IsThisMachineNow(node.machine())) continue;
+    (void)RemoveAgentDirectory(node.runtime_dir());
   }
   store.Remove(name);
   return Status();

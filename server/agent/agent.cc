@@ -173,6 +173,9 @@ control::JobPlanner Agent::Impl::MakePlanner() {
   };
   planner.stacks_program = Beside("CANOPY_STACKS", "canopy-stacks");
   planner.new_name = [this] { return planner_->NewNspace(); };
+  planner.topology = [this](NodeId agent) {
+    return planner_->TopologyOf(agent);
+  };
   planner.launch = [this](const JobRequest& request,
                           const control::Placed& placed) {
     return planner_->Plan(request, placed, job_manager_.jobs(), membership_);

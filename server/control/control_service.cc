@@ -112,7 +112,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
     return OnLoop(context, [this, request, reply](auto finish) {
       const auto answer = [this, reply, finish](const auto& answers) {
         *reply = view_.status();
-        reply->set_jobs(static_cast<uint32_t>(job_manager_->jobs().size()));
+        FillCounts(reply);
         MarkAway(answers, reply);
         finish(absl::OkStatus());
       };
@@ -193,6 +193,14 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
  private:
+  void FillCounts(v1::StatusReply* reply) const {
+    uint32_t queued = 0;
+    job_manager_->queued().ForEach([&queued](const QueuedJob&) { ++queued; });
+    const size_t known = job_manager_->jobs().size();
+    reply->set_queued(queued);
+    reply->set_jobs(static_cast<uint32_t>(known) + queued);
+  }
+
   // Returns the names of the first jobs that run or are queued, and the number
   // of the others; empty if there are no jobs.
   std::string Unfinished() const {

@@ -51,7 +51,8 @@ class HostCommandsTest : public testing::Test {
       .launch = [](const JobRequest&, const Placed&) -> PlannedJob {
         return Status(kErrJobAllocFailed, "no room");
       },
-      .spawn = {}};
+      .spawn = {},
+      .topology = {}};
   Placements placements_{&loop_, [](QueuedJob*) {}};
   LaunchPipeline pipeline_{&families_, &placements_, nullptr,
                            [](const std::string&, const Status&) {}};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/job_description.h"
+#include "server/control/job_map.h"
 #include "server/control/kills.h"
 #include "server/control/launch_facts.h"
 #include "server/control/launcher_events.h"
@@ -245,6 +246,9 @@ void JobManager::Start(uint64_t id, const Asked& asked, const Placed& placed,
   Preload preload = launch.preloads() ? PreloadOf(asked.request) : Preload();
   v1::RunEvent mapped = MappedEvent(WithCopies(*plan, preload));
   mapped.mutable_mapped()->set_preloads(preload.wanted);
+  if (launch.report_topologies() && planner_.topology) {
+    AddTopologies(*plan, planner_.topology, mapped.mutable_mapped());
+  }
   families_.SendMapped(launcher, std::move(mapped));
   if (launch.do_not_launch() && !launch.check_only()) {
     v1::RunEvent end;

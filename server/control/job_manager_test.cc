@@ -72,7 +72,9 @@ TEST_F(JobManagerTest, ASpawnedJobIsLaunchedForTheSameLauncher) {
   EXPECT_TRUE(launches[0].acknowledges);
   const auto mapped = stream_.Of(v1::RunEvent::kMapped);
   ASSERT_EQ(mapped.size(), 2u);
+  EXPECT_EQ(mapped[0].mapped().command(), "");
   EXPECT_EQ(mapped[1].mapped().parent(), "first");
+  EXPECT_EQ(mapped[1].mapped().command(), "./child 'a b'");
   EXPECT_EQ(records_.jobs.at("child1").facts.spawn_request, 5u);
   EXPECT_TRUE(sink_.Take<core::SpawnDone>().empty());
 

@@ -38,6 +38,7 @@ class JobManagerTest : public testing::Test {
       }
       auto job = Job("child" + std::to_string(++num_spawned_));
       job->parent = spawner;
+      job->apps[0].argv = {"./child", "a b"};
       separate_ = call.separate;
       return PlannedJob(job);
     };

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
+
 namespace canopy::control {
 namespace {
 
@@ -30,6 +34,59 @@ TEST(JobMapTest, ContainsTheSlotsAndProcessesOfEachNode) {
   ASSERT_EQ(status.nodes(1).procs_size(), 2);
   EXPECT_EQ(status.nodes(1).procs(1).rank(), 2u);
   EXPECT_EQ(status.nodes(1).procs(1).app(), 4u);
+}
+
+std::shared_ptr<Topology> MachineWith(const std::string& cpus,
+                                      uint64_t memory_mib) {
+  auto machine = std::make_shared<Topology>(FlatTopology(*CpuSet::Parse(cpus)));
+  machine->memory_bytes = memory_mib << 20;
+  return machine;
+}
+
+TEST(JobMapTest, EachDistinctTopologyIsReportedOnce) {
+  JobSpec job;
+  job.nodes.resize(4);
+  for (NodeId i = 0; i < 4; ++i) job.nodes[i].agent = i;
+  v1::JobMapped mapped;
+  FillJobMap(job, mapped.mutable_nodes());
+  AddTopologies(
+      job,
+      [](NodeId agent) -> std::shared_ptr<const Topology> {
+        if (agent == 2) return nullptr;
+        return MachineWith(agent == 1 ? "0-3" : "0-1", 2046 + agent);
+      },
+      &mapped);
+  ASSERT_EQ(mapped.topologies_size(), 2);
+  EXPECT_EQ(DecodeTopology(mapped.topologies(1))->cpus.ToString(), "0-3");
+  EXPECT_EQ(DecodeTopology(mapped.topologies(1))->memory_bytes, 2u << 30);
+  const uint32_t expected[] = {1, 2, 0, 1};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(mapped.nodes(i).topology(), expected[i]) << i;
+  }
+}
+
+TEST(JobMapTest, TheBytesOfTopologiesAreLimited) {
+  constexpr NodeId kNodes = 500;
+  JobSpec job;
+  job.nodes.resize(kNodes);
+  for (NodeId i = 0; i < kNodes; ++i) job.nodes[i].agent = i;
+  v1::JobMapped mapped;
+  FillJobMap(job, mapped.mutable_nodes());
+  AddTopologies(
+      job,
+      [](NodeId agent) {
+        const std::string first = std::to_string(agent);
+        return MachineWith(first + "-" + std::to_string(agent + 499), 0);
+      },
+      &mapped);
+  size_t bytes = 0;
+  for (const std::string& topology : mapped.topologies()) {
+    bytes += topology.size();
+  }
+  EXPECT_LE(bytes, kMaxTopologyBytes);
+  EXPECT_GT(mapped.topologies_size(), 10);
+  EXPECT_EQ(mapped.nodes(0).topology(), 1u);
+  EXPECT_EQ(mapped.nodes(kNodes - 1).topology(), 0u);
 }
 
 }  // namespace

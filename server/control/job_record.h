@@ -14,6 +14,7 @@
 #include "common/job.h"
 #include "common/job_request.h"
 #include "common/status.h"
+#include "common/topology.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
@@ -131,6 +132,8 @@ struct JobPlanner {
   std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner,
                            const Placed& placed)>
       spawn;
+  // Returns null if the topology of that agent's node is unknown.
+  std::function<std::shared_ptr<const Topology>(NodeId agent)> topology;
 };
 
 // Persists what a successor needs so that a job's launcher can reattach.

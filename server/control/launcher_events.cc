@@ -9,6 +9,7 @@
 #include "common/ids.h"
 #include "common/text.h"
 #include "server/control/job_map.h"
+#include "server/control/placement_request.h"
 
 namespace canopy::control {
 namespace {
@@ -42,6 +43,9 @@ v1::RunEvent MappedEvent(const JobSpec& job) {
   mapped->set_unbound_reason(Printable(job.unbound_reason));
   mapped->set_oversubscribed(job.oversubscribed);
   mapped->set_parent(job.parent.nspace);
+  if (!job.parent.nspace.empty()) {
+    mapped->set_command(Printable(CommandOf(job)));
+  }
   FillJobMap(job, mapped->mutable_nodes());
   return event;
 }

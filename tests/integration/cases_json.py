@@ -134,7 +134,7 @@ def runs(documents, bench):
         if place != "out":
             check(result.out.splitlines() == ["out"] * 2, result.tail())
     mapped = documents.add("run", json.loads(bench.run(
-        "run", *WHERE, "-n", 2, "--do-not-launch", "--display", "map", "-o", "json",
+        "run", *WHERE, "-n", 2, "--do-not-launch", "--display", "map,topo", "-o", "json",
         "true").expect().out))
     check(len(mapped["maps"]) == 1 and not mapped["reason"], mapped)
     refused = bench.run("run", *WHERE, "-o", "json=/proc/x", "-n", 1, "touch",

@@ -1,7 +1,5 @@
-"""What users of mpirun and srun, and operators, do on their first day: each row is
-a command and the result that is expected of it. Rows that need more than one
-command, or two machines, are cases elsewhere: hosts that do not come up
-(cases_bad), JSON (cases_json), resource limits and umask (cases_process)."""
+"""What users of mpirun and srun do on their first day: each row is a command and the
+result that is expected of it. cases_operator_story.py has the rows of operators."""
 import fcntl
 import json
 import os
@@ -13,6 +11,8 @@ import struct
 import subprocess
 import termios
 
+import cases_openpmix
+from cases_running import hanging
 from harness import check, until
 
 CONTEXT = "story"
@@ -31,13 +31,31 @@ def job_of(bench):
     return bench.json("ps", *WHERE)["jobs"][0]["job"]
 
 
+def busy_overlay(bench):
+    """Starts a job that takes all slots. Returns it and the number of slots."""
+    slots = sum(node["slots"] for node in bench.json("status", *WHERE)["nodes"])
+    job = bench.start("run", *WHERE, "-n", slots, "sh", "-c",
+                      "echo up; exec sleep 600")
+    job.wait_for("up\n", slots)
+    return job, slots
+
+
+def in_directory(bench, path, *words):
+    """Runs the shell line WORDS in the directory, which the line may remove."""
+    os.makedirs(path)
+    return bench.run("-c", " ".join(map(str, words)), program="/bin/sh", cwd=path)
+
+
 def counts(bench):
     """--nodes requests nodes of those that exist. Counts that are given twice are
     refused."""
     hosts = row(bench, "run", *WHERE, "--nodes", 2, "-n", 4, "--map-by", "node",
                 "printenv", "PMIX_HOSTNAME")
     check(set(hosts.out.split()) == {"node1", "node2"}, hosts.tail())
-    row(bench, "run", *WHERE, "-n", 2, "-n", 3, "true", code=2, err=["-n"])
+    row(bench, "run", *WHERE, "--nodes", 9, "true", code=1,
+        err=["9 nodes were requested, and there are 4"])
+    row(bench, "run", *WHERE, "-n", 2, "-n", 3, "true", code=2, err=["given twice"])
+    row(bench, "run", *WHERE, "-n", 2, "-c", 4096, "true", code=1)
     one = row(bench, "run", *WHERE, "-n", 1, "-c", 2, "--display", "map", "true")
     check("1 process on 1 node" in one.out, one.tail())
 
@@ -66,6 +84,152 @@ def background(bench):
         check("hello" in file.read(), "not in the file")
     row(bench, "ps", "-a", out=[name])
     row(bench, "why", name, out=["exited with code 3"])
+    kept = [path for path, _, files in os.walk(bench.env["XDG_RUNTIME_DIR"])
+            if any(name in file for file in files)]
+    check(not kept, f"files of the job in {kept}")
+    full = row(bench, "run", *WHERE, "--detach", "--output", "file=/dev/full", "-n",
+               1, "sh", "-c", "echo lost; sleep 600").out.strip()
+    row(bench, "wait", full, code=1, err=["No space left on device"])
+
+
+def queued_in_background(bench):
+    """--detach prints the name of a job at once, even if the job is queued."""
+    busy, _ = busy_overlay(bench)
+    name = row(bench, "run", *WHERE, "--wait", "--detach", "-n", 2, "echo",
+               "started").out.strip()
+    queued = [job for job in bench.json("ps", *WHERE)["jobs"] if job["job"] == name]
+    check(queued[0]["phase"] == "queued", queued)
+    row(bench, "ps", *WHERE, out=["place 1: too few slots are free"])
+    row(bench, "why", *WHERE, name,
+        out=[f"{name} has been queued for", "too few slots are free"])
+    row(bench, "kill", *WHERE, "--now", busy_job(bench))
+    busy.finish().expect(137)
+    row(bench, "wait", name)
+    row(bench, "output", name, out=["started"])
+
+
+def busy_job(bench):
+    return next(job["job"] for job in bench.json("ps", *WHERE)["jobs"]
+                if job["phase"] == "running")
+
+
+def spawned_jobs(bench):
+    """The history has the end of a spawned job."""
+    program = cases_openpmix.build(bench, "spawn")
+    row(bench, "run", *WHERE, "--inject", "never", "-n", 1, program, "child-fails",
+        code=3)
+    last = bench.json("ps", "-a", *WHERE)["ended"][-2:]
+    child = next(one for one in last if one["parent"])
+    parent = next(one for one in last if one["job"] == child["parent"])
+    check((child["exit_code"], child["processes"]) == (3, 2), child)
+    check(parent["parent"] is None and "spawn" in child["command"], last)
+    row(bench, "ps", "-a", *WHERE, out=["PARENT", child["job"]])
+    row(bench, "why", child["job"], out=[f"spawned by {parent['job']},",
+                                         "exited with code 3"])
+    row(bench, "wait", child["job"], code=3, err=["exited with code 3"])
+
+
+def wait_for_spawned_job(bench):
+    """`canopy wait` of a spawned job that runs returns the job's exit code."""
+    job = bench.start("run", *WHERE, "--inject", "never", "-n", 1,
+                      cases_openpmix.build(bench, "spawn"), "killed")
+    job.wait_for("spawned")
+    child = next(one["job"] for one in bench.json("ps", *WHERE)["jobs"]
+                 if one["parent"])
+    waits = bench.start("wait", *WHERE, child)
+    until(lambda: between_looks(waits.pid), "the command to know the job")
+    row(bench, "signal", *WHERE, child, "SEGV")
+    job.finish().expect(139)
+    waits.finish().expect(139, err=["signal 11"])
+
+
+def between_looks(pid):
+    """Returns true if the process is in poll or ppoll without descriptors."""
+    with open(f"/proc/{pid}/syscall", encoding="utf-8") as file:
+        return re.match("(7|73) 0x0 0x0 ", file.read()) is not None
+
+
+def world_of_the_caller(bench):
+    """A job gets the umask and the limits of its caller, and no job runs in a
+    directory that was removed."""
+    place = os.path.join(bench.work, "world")
+    run = [bench.canopy, "run", *WHERE, "-n", 1]
+    in_directory(bench, place, "ulimit -S -s 4096; umask 027; exec", *run,
+                 "sh -c 'ulimit -s; umask'").expect(out=["4096\n", "0027\n"])
+    in_directory(bench, place + "/gone", "rmdir", place + "/gone", "; exec", *run,
+                 "pwd").expect(code=1, err=["working directory", "--wdir"])
+
+
+def restarts(bench):
+    """Each restart of a rank is reported."""
+    tried = os.path.join(bench.work, "tried")
+    again = row(bench, "run", *WHERE, "-n", 1, "--max-restarts", 2, "sh", "-c",
+                f"echo >> {tried}; exit 3", code=3,
+                err=["(restart 1 of 2)", "(restart 2 of 2)"])
+    check(again.err.count("is started again") == 2, again.tail())
+
+
+def states(bench):
+    """States of processes are words that users know."""
+    job = bench.start("run", *WHERE, "-n", 2, hanging(bench))
+    job.wait_for("up ", 2)
+    name = job_of(bench)
+    until(lambda: bench.run("ps", *WHERE, "--procs").out.count(" in MPI ") == 2,
+          "both ranks in MPI")
+    row(bench, "signal", *WHERE, name, "STOP")
+    until(lambda: bench.run("ps", *WHERE, "--procs").out.count(" stopped ") == 2,
+          "the stop")
+    row(bench, "kill", *WHERE, "--now", name)
+    job.finish().expect(137)
+    shown = row(bench, "run", *WHERE, "-n", 1, "--timeout", 1,
+                "--report-state-on-timeout", "sleep", 600, code=110)
+    check(re.search(r"^rank 0 on node1, process \d+: running", shown.err, re.M),
+          shown.tail())
+
+
+def maps(bench):
+    """Maps state what there is too little of, and why processes are not bound."""
+    run = ("run", *WHERE, "--display", "map", "--do-not-launch")
+    slots = sum(node["slots"] for node in bench.json("status", *WHERE)["nodes"])
+    row(bench, *run, "-n", slots, "true",
+        out=["not bound (the nodes share a machine), more processes than CPUs"],
+        absent=["oversubscribed"])
+    row(bench, *run, "-n", 1, "--bind-to", "none", "true", out=["not bound (as requested)"])
+    row(bench, "run", "--emulate", 1, "--display", "map", "--do-not-launch", "true",
+        out=["\n  node1  "])
+
+
+def long_lines(bench):
+    """Lines of several ranks are not mixed, up to 256 KiB each."""
+    size = 200_000
+    long = row(bench, "run", *WHERE, "-n", 2, "sh", "-c",
+               f"head -c {size} /dev/zero | tr '\\0' $PMIX_RANK; echo")
+    check(sorted(long.out.splitlines()) == ["0" * size, "1" * size], "lines are cut")
+
+
+def json_everywhere(bench):
+    """Commands that report facts print a document with -o json, which is never among
+    the output of a program."""
+    name = json.loads(row(bench, "run", *WHERE, "--detach", "-n", 1, "-o", "json",
+                          hanging(bench)).out)["job"]
+    until(lambda: "up " in bench.run("output", *WHERE, name).out, "its output")
+    for command in (["ps", "--procs"], ["stack", name], ["top", "--count", 1],
+                    ["query", "PMIX_QUERY_NAMESPACES"], ["output", name],
+                    ["publish", "j=1"], ["lookup", "j"], ["unpublish", "j"], ["why"],
+                    ["event", "PMIX_EVENT_NODE_DOWN", "--job", name], ["status"],
+                    ["config"], ["doctor"], ["kill", "--now", name]):
+        where = () if command[0] in ("config", "doctor") else WHERE
+        document = json.loads(row(bench, command[0], *where, *command[1:], "-o",
+                                  "json").out)
+        check("nspace" not in json.dumps(document), document)
+    row(bench, "wait", name, code=137)
+    missing = row(bench, "run", *WHERE, "-o", "json", "nope", code=127)
+    check(json.loads(missing.err)["exit_code"] == 127, missing.tail())
+    result = os.path.join(bench.work, "result.json")
+    ran = row(bench, "run", *WHERE, "-n", 1, "-o", f"json={result}", "echo", "mine")
+    check(ran.out == "mine\n", ran.tail())
+    with open(result, encoding="utf-8") as file:
+        check(json.load(file)["exit_code"] == 0, "the result")
 
 
 def hang(bench):
@@ -108,9 +272,28 @@ def names_of_keys(bench):
     row(bench, "publish", *WHERE, "a=2", code=1, err=["already published: a"])
     row(bench, "lookup", *WHERE, "a", "b", code=1, out=["a: 1"],
         err=["not published: b"])
-    row(bench, "query", *WHERE, "no.such", code=1, err=["no answer for no.such"])
+    row(bench, "query", *WHERE, "no.such", code=1, err=["unknown key no.such"])
+    row(bench, "query", *WHERE, "PMIX_QUERY_NAMESPACES", code=1,
+        err=["there is nothing to report now for PMIX_QUERY_NAMESPACES"],
+        absent=["unknown key"])
+    row(bench, "query", *WHERE, "x.y", "x.z", "PMIX_QUERY_NAMESPACES", code=1,
+        err=["for PMIX_QUERY_NAMESPACES; unknown keys x.y, x.z"])
     row(bench, "query", *WHERE, "PMIX_QUERY_SUPPORTED_KEYS",
         out=["PMIX_QUERY_NAMESPACES"], absent=["pmix.qry.ns"])
+
+
+def queued_jobs(bench):
+    """`status` counts what `ps` lists."""
+    busy, slots = busy_overlay(bench)
+    waits = bench.start("run", *WHERE, "--wait", "-n", slots, "true")
+    waits.wait_for("is queued", stream="err")
+    row(bench, "status", *WHERE, out=["2 jobs (1 queued)"])
+    status = bench.json("status", *WHERE)
+    check((status["jobs"], status["jobs_queued"]) == (2, 1), status)
+    check(len(bench.json("ps", *WHERE)["jobs"]) == 2, "ps")
+    row(bench, "kill", *WHERE, "--now", "--all")
+    busy.finish().expect(137)
+    waits.finish().expect(143)
 
 
 def words_of_others(bench):
@@ -122,7 +305,7 @@ def words_of_others(bench):
     os.chmod(os.path.join(place, "app"), 0o755)
     row(bench, *MPIRUN, *WHERE, "-n", 1, "app", out=["here"], cwd=place,
         program=os.path.join(bench.prefix, "bin", "canopy-mpirun"))
-    for option in (["--env=A=1"], ["--env", "A=1"], ["-x", "A=1"],
+    for option in (["--env=A=1"], ["--env", "A=1"], ["-env", "A", "1"], ["-x", "A=1"],
                    ["--export=ALL,A=1"]):
         row(bench, "run", *WHERE, *option, "-n", 1, "printenv", "A", out=["1\n"])
     row(bench, "run", *WHERE, "--ntasks", 2, "--chdir", place, "pwd",
@@ -145,32 +328,11 @@ def texts(bench):
     row(bench, "run", "-n", code=2, err=["option '-n' needs a value"])
     row(bench, "signal", *WHERE, "1", "NOSUCH", code=2, err=["unknown signal 'NOSUCH'"])
     row(bench, "run", "--ntask", 1, "true", code=2, err=["did you mean '--ntasks'?"])
-
-
-def agent_in_grace(bench):
-    """If an agent has ended while its node is not lost yet, all commands that an
-    operator tries report this. The agent's replacement has another process ID."""
-    def nodes():
-        return {node["node"]: node for node in
-                bench.json("status", "--context", "grace")["nodes"]}
-    where = ("--context", "grace")
-    bench.run("up", *where, "--emulate", 3, "--restart-grace", 60).expect()
-    first = nodes()["node3"]["pid"]
-    os.kill(first, signal.SIGKILL)
-    left = re.search(r"no answer: node3 \(lost in (\d+) s\)", row(
-        bench, "status", *where, out=["canopy up --replace"]).out)
-    check(left and 30 < int(left[1]) <= 60, "no time until the loss")
-    check(30000 < nodes()["node3"]["lost_in_ms"] <= 60000, nodes())
-    row(bench, "doctor", code=1, out=["no answer: node3", "jobs will not run"])
-    job = bench.start("run", *where, "-n", 6, "echo", "there")
-    job.wait_for("node3", stream="err")
-    row(bench, "why", *where, out=["node3"])
-    until(lambda: "no answer: node3" in bench.run("ps", *where).out, "ps")
-    row(bench, "up", *where, "--replace")
-    job.finish().expect_lines(["there"] * 6)
-    check(nodes()["node3"]["pid"] not in (0, first), "the dead process")
-    row(bench, "doctor", out=["3 nodes up", "ready to run jobs"])
-    row(bench, "down", *where)
+    row(bench, "-v", code=2, err=["unknown option '-v'; options of a command follow"])
+    job = bench.start("run", *WHERE, "-n", 1, "sh", "-c", "echo up; exec sleep 600")
+    job.wait_for("up\n")
+    job.signal(signal.SIGINT)
+    job.finish().expect(130, err=["interrupted"])
 
 
 def doctor_of_directories(bench):
@@ -180,8 +342,7 @@ def doctor_of_directories(bench):
     env = {"XDG_RUNTIME_DIR": deep}
     row(bench, "doctor", code=1, out=["too long"], env=env)
     row(bench, "run", "-n", 1, "true", code=1, err=["too long"], env=env)
-    busy = bench.start("run", *WHERE, "-n", 8, "sleep", 600)
-    until(lambda: bench.json("ps", *WHERE)["jobs"], "the job")
+    busy, _ = busy_overlay(bench)
     row(bench, "doctor", *WHERE, "/bin/true", out=["not linked"])
     row(bench, "kill", *WHERE, "--now", "--all")
     busy.finish().expect(137)
@@ -211,10 +372,18 @@ def full_disk(bench):
     for command in (("status", *WHERE), ("ps", *WHERE), ("doctor", "-o", "json"),
                     ("help",), ("help", "up"), ("--version",), ("run", "--help"),
                     ("config",), ("logs", *WHERE, "node1"), ("why", *WHERE),
+                    ("query", *WHERE, "PMIX_QUERY_SUPPORTED_KEYS"),
+                    ("ps", *WHERE, "--procs"),
                     ("run", *WHERE, "--display", "map", "--do-not-launch", "true")):
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            refused = bench.start(*command, stdout=full).finish()
-        refused.expect(code=1, err=["No space left on device"])
+        full_output(bench, *command)
+    for tool in ("canopy-pps", "canopy-pquery", "pmix_info"):
+        full_output(bench, program=os.path.join(bench.prefix, "bin", tool))
+
+
+def full_output(bench, *command, program=None):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        refused = bench.start(*command, stdout=full, program=program).finish()
+    refused.expect(code=1, err=["No space left on device"])
 
 
 def cpu_lists(bench):
@@ -247,8 +416,11 @@ def followed_logs(bench):
     first = bench.start("logs", *where, "-f", "node1", "-n", 0)
     both = bench.start("logs", *where, "-f")
     both.wait_for("node2: ")
-    row(bench, "run", *where, "-n", 1, "true")
-    first.wait_for("launching 1 process")
+
+    def followed():
+        row(bench, "run", *where, "-n", 1, "true")
+        return b"launching 1 process" in first.texts["out"]
+    until(followed, "a line that was added")
     first.signal(signal.SIGINT)
     ended = first.finish().expect()
     check(not ended.out.startswith("node1: "), ended.tail())
@@ -263,6 +435,12 @@ def other_words(bench):
     row(bench, "run", *WHERE, "-n", 1, "--output", "xml,timestamp", "echo", "x",
         out=['timestamp="20'])
     row(bench, "run", *WHERE, "--gpus", 2, "true", code=2, err=["--gpus-per-task"])
+    row(bench, "run", *WHERE, "-n", 1, "--display", "topo", "true",
+        out=["topology of node1: 1 package", "core 0: CPUs"])
+    shown = row(bench, "run", *WHERE, "-n", 1, "--bind-to", "core",
+                "--report-bindings", "true")
+    check(re.search(r"rank 0 on node1 is bound to CPUs \S+: \[[B./]*B[B./]*\]", shown.err),
+          shown.tail())
 
 
 def rankfiles(bench):
@@ -383,6 +561,72 @@ def terminals(bench):
         err=["-o json cannot be combined with --pty"])
 
 
+def completion(bench):
+    """The completions of bash, zsh and fish offer options, jobs and nodes."""
+    job = bench.start("run", *WHERE, "--name", "ocean", "-n", 1, "sh", "-c",
+                      "echo up; exec sleep 600")
+    job.wait_for("up\n")
+    name = job_of(bench)
+    for words, offered in (
+            ("run --pt", ["--pty"]), ("run --rankf", ["--rankfile"]),
+            ("run --em", ["--emulate"]), ("run --display to", ["topo"]),
+            ("run --map-by rankf", ["rankfile:file="]), ("st", ["status", "stack"]),
+            ("kill canopy-", [name]), ("why oc", ["ocean"]), ("logs node4", ["node4"]),
+            ("signal x TER", ["TERM"]), ("query PMIX_QUERY_NAMESPACES", None),
+            ("run -w node3", ["node3"]), ("config rad", ["radix"])):
+        for shell in (bash_offers, zsh_offers, fish_offers):
+            found = shell(bench, ["canopy", *words.split()])
+            wanted = [words.split()[-1]] if offered is None else offered
+            check(set(wanted) <= set(found) and (offered is None or set(
+                wanted) == set(found)), f"{shell.__name__} {words}: {found}")
+    row(bench, "kill", *WHERE, "--now", name)
+    job.finish().expect(137)
+
+
+def offers(bench, *command):
+    env = {**bench.env, "CANOPY_CONTEXT": CONTEXT,
+           "XDG_DATA_DIRS": os.path.join(bench.prefix, "share")}
+    return subprocess.run(command, env=env, capture_output=True, text=True,
+                          check=True, stdin=subprocess.DEVNULL).stdout.splitlines()
+
+
+def bash_offers(bench, words):
+    return offers(bench, "bash", os.path.join(
+        bench.prefix, "share/bash-completion/completions/canopy"), *words)
+
+
+def zsh_offers(bench, words):
+    functions = os.path.join(bench.prefix, "share/zsh/site-functions")
+    return offers(bench, "zsh", "-f", "-c", f"fpath=({functions} $fpath)\n"
+                  "autoload -U _canopy\ncompadd() { print -l -- $found }\n"
+                  "words=($@)\nCURRENT=$#\n_canopy", "zsh", *words)
+
+
+def fish_offers(bench, words):
+    line = " ".join(words)
+    shown = offers(bench, "fish", "--no-config", "-c", "source " + os.path.join(
+        bench.prefix, "share/fish/vendor_completions.d/canopy.fish") +
+        f"; complete -C '{line}'")
+    return [text.split("\t")[0] for text in shown]
+
+
+def values_of_options(bench):
+    """The completion knows how many values each option takes, also for options of
+    mpirun that the help does not list."""
+    script = os.path.join(bench.prefix, "share/bash-completion/completions/canopy")
+    for words in ("-genv A 1", "-gmca a b", "--export ALL", "-prtemca a b",
+                  "-npersocket 1", "-t 5", "--pty", "-rf ranks", "--name x",
+                  "--display topo", "-w a,b", "--nice 5", "-mca a b", "-env A=1"):
+        place = os.path.join(bench.work, "values")
+        os.makedirs(place, exist_ok=True)
+        with open(os.path.join(place, "argument-of-it"), "w", encoding="utf-8"):
+            pass
+        found = subprocess.run(
+            ["bash", script, "canopy", "run", *words.split(), "./app", "argument-"],
+            env=bench.env, cwd=place, capture_output=True, text=True, check=True).stdout
+        check(found == "argument-of-it\n", f"{words}: {found}")
+
+
 def colors(bench):
     """Output has colours on terminals, or if they are requested."""
     row(bench, "doctor", absent=["\033["])
@@ -392,16 +636,22 @@ def colors(bench):
 
 
 ROWS = {"counts": counts, "files of output": output_files, "background": background,
+        "a queued job in the background": queued_in_background,
+        "spawned jobs": spawned_jobs, "wait for a spawned job": wait_for_spawned_job,
+        "umask, limits, directory": world_of_the_caller, "restarts": restarts,
+        "states": states, "maps": maps, "long lines": long_lines,
+        "JSON": json_everywhere,
         "a hang": hang, "held ranks": held, "keys": names_of_keys,
         "words": words_of_others, "texts": texts, "doctor": doctor_of_directories,
         "watch": watch, "colours": colors, "a full disk": full_disk,
         "CPU lists": cpu_lists, "whole commands": whole_commands,
         "logs": followed_logs, "other words": other_words,
-        "rankfiles": rankfiles, "names": given_names, "terminals": terminals}
+        "rankfiles": rankfiles, "names": given_names, "terminals": terminals,
+        "counts of jobs": queued_jobs, "completion": completion,
+        "values of options": values_of_options}
 
 
 def run(bench):
-    bench.case("user story: an agent in its grace", lambda: agent_in_grace(bench))
     cases = {f"user story: {name}": body for name, body in ROWS.items()}
     if not bench.wanted(*cases):
         return

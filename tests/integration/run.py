@@ -33,6 +33,7 @@ import cases_mpi
 import cases_netns
 import cases_network
 import cases_openpmix
+import cases_operator_story
 import cases_orted
 import cases_output
 import cases_plain_runs
@@ -95,6 +96,7 @@ SUITES = (
     cases_write_a_scheduler,
     cases_user_pages,
     cases_user_story,
+    cases_operator_story,
     cases_example_scheduler,
     cases_hostile,
     cases_floods,

@@ -50,8 +50,7 @@ int DebugCommand(const CommandLine& line) {
       "Starts COMMAND beside the ranks of a running job: one process for\n"
       "each rank, on the node of the rank. The processes form a job of their\n"
       "own that takes no slots; the attribute PMIX_DEBUG_TARGET names the\n"
-      "job to debug. JOB is a name shown by 'canopy ps', or the last part of\n"
-      "one, such as 1.\n",
+      "job to debug.\n",
       {{"per-node", 1, "N", "start N processes on each node of the job",
         SetNumber(&daemons.per_node, 1, kMaxDaemons)},
        {"per-rank per-proc", 1, "N", "start N processes for each rank",
@@ -62,7 +61,8 @@ int DebugCommand(const CommandLine& line) {
         SetFlag(&run.tag_output)}},
       1,
       1,
-      /*prints_json=*/false};
+      /*prints_json=*/false,
+      JobWord::kRunning};
   const ParseOutcome parsed = ParseCommandLine(
       info, {line.program, line.args.subspan(0, own)}, &shared);
   if (!parsed.go_on) return parsed.exit_code;

@@ -123,15 +123,15 @@ int OutputCommand(const CommandLine& line) {
       "output",
       "JOB [options]",
       "Prints the retained output of a running job: its last MiB. The\n"
-      "launcher of the job prints it as well. For a job that has ended, "
-      "prints\n"
-      "the file of its output (see 'canopy run --detach'). JOB is a name\n"
-      "shown by 'canopy ps --all', or the last part of one, such as 1. With\n"
-      "-o json, each line of output is a document on one line; for a job that\n"
+      "launcher of the job prints it as well. For a job that has ended,\n"
+      "prints the file of its output (see 'canopy run --detach'). With -o\n"
+      "json, each line of output is a document on one line; for a job that\n"
       "has ended, there is only one, which names the file.\n",
       std::move(table),
       1,
-      1};
+      1,
+      /*prints_json=*/true,
+      JobWord::kKnown};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
@@ -165,12 +165,12 @@ int AttachCommand(const CommandLine& line) {
       "JOB [options]",
       "Prints the output of a running job until the job ends, and sends it\n"
       "standard input, if it was started by 'canopy run --detach --stdin' or\n"
-      "spawned to receive input. Exits with the exit code of the job. JOB is\n"
-      "a name shown by 'canopy ps', or the last part of one, such as 1.\n",
+      "spawned to receive input. Exits with the exit code of the job.\n",
       std::move(table),
       1,
       1,
-      /*prints_json=*/false};
+      /*prints_json=*/false,
+      JobWord::kRunning};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

@@ -139,12 +139,13 @@ int KillCommand(const CommandLine& line) {
       "kill",
       "JOB... | --all [options]",
       "Ends jobs: sends SIGTERM, and after 5 seconds SIGKILL to the\n"
-      "processes that are left. JOB is a name shown by 'canopy ps', or the\n"
-      "last part of one, such as 1.\n",
+      "processes that are left.\n",
       {{"all a", 0, "", "end every job of one context", SetFlag(&all)},
        {"9 now", 0, "", "send SIGKILL at once", SetFlag(&now)}},
       0,
-      1024};
+      1024,
+      /*prints_json=*/true,
+      JobWord::kRunning};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   if (shared.words.empty() != all) {
@@ -168,11 +169,12 @@ int SignalCommand(const CommandLine& line) {
   const CommandInfo info = {
       "signal",
       "JOB SIGNAL [options]",
-      "Sends a signal (a name or a number) to every process of a job. JOB is\n"
-      "a name shown by 'canopy ps', or the last part of one, such as 1.\n",
+      "Sends a signal (a name or a number) to every process of a job.\n",
       {},
       2,
-      2};
+      2,
+      /*prints_json=*/true,
+      JobWord::kRunning};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

@@ -69,14 +69,15 @@ int StackCommand(const CommandLine& line) {
       "JOB [options]",
       "Prints the stacks of the ranks of a running job as one tree: equal\n"
       "stacks appear once, with the number of their ranks. On each node, gdb\n"
-      "stops the ranks briefly. JOB is a name shown by 'canopy ps', or the\n"
-      "last part of one, such as 1.\n",
+      "stops the ranks briefly.\n",
       {{"threads", 0, "", "show all threads, not only the first",
         SetFlag(&threads)},
        {"ranks", 1, "RANKS", "show only these ranks, such as 0,2-5",
         SetRanks(&ranks)}},
       1,
-      1};
+      1,
+      /*prints_json=*/true,
+      JobWord::kRunning};
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   const Result<JobTarget> job = FindJobTarget(shared.context, shared.words[0]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ namespace canopy::cli {
 namespace {
 
 constexpr int kLookAgainMs = 100;
+// How often the history is read for the end of a spawned job.
+constexpr int kRecordLooks = 30;
 
 int Report(const HistoryEntry& entry, bool json) {
   if (json) {
@@ -66,6 +69,26 @@ Status AwaitEnd(OverlayTarget* overlay, const std::string& nspace) {
   }
 }
 
+bool IsSpawned(JobTarget* job) {
+  const auto jobs = job->overlay.root.client.ListJobs();
+  return jobs.ok() && std::ranges::any_of(jobs->jobs(), [job](const auto& one) {
+           return one.nspace() == job->nspace && !one.parent().empty();
+         });
+}
+
+// Returns the entry of a spawned job that has ended. Its launcher stores the
+// entry after all output, which may be later than the end. Returns no value if
+// no launcher of this user has stored one after kRecordLooks.
+std::optional<HistoryEntry> AwaitRecord(const HistoryStore& history,
+                                        const std::string& nspace) {
+  for (int i = 0; i < kRecordLooks; ++i) {
+    Result<HistoryEntry> entry = history.Find(nspace);
+    if (entry.ok()) return *std::move(entry);
+    poll(nullptr, 0, kLookAgainMs);
+  }
+  return std::nullopt;
+}
+
 // Reports that the job has ended and that its exit code is not known.
 int ReportUnknown(const std::string& nspace, bool json) {
   if (!json) return 0;
@@ -80,8 +103,10 @@ int Await(const HistoryStore& history, KnownJob job, bool json) {
   const bool near =
       job.entry && StateOf(job.entry->launcher) != ProcessState::kElsewhere;
   if (job.target && !near) {
+    const bool spawned = !job.entry && IsSpawned(&*job.target);
     const Status status = AwaitEnd(&job.target->overlay, job.target->nspace);
     if (!status.ok()) return Fail(status);
+    if (spawned) job.entry = AwaitRecord(history, job.target->nspace);
     if (!job.entry) return ReportUnknown(job.target->nspace, json);
   }
   const Result<HistoryEntry> ended =
@@ -96,12 +121,12 @@ int WaitCommand(const CommandLine& line) {
       "wait",
       "JOB [options]",
       "Waits until a job has ended. If the job was started by 'canopy run',\n"
-      "the exit code is that of the job, also when it has ended before. JOB\n"
-      "is a name shown by 'canopy ps --all', or the last part of one, such\n"
-      "as 1, which is that of the youngest such job.\n",
+      "the exit code is that of the job, also when it has ended before.\n",
       {},
       1,
-      1};
+      1,
+      /*prints_json=*/true,
+      JobWord::kKnown};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

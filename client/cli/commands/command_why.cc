@@ -164,7 +164,9 @@ int WhyCommand(const CommandLine& line) {
         "'canopy stack' does, or of all if no operation waits",
         SetFlag(&stacks)}},
       0,
-      1};
+      1,
+      /*prints_json=*/true,
+      JobWord::kKnown};
   SharedOptions shared;
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;

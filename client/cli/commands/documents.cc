@@ -90,6 +90,7 @@ Json StatusDocument(const std::string& context,
   out["version"] = status.version();
   out["radix"] = status.radix();
   out["jobs"] = status.jobs();
+  out["jobs_queued"] = status.queued();
   out["scheduler"] = SchedulerJson(status);
   out["nodes"] = Json::array();
   for (const auto& node : status.nodes()) {
@@ -127,6 +128,7 @@ Json EndedJson(const HistoryEntry& entry) {
   Json out;
   out["job"] = entry.job;
   out["name"] = TextOrNull(entry.name);
+  out["parent"] = TextOrNull(entry.parent);
   out["context"] = entry.context;
   out["command"] = entry.command;
   out["processes"] = entry.num_procs;

@@ -46,5 +46,15 @@ TEST(HistoryTextTest, ShowsOneRowForEachEndedJob) {
   EXPECT_EQ(HistoryText(std::vector<HistoryEntry>{running}, false), "");
 }
 
+TEST(HistoryTextTest, ShowsTheParentsOfSpawnedJobs) {
+  std::vector<HistoryEntry> entries = {Entry()};
+  EXPECT_EQ(HistoryText(entries, false).find("PARENT"), std::string::npos);
+  entries.push_back(Entry());
+  entries[1].parent = "canopy-7-7";
+  const std::string text = HistoryText(entries, false);
+  EXPECT_NE(text.find("PARENT"), std::string::npos) << text;
+  EXPECT_NE(text.find("canopy-7-7"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace canopy::cli

@@ -45,6 +45,7 @@ Result<KnownJob> FindKnownJob(const HistoryStore& history,
 
 std::string EndText(const HistoryEntry& entry) {
   std::string text = "job " + entry.job;
+  if (!entry.parent.empty()) text += ", spawned by " + entry.parent + ",";
   if (entry.ended_ms == 0) {
     return text + (entry.lost() ? " ended when its launcher was killed"
                                 : " has not ended");

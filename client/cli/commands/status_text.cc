@@ -81,6 +81,14 @@ std::string SchedulerText(const v1c::StatusReply& status) {
          "; new jobs wait for it\n";
 }
 
+// Returns the number of jobs that `canopy ps` lists, and how many of them are
+// queued.
+std::string JobCount(const v1c::StatusReply& status) {
+  const std::string all = Count(status.jobs(), "job");
+  if (status.queued() == 0) return all;
+  return all + " (" + std::to_string(status.queued()) + " queued)";
+}
+
 }  // namespace
 
 std::string Shortened(std::string text, size_t limit) {
@@ -121,9 +129,9 @@ std::string StatusText(const std::string& context,
   if (up + away < total) {
     head += ", " + std::to_string(total - up - away) + " lost";
   }
-  head += ", " + Count(slots, "slot") + ", " + Count(status.jobs(), "job") +
-          ", radix " + std::to_string(status.radix()) + ", version " +
-          status.version() + "\n";
+  head += ", " + Count(slots, "slot") + ", " + JobCount(status) + ", radix " +
+          std::to_string(status.radix()) + ", version " + status.version() +
+          "\n";
   return head + TreeTable(status, utf8).ToString() + SilentText(status) +
          SchedulerText(status) + lost;
 }

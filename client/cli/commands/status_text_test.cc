@@ -64,6 +64,17 @@ TEST(StatusTextTest, ANeighbourThatWillBeLostIsSilent) {
             std::string::npos);
 }
 
+TEST(StatusTextTest, QueuedJobsAreCountedAndStated) {
+  v1c::StatusReply status;
+  status.set_jobs(1);
+  EXPECT_NE(StatusText("c", status, false).find(", 1 job, "),
+            std::string::npos);
+  status.set_jobs(3);
+  status.set_queued(2);
+  EXPECT_NE(StatusText("c", status, false).find(", 3 jobs (2 queued), "),
+            std::string::npos);
+}
+
 TEST(StatusTextTest, AParentLoopEnds) {
   v1c::StatusReply status;
   for (uint32_t i = 0; i < 2; ++i) {

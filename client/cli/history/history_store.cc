@@ -20,7 +20,7 @@ constexpr size_t kMaxText = 4000;
 
 // The rows of this version have these columns. A store of a newer version is
 // left alone, and one of an older version gets the missing columns.
-constexpr int64_t kVersion = 2;
+constexpr int64_t kVersion = 3;
 constexpr char kMakeTable[] =
     "CREATE TABLE IF NOT EXISTS jobs("
     "id INTEGER PRIMARY KEY AUTOINCREMENT, job TEXT, earlier TEXT, "
@@ -28,12 +28,14 @@ constexpr char kMakeTable[] =
     "num_nodes INTEGER, nodes TEXT, requested_ms INTEGER, started_ms INTEGER, "
     "ended_ms INTEGER, exit_code INTEGER, reason TEXT, "
     "host TEXT, boot TEXT, pid INTEGER, pid_start INTEGER, "
-    "name TEXT DEFAULT '')";
+    "name TEXT DEFAULT '', parent TEXT DEFAULT '')";
 constexpr char kAddName[] = "ALTER TABLE jobs ADD COLUMN name TEXT DEFAULT ''";
+constexpr char kAddParent[] =
+    "ALTER TABLE jobs ADD COLUMN parent TEXT DEFAULT ''";
 constexpr char kColumns[] =
     "job, earlier, context, command, output, num_procs, num_nodes, "
     "nodes, requested_ms, started_ms, ended_ms, exit_code, reason, "
-    "host, boot, pid, pid_start, name, id";
+    "host, boot, pid, pid_start, name, parent, id";
 
 // Returns at most kMaxText bytes of the text, cut between characters of UTF-8.
 std::string Shortened(const std::string& text) {
@@ -62,7 +64,8 @@ std::vector<SqlValue> ValuesOf(const HistoryEntry& entry) {
                                   launcher.boot,
                                   launcher.pid,
                                   launcher.start,
-                                  Shortened(entry.name)};
+                                  Shortened(entry.name),
+                                  entry.parent};
   return values;
 }
 
@@ -88,6 +91,7 @@ HistoryEntry EntryOf(const SqlRow& row) {
     *number = row.Number(column++);
   }
   out.name = row.Text(column++);
+  out.parent = row.Text(column++);
   out.id = row.Number(column);
   return out;
 }
@@ -123,6 +127,9 @@ Status Update(SqlDatabase* database) {
   status = CheckVersion(database, &version);
   if (status.ok() && version == 0) status = database->Run(kMakeTable);
   if (status.ok() && version == 1) status = database->Run(kAddName);
+  if (status.ok() && (version == 1 || version == 2)) {
+    status = database->Run(kAddParent);
+  }
   if (status.ok()) {
     status = database->Run("PRAGMA user_version=" + std::to_string(kVersion));
   }
@@ -185,11 +192,11 @@ Status HistoryStore::Store(SqlDatabase* database, HistoryEntry* entry) const {
   const bool is_new = entry->id == 0;
   std::vector<SqlValue> values = ValuesOf(*entry);
   if (!is_new) values.emplace_back(entry->id);
-  const std::string id = is_new ? "NULL" : "?19";
+  const std::string id = is_new ? "NULL" : "?20";
   if (Status s = database->Run(
           std::string("INSERT OR REPLACE INTO jobs(") + kColumns +
               ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-              "?13, ?14, ?15, ?16, ?17, ?18, " +
+              "?13, ?14, ?15, ?16, ?17, ?18, ?19, " +
               id + ")",
           values);
       !s.ok() || !is_new) {

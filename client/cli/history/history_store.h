@@ -1,5 +1,5 @@
 // The history: the last jobs that this user's launchers have requested,
-// including jobs that still run.
+// including jobs that still run, and jobs that those have spawned.
 #ifndef CANOPY_CLIENT_CLI_HISTORY_HISTORY_STORE_H_
 #define CANOPY_CLIENT_CLI_HISTORY_HISTORY_STORE_H_
 
@@ -30,9 +30,10 @@ struct HistoryEntry {
   int64_t started_ms = 0;  // 0: not yet, or never
   int64_t ended_ms = 0;    // 0: the launcher has not recorded an end
   int64_t exit_code = 0;
-  std::string reason;     // why it has failed, in one line; empty: it has not
-  ProcessMark launcher;   // the process that records the end
-  std::string name = {};  // as the user has named the job; empty: not at all
+  std::string reason;       // why it has failed, in one line; empty: it has not
+  ProcessMark launcher;     // the process that records the end
+  std::string name = {};    // as the user has named the job; empty: not at all
+  std::string parent = {};  // the job that has spawned it; empty: none
 
   // True if the end will never be recorded, because the launcher was killed.
   bool lost() const {

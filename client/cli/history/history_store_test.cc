@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,7 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
   entry.exit_code = 7;
   entry.reason = "rank 1 on node1 exited with 7";
   entry.name = "ocean";
+  entry.parent = "a-0";
   ASSERT_TRUE(store_.Put(&entry).ok());
   const auto entries = store_.List("");
   ASSERT_EQ(entries->size(), 1u);
@@ -74,6 +76,7 @@ TEST_F(HistoryStoreTest, AnEntryIsStoredAndReplaced) {
   EXPECT_EQ(found.reason, "rank 1 on node1 exited with 7");
   EXPECT_EQ(found.launcher, entry.launcher);
   EXPECT_EQ(found.name, "ocean");
+  EXPECT_EQ(found.parent, "a-0");
   EXPECT_EQ(store_.FindByGivenName("ocean")->job, "a-1");
   EXPECT_EQ(store_.FindByGivenName("a-1").code(), kErrNotFound);
   EXPECT_TRUE(store_.List("other")->empty());
@@ -128,20 +131,30 @@ TEST_F(HistoryStoreTest, ManyProcessesStoreAtOnce) {
   EXPECT_EQ(store_.List("")->size(), size_t{kProcesses} * kEntries);
 }
 
-TEST_F(HistoryStoreTest, AStoreOfTheFirstVersionIsContinued) {
-  HistoryEntry entry = Entry("a-1");
-  ASSERT_TRUE(store_.Put(&entry).ok());
-  {
-    auto first = SqlDatabase::Open(path(), SqlDatabase::Mode::kExisting);
-    ASSERT_TRUE(first->Run("ALTER TABLE jobs DROP COLUMN name").ok());
-    ASSERT_TRUE(first->Run("PRAGMA user_version=1").ok());
+TEST_F(HistoryStoreTest, StoresOfEarlierVersionsAreContinued) {
+  const std::vector<std::string> missing[] = {{"parent", "name"}, {"parent"}};
+  for (size_t i = 0; i < std::size(missing); ++i) {
+    const std::string directory = base_ + "/old" + std::to_string(i);
+    const HistoryStore store(directory);
+    HistoryEntry entry = Entry("a-1");
+    ASSERT_TRUE(store.Put(&entry).ok());
+    {
+      auto old = SqlDatabase::Open(directory + "/history.db",
+                                   SqlDatabase::Mode::kExisting);
+      for (const std::string& column : missing[i]) {
+        ASSERT_TRUE(old->Run("ALTER TABLE jobs DROP COLUMN " + column).ok());
+      }
+      ASSERT_TRUE(
+          old->Run("PRAGMA user_version=" + std::to_string(i + 1)).ok());
+    }
+    EXPECT_EQ(store.Find("a-1")->parent, "");
+    HistoryEntry second = Entry("a-2");
+    second.name = "ocean";
+    second.parent = "a-1";
+    ASSERT_TRUE(store.Put(&second).ok());
+    EXPECT_EQ(store.FindByGivenName("ocean")->parent, "a-1");
+    EXPECT_EQ(store.List("")->size(), 2u);
   }
-  EXPECT_EQ(store_.Find("a-1")->name, "");
-  HistoryEntry second = Entry("a-2");
-  second.name = "ocean";
-  ASSERT_TRUE(store_.Put(&second).ok());
-  EXPECT_EQ(store_.FindByGivenName("ocean")->job, "a-2");
-  EXPECT_EQ(store_.List("")->size(), 2u);
 }
 
 TEST_F(HistoryStoreTest, ADamagedStoreIsReportedWithTheRemedy) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -67,6 +68,41 @@ TEST_F(JobRecorderTest, ARequeuedJobIsFoundByEachOfItsNames) {
 TEST_F(JobRecorderTest, AJobWithoutANameIsNotRecorded) {
   Recorder().Ended(1, "no agent");
   EXPECT_TRUE(store_.List("")->empty());
+}
+
+TEST_F(JobRecorderTest, ASpawnedJobIsInTheHistoryOnceItHasEnded) {
+  JobRecorder recorder = Recorder();
+  recorder.set_output("/home/all.out");
+  recorder.Mapped("a-1", {});
+  recorder.Spawned({"a-2", "a-1", "./worker", {2, 1, "n1"}});
+  recorder.Spawned({"a-2", "a-1", "./other", {}});
+  EXPECT_EQ(store_.Find("a-2").code(), kErrNotFound);
+  recorder.SpawnedEnded("a-2", 3, "rank 0 failed");
+  recorder.SpawnedEnded("a-2", 0, "");
+  recorder.SpawnedEnded("a-9", 0, "");
+  ASSERT_EQ(store_.List("")->size(), 2u);
+  const HistoryEntry spawned = *store_.Find("a-2");
+  EXPECT_EQ(spawned.parent, "a-1");
+  EXPECT_EQ(spawned.command, "./worker");
+  EXPECT_EQ(spawned.nodes, "n1");
+  EXPECT_EQ(spawned.exit_code, 3);
+  EXPECT_EQ(spawned.reason, "rank 0 failed");
+  EXPECT_EQ(spawned.output, "/home/all.out");
+  EXPECT_EQ(spawned.launcher, MarkOfThisProcess());
+  EXPECT_LE(spawned.started_ms, spawned.ended_ms);
+  EXPECT_EQ(store_.Find("a-1")->parent, "");
+}
+
+TEST_F(JobRecorderTest, TheNumberOfSpawnedJobsIsLimited) {
+  JobRecorder recorder = Recorder();
+  recorder.Mapped("a-0", {});
+  for (size_t i = 1; i <= JobRecorder::kMaxSpawned + 1; ++i) {
+    recorder.Spawned({"a-" + std::to_string(i), "a-0", "", {}});
+  }
+  const size_t last = JobRecorder::kMaxSpawned;
+  recorder.SpawnedEnded("a-" + std::to_string(last), 0, "");
+  recorder.SpawnedEnded("a-" + std::to_string(last + 1), 0, "");
+  EXPECT_EQ(store_.List("")->size(), 2u);
 }
 
 TEST_F(JobRecorderTest, AFailingStoreCausesOneWarning) {

@@ -38,11 +38,19 @@ OptionTable AllOptions(const CommandInfo& info, SharedOptions* shared) {
   return all;
 }
 
+std::string JobWordText(JobWord word) {
+  if (word == JobWord::kNone) return "";
+  return std::string("JOB is a name shown by 'canopy ps") +
+         (word == JobWord::kKnown ? " --all" : "") +
+         "', its last part (1 for\n"
+         "canopy-5ea2c6c9-1), or the name that 'canopy run --name' gave it.\n";
+}
+
 int PrintHelp(const CommandInfo& info, const OptionTable& options) {
   std::string text = "usage: canopy " + std::string(info.name);
   if (!info.usage.empty()) text += " " + std::string(info.usage);
-  text +=
-      "\n\n" + std::string(info.about) + "\noptions:\n" + OptionHelp(options);
+  text += "\n\n" + std::string(info.about) + JobWordText(info.job_word) +
+          "\noptions:\n" + OptionHelp(options);
   return PrintText(text);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_COMMAND_LINE_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_COMMAND_LINE_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,13 @@ struct SharedOptions {
   std::string color;               // "auto", "always" or "never"
 };
 
+// The jobs that the argument JOB of a command may name.
+enum class JobWord : uint8_t {
+  kNone,     // the command has no such argument
+  kRunning,  // jobs that agents know
+  kKnown,    // these, and jobs of the history
+};
+
 // Describes a command for parsing and help.
 struct CommandInfo {
   std::string_view name;
@@ -27,7 +35,8 @@ struct CommandInfo {
   OptionTable options;     // the command's own options
   size_t min_words = 0;
   size_t max_words = 0;
-  bool prints_json = true;  // if false, -o json is refused
+  bool prints_json = true;            // if false, -o json is refused
+  JobWord job_word = JobWord::kNone;  // explained at the end of `about`
 };
 
 // The result of ParseCommandLine, which applies --context, -o, --color, --help

@@ -11,19 +11,21 @@ namespace canopy::cli {
 namespace {
 
 Status Display(const std::string& word, RunOptions* to) {
-  constexpr std::string_view kWords[] = {"map", "allocation", "alloc",
-                                         "bindings", "bind"};
+  constexpr std::string_view kWords[] = {"map",      "allocation", "alloc",
+                                         "bindings", "bind",       "topo"};
   if (word == "map") {
     to->display_map = true;
   } else if (word == "allocation" || word == "alloc") {
     to->display_allocation = true;
   } else if (word == "bindings" || word == "bind") {
     to->report_bindings = true;
+  } else if (word == "topo" || word == "topology") {
+    to->display_topology = true;
   } else {
     const std::string_view nearest = Nearest(word, kWords);
     return Status(kErrBadParam,
-                  "--display takes map, allocation and bindings, not '" + word +
-                      "'" +
+                  "--display takes map, allocation, bindings and topo, not '" +
+                      word + "'" +
                       (nearest.empty()
                            ? ""
                            : "; did you mean '" + std::string(nearest) + "'?"));

@@ -281,7 +281,9 @@ void AddDisplay(const RunTargets& to, OptionTable* table) {
        "report the CPUs to which each process is bound",
        SetFlag(&run->report_bindings)},
       {"display", 1, "WHAT",
-       "print before the start: map, allocation or bindings", SetDisplay(run)},
+       "print before the start: map, allocation, bindings or\n"
+       "topo (the CPUs of the nodes)",
+       SetDisplay(run)},
       {"display-map", 0, "", "", SetFlag(&run->display_map)},
       {"display-allocation", 0, "", "", SetFlag(&run->display_allocation)},
       {"do-not-launch", 0, "", "map the processes, but do not start them",

@@ -35,6 +35,7 @@ struct RunOptions {
   bool report_bindings = false;
   bool display_map = false;
   bool display_allocation = false;
+  bool display_topology = false;
   bool tag_output = false;
   bool timestamp_output = false;
   bool xml_output = false;

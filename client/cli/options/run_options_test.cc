@@ -134,6 +134,8 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) {
                    return o.display_map && o.display_allocation;
                  }},
+        Spelling{"--display topo",
+                 [](const RunOptions& o) { return o.display_topology; }},
         Spelling{"--pty", [](const RunOptions& o) { return o.pty; }},
         Spelling{"--display-map",
                  [](const RunOptions& o) { return o.display_map; }},

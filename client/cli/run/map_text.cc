@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "client/cli/base/table.h"
+#include "client/cli/run/topology_text.h"
+#include "common/cpuset.h"
 
 namespace canopy::cli {
 namespace {
@@ -63,6 +65,17 @@ bool HasSeveralApps(const v1c::JobMapped& mapped) {
   return false;
 }
 
+// Returns the picture of a process's CPUs, or an empty text if there is none.
+std::string Picture(const std::vector<Topology>& topologies,
+                    const v1c::MapNode& node, const v1c::MapProc& proc) {
+  if (node.topology() == 0 || node.topology() > topologies.size()) return "";
+  const Result<CpuSet> cpus = CpuSet::Parse(proc.cpuset());
+  if (!cpus.ok() || cpus->empty()) return "";
+  const std::string picture =
+      BindingPicture(topologies[node.topology() - 1], *cpus);
+  return picture.empty() ? "" : ": " + picture;
+}
+
 }  // namespace
 
 std::string RangesText(std::span<const uint32_t> sorted) {
@@ -104,6 +117,7 @@ std::string AllocationText(const v1c::JobMapped& mapped) {
 }
 
 std::string BindingsText(const v1c::JobMapped& mapped) {
+  const std::vector<Topology> topologies = TopologiesOf(mapped);
   std::vector<std::string> lines(mapped.num_procs());
   for (const v1c::MapNode& node : mapped.nodes()) {
     for (const v1c::MapProc& proc : node.procs()) {
@@ -112,6 +126,7 @@ std::string BindingsText(const v1c::JobMapped& mapped) {
           "rank " + std::to_string(proc.rank()) + " on " + node.name() +
           (proc.cpuset().empty() ? " is not bound"
                                  : " is bound to CPUs " + proc.cpuset()) +
+          Picture(topologies, node, proc) +
           (proc.gpus().empty() ? "" : " and has GPUs " + proc.gpus()) + "\n";
     }
   }

@@ -14,7 +14,8 @@ namespace canopy::cli {
 std::string MapText(const control::v1::JobMapped& mapped);
 // Returns the job's nodes and their slots.
 std::string AllocationText(const control::v1::JobMapped& mapped);
-// Returns one line for each rank with the CPUs to which it is bound.
+// Returns one line for each rank with the CPUs to which it is bound: as a list,
+// and also as a picture if the map has the topology of the node.
 std::string BindingsText(const control::v1::JobMapped& mapped);
 
 // Returns sorted numbers as ranges, such as "0-3,7".

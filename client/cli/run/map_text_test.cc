@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "common/topology.h"
+
 namespace canopy::cli {
 namespace {
 
@@ -44,6 +46,19 @@ TEST(MapTextTest, ShowsNodesWithTheirRanks) {
             "  node2  2\n");
   EXPECT_EQ(BindingsText(Mapped()),
             "rank 0 on node1 is bound to CPUs 0\n"
+            "rank 1 on node2 is bound to CPUs 0\n"
+            "rank 2 on node1 is not bound\n"
+            "rank 3 on node2 is not bound\n");
+}
+
+TEST(MapTextTest, BindingsHaveAPictureWhereTheTopologyIsKnown) {
+  v1c::JobMapped mapped = Mapped();
+  mapped.add_topologies(EncodeTopology(FlatTopology(*CpuSet::Parse("0-1"))));
+  mapped.mutable_nodes(0)->set_topology(1);
+  mapped.mutable_nodes(1)->set_topology(7);
+  mapped.mutable_nodes(0)->mutable_procs(0)->set_gpus("nvidia:0");
+  EXPECT_EQ(BindingsText(mapped),
+            "rank 0 on node1 is bound to CPUs 0: [B/.] and has GPUs nvidia:0\n"
             "rank 1 on node2 is bound to CPUs 0\n"
             "rank 2 on node1 is not bound\n"
             "rank 3 on node2 is not bound\n");

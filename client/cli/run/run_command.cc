@@ -217,6 +217,8 @@ v1c::Launch LaunchOf(const Request& request) {
   v1c::Launch launch = MakeLaunch(request.job, request.allow_root);
   launch.set_do_not_launch(request.options.do_not_launch);
   launch.set_preloads(!request.files.empty());
+  launch.set_report_topologies(request.options.display_topology ||
+                               request.options.report_bindings);
   return launch;
 }
 
@@ -273,6 +275,19 @@ struct Naming {
   }
 };
 
+// Records the ends of the spawned jobs. A job without a history has no
+// recorder.
+RunReport::SpawnedWatch Watch(const std::shared_ptr<JobRecorder>& recorder) {
+  if (recorder == nullptr) return {};
+  return {[recorder](const v1c::JobMapped& mapped) {
+            recorder->Spawned(SpawnedJobOf(mapped));
+          },
+          [recorder](const v1c::SpawnedEnd& ended) {
+            recorder->SpawnedEnded(ended.nspace(), ended.end().exit_code(),
+                                   ended.end().text());
+          }};
+}
+
 // The object is shared, because a thread that RunJob leaves behind may still
 // report names.
 void TellNames(Request* request, std::shared_ptr<JobRecorder> recorder,
@@ -281,6 +296,7 @@ void TellNames(Request* request, std::shared_ptr<JobRecorder> recorder,
   const auto naming = std::make_shared<Naming>();
   if (options.has_rank_files()) naming->rank_files = options.output_file;
   naming->output = request->output;
+  report->set_spawned_watch(Watch(recorder));
   naming->recorder = std::move(recorder);
   naming->command = std::move(request->detachment.name);
   report->set_on_known(

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "client/cli/run/topology_text.h"
 #include "client/include/pmix_tables.h"
 
 namespace canopy::cli {
@@ -47,6 +48,7 @@ Json MapJson(const v1c::JobMapped& mapped) {
   out["unbound_reason"] = TextOrNull(mapped.unbound_reason());
   out["oversubscribed"] = mapped.oversubscribed();
   out["nodes"] = MapNodesJson(mapped.nodes());
+  out["topologies"] = TopologiesJson(mapped);
   return out;
 }
 

@@ -36,4 +36,8 @@ JobPlace PlaceOf(const control::v1::JobMapped& mapped) {
   return place;
 }
 
+SpawnedJob SpawnedJobOf(const control::v1::JobMapped& mapped) {
+  return {mapped.nspace(), mapped.parent(), mapped.command(), PlaceOf(mapped)};
+}
+
 }  // namespace canopy::cli

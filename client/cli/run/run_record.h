@@ -23,6 +23,9 @@ std::string CommandText(std::span<const std::string> words);
 // one.
 JobPlace PlaceOf(const control::v1::JobMapped& mapped);
 
+// Returns what the map of a spawned job states about it.
+SpawnedJob SpawnedJobOf(const control::v1::JobMapped& mapped);
+
 }  // namespace canopy::cli
 
 #endif  // CANOPY_CLIENT_CLI_RUN_RUN_RECORD_H_

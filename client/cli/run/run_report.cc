@@ -12,6 +12,7 @@
 #include "client/cli/run/map_text.h"
 #include "client/cli/run/program_notes.h"
 #include "client/cli/run/run_documents.h"
+#include "client/cli/run/topology_text.h"
 
 namespace canopy::cli {
 namespace {
@@ -67,6 +68,7 @@ RunReport::RunReport(const RunOptions& options, Timeline* timeline,
                      int output_fd)
     : display_map_(options.display_map),
       display_allocation_(options.display_allocation),
+      display_topology_(options.display_topology),
       report_bindings_(options.report_bindings),
       json_(options.json),
       quiet_(options.quiet),
@@ -100,6 +102,7 @@ Status RunReport::SetUpOutput(const v1c::JobMapped& mapped) {
     num_nodes_ = static_cast<size_t>(mapped.nodes_size());
     return output_.SetJob(nspace_, mapped.num_procs());
   }
+  if (spawned_watch_.on_mapped) spawned_watch_.on_mapped(mapped);
   spawned_[mapped.nspace()] = ++last_spawned_;
   return output_.AddJob(last_spawned_, mapped.nspace(),
                         SpawnedOutputOf(mapped));
@@ -109,7 +112,7 @@ void RunReport::ShowMap(const v1c::JobMapped& mapped) {
   const bool map = display_map_ || mapped.display_map();
   const bool bindings = report_bindings_ || mapped.report_bindings();
   if (json_) {
-    if (map || display_allocation_ || bindings) {
+    if (map || display_allocation_ || display_topology_ || bindings) {
       maps_.push_back(MapJson(mapped));
     }
     return;
@@ -122,6 +125,7 @@ void RunReport::ShowMap(const v1c::JobMapped& mapped) {
         cpu_list_);
   }
   if (display_allocation_) Print(STDOUT_FILENO, AllocationText(mapped));
+  if (display_topology_) Print(STDOUT_FILENO, TopologyText(mapped));
   if (map) Print(STDOUT_FILENO, MapText(mapped));
   if (bindings) Print(STDERR_FILENO, BindingsText(mapped));
 }
@@ -131,6 +135,7 @@ void RunReport::OnSpawnedEnd(const v1c::SpawnedEnd& ended) {
   const auto job = spawned_.extract(ended.nspace());
   if (!job) return;
   output_.EndJob(job.mapped());
+  if (spawned_watch_.on_end) spawned_watch_.on_end(ended);
   if (IsOwnFailure(ended.end())) SayFailure(ended);
 }
 

@@ -40,6 +40,15 @@ class RunReport : public RunObserver {
   void set_on_running(std::function<void(const std::string&)> on_running) {
     on_running_ = std::move(on_running);
   }
+  // Called when a spawned job is mapped, and when it is over.
+  struct SpawnedWatch {
+    std::function<void(const control::v1::JobMapped&)> on_mapped;
+    std::function<void(const control::v1::SpawnedEnd&)> on_end;
+  };
+  // Sets the functions. Called before the report is used.
+  void set_spawned_watch(SpawnedWatch watch) {
+    spawned_watch_ = std::move(watch);
+  }
   // Prints the message only once.
   void OnQueued(const control::v1::JobQueued& queued) override;
   void OnRequeued(const control::v1::JobRequeued& requeued) override;
@@ -79,8 +88,10 @@ class RunReport : public RunObserver {
 
   OnKnown on_known_;
   std::function<void(const std::string&)> on_running_;
+  SpawnedWatch spawned_watch_;
   const bool display_map_;
   const bool display_allocation_;
+  const bool display_topology_;
   const bool report_bindings_;
   const bool json_;
   const bool quiet_;

@@ -59,6 +59,18 @@ TEST_F(RunReportTest, AnEndThatIsNotTheJobsOwnFailureIsNotPrinted) {
   EXPECT_EQ(TextOf(-185, "job first, which spawned it, has failed"), "");
 }
 
+TEST_F(RunReportTest, EachSpawnedJobIsReportedToTheWatch) {
+  std::string seen;
+  report_.set_spawned_watch(
+      {[&seen](const v1::JobMapped& mapped) { seen += mapped.nspace() + " "; },
+       [&seen](const v1::SpawnedEnd& ended) {
+         seen += std::to_string(ended.end().status()) + " ";
+       }});
+  TextOf(kSuccess, "");
+  TextOf(kErrJobKilledByCmd, "");
+  EXPECT_EQ(seen, "child 0 child " + std::to_string(kErrJobKilledByCmd) + " ");
+}
+
 TEST(RunReportNamesTest, AQueuedJobIsKnownBeforeItIsMapped) {
   const RunOptions options;
   Timeline timeline(false);

@@ -416,6 +416,11 @@ Status Planner::Fits(const JobRequest& request, const control::JobRecords& jobs,
   return host::MapJob(Nodes(jobs, jobs, membership), request, self_).status();
 }
 
+std::shared_ptr<const Topology> Planner::TopologyOf(NodeId agent) const {
+  const auto node = std::ranges::find(nodes_, agent, &host::MapNode::agent);
+  return node == nodes_.end() ? nullptr : node->topology;
+}
+
 std::string Planner::NewNspace() { return JobName(instance_, next_job_++); }
 
 Result<JobSpec> Planner::Map(const std::vector<host::MapNode>& nodes,

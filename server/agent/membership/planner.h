@@ -51,6 +51,9 @@ class Planner {
   Status Fits(const JobRequest& request, const control::JobRecords& jobs,
               const Membership& membership) const;
 
+  // Returns null if the agent could not determine the topology of its node.
+  std::shared_ptr<const Topology> TopologyOf(NodeId agent) const;
+
  private:
   // The processes on one machine.
   struct Booking {

@@ -159,6 +159,26 @@ Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
   return picked;
 }
 
+Result<std::vector<Host>> NameRelative(const std::vector<MapNode>& nodes,
+                                       const std::vector<Host>& hosts,
+                                       bool empty) {
+  std::vector<Host> named;
+  for (const Host& host : hosts) {
+    if (!host.name.starts_with("+n") && !(empty && host.name == "+e")) {
+      named.push_back(host);
+      continue;
+    }
+    Result<std::vector<uint32_t>> found = Find(nodes, host, kNoNode);
+    if (!found.ok()) return found.status();
+    for (const uint32_t node : *found) {
+      Host& entry = named.emplace_back(host);
+      entry.name = nodes[node].name;
+      if (CountsNodes(host)) entry.slots_given = false;
+    }
+  }
+  return named;
+}
+
 Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
                                            const std::vector<Host>& hosts,
                                            NodeId local_agent) {

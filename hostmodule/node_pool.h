@@ -32,6 +32,13 @@ Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
                                           const std::vector<Host>& hosts,
                                           NodeId local_agent);
 
+// Returns `hosts` with names in place of the entries "+nK" and, if `empty`, of
+// "+e", which are the nodes without slots in use. Returns the errors of
+// PickNodes for such entries.
+Result<std::vector<Host>> NameRelative(const std::vector<MapNode>& nodes,
+                                       const std::vector<Host>& hosts,
+                                       bool empty);
+
 // Returns the node of each process, for --map-by seq. A host with a count
 // occurs that number of times. Returns kErrNotFound for an unknown host, and
 // kErrBadParam for more than 2^20 processes.

@@ -9,11 +9,12 @@ Jobs of an overlay start in the order of their requests. A job that has to wait
 is overtaken by jobs whose time limits end before it can start. Everything runs
 in one thread, so any number of jobs can wait, of any number of overlays.
 
-Standard input takes commands of the operator: jobs, launch PROGRAM [ARG...],
-kill JOB, suspend JOB, resume JOB, signal JOB NUMBER, limit JOB SECONDS [WARN],
-requeue JOB, drain NODE, undrain NODE. Programs can query the queue, "all",
-their jobs and the remaining time of these with PMIx_Query_info. Needs the same
-packages as host_module_stubs.py.
+Standard input takes commands of the operator: jobs,
+launch [account=NAME] PROGRAM [ARG...], kill JOB, suspend JOB, resume JOB,
+signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, drain NODE,
+undrain NODE. Programs can query the queue, "all", their jobs and the remaining
+time of these with PMIx_Query_info. Needs the same packages as
+host_module_stubs.py.
 """
 import argparse
 import asyncio
@@ -208,9 +209,18 @@ class Overlay:
                 return max(running.ends, now)
         total = {name: node.slots for name, node in self.nodes.items()}
         if not self.pick(job.request, total):
-            raise Refused(f"{job.request.num_slots} slots are wanted, and there "
-                          f"are {sum(total.values())}")
+            raise Refused(self.why_never(job.request, sum(total.values())))
         return now
+
+    def why_never(self, request, slots):
+        """Returns why a job that would not fit even alone can never run."""
+        known = {name for node in self.nodes.values()
+                 for name in (node.name, *node.aliases)}
+        for part in (request, *request.applications):
+            for host in part.hosts:
+                if not host.name.startswith("+") and host.name not in known:
+                    return f"no node is called '{host.name}'"
+        return f"{request.num_slots} slots are wanted, and there are {slots}"
 
     def grant(self, job, nodes, now):
         job.host_job_id = self.scheduler.next_name()
@@ -419,7 +429,10 @@ class Scheduler(rpc.HostModuleServiceServicer):
             await refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, OUT_OF_RESOURCE,
                          f"job {request.call.caller.host_job_id or '-'} wants "
                          f"{wanted} nodes, and there are {there}")
-        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "jobs keep their nodes")
+        # The details make this an answer: without them it would mean that the
+        # scheduler does not have the call.
+        await refuse(context, grpc.StatusCode.UNIMPLEMENTED, NOT_SUPPORTED,
+                     "jobs keep their nodes")
 
     async def Query(self, request, context):
         qualifiers = {info.key: info.value for info in request.qualifiers}
@@ -567,6 +580,9 @@ class Scheduler(rpc.HostModuleServiceServicer):
         """Launches a job of one process on the first free slot. It has no
         launcher; its output goes to a file in the directory of the scheduler.
         """
+        account = ""
+        if argv[0].startswith("account="):
+            account, argv = argv[0].removeprefix("account="), argv[1:]
         for overlay in self.overlays.values():
             nodes = [name for name, n in sorted(overlay.free.items()) if n > 0]
             if nodes and overlay.out:
@@ -589,7 +605,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
             applications=[pb.LaunchApplication(
                 argv=[word.encode() for word in argv], num_procs=1)],
             env=[b"PATH=/usr/bin:/bin"], cwd=os.getcwd().encode(),
-            output=f"job-{name}.out".encode())})
+            output=f"job-{name}.out".encode(),
+            hints=pb.Hints(name=f"batch-{name}", account=account))})
 
     def limit_job(self, name, seconds, warn=0):
         for overlay in self.overlays.values():
@@ -646,9 +663,10 @@ async def operate(scheduler):
         try:
             scheduler.command(line.decode().split())
         except (KeyError, IndexError, TypeError, ValueError):
-            print("jobs, again, launch PROGRAM, kill JOB, suspend JOB, resume JOB, "
-                  "signal JOB NUMBER, limit JOB SECONDS [WARN], requeue JOB, "
-                  "drain NODE, undrain NODE", flush=True)
+            print("jobs, again, launch [account=NAME] PROGRAM, kill JOB, "
+                  "suspend JOB, resume JOB, signal JOB NUMBER, "
+                  "limit JOB SECONDS [WARN], requeue JOB, drain NODE, undrain NODE",
+                  flush=True)
 
 
 def read_file(path):

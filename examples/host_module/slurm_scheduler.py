@@ -88,8 +88,11 @@ def submission_of(request, comment):
     applications = request.applications
     cpus = max(a.slots_per_process for a in applications)
     procs = sum(a.num_procs for a in applications if a.HasField("num_procs"))
+    hosts = list(request.hosts) or [host for a in applications for host in a.hosts]
+    # "+any" is a number of nodes of Slurm's choice.
+    nodes = sum(host.slots for host in hosts if host.name == "+any")
     job.add("job-name", request.hints.name or "canopy")
-    job.add("ntasks", max(procs, 1))
+    job.add("ntasks", max(procs, nodes, 1))
     job.add("cpus-per-task", max(cpus, 1))
     job.add("ntasks-per-node", min((a.max_procs_per_node for a in applications
                                     if a.HasField("max_procs_per_node")), default=0))
@@ -97,11 +100,9 @@ def submission_of(request, comment):
     memory = max(a.memory_bytes_per_process for a in applications)
     if memory:
         job.add("mem-per-cpu", f"{-(-memory // (max(cpus, 1) << 20))}M")
-    hosts = [host.name for host in request.hosts] or [
-        host.name for a in applications for host in a.hosts]
-    if any(host.startswith("+") for host in hosts):
-        raise SlurmError("relative hosts (+n, +e) are not supported with Slurm")
-    job.add("nodelist", ",".join(dict.fromkeys(hosts)))
+    job.add("nodes", nodes)
+    job.add("nodelist", ",".join(dict.fromkeys(
+        host.name for host in hosts if host.name != "+any")))
     job.add("exclude", ",".join(request.refused_nodes))
     if request.time_limit.seconds:
         job.add("time", time_of(request.time_limit.seconds))
@@ -307,7 +308,6 @@ class Overlay:
                                    {"resume": pb.ResumeJob(host_job_id=name)})):
                     job.suspended = stops
 
-
     def end(self, job):
         """Ends a job that has lost its nodes. The command is repeated until the
         job is released, because it may be lost with its stream."""
@@ -472,6 +472,10 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     async def Allocate(self, request, context):
         overlay = self.overlay(request.call.overlay)
+        for info in request.infos:
+            if info.required and info.key not in KNOWN:
+                await refuse(context, grpc.StatusCode.UNIMPLEMENTED, NOT_SUPPORTED,
+                             f"{info.key} is not supported with Slurm")
         infos = {info.key: info.value for info in request.infos}
         try:
             if request.directive == pb.ALLOCATION_DIRECTIVE_NEW:
@@ -481,8 +485,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
         except SlurmError as error:
             await refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED,
                          "PMIX_ERR_OUT_OF_RESOURCE", str(error))
-        await context.abort(grpc.StatusCode.UNIMPLEMENTED,
-                            "allocations are requested and released")
+        await refuse(context, grpc.StatusCode.UNIMPLEMENTED, NOT_SUPPORTED,
+                     "allocations are requested and released, not changed")
 
     async def allocate(self, overlay, request, infos):
         comment = overlay.comment("alloc", request.call.call_id)
@@ -496,9 +500,6 @@ class Scheduler(rpc.HostModuleServiceServicer):
             job.add("partition", text(infos.get("pmix.alloc.queue")))
             if number(infos.get("pmix.alloc.time")):
                 job.add("time", time_of(number(infos["pmix.alloc.time"])))
-            for info in request.infos:
-                if info.required and info.key not in KNOWN:
-                    raise SlurmError(f"{info.key} is not supported with Slurm")
             held = await self.cluster.submit(job, comment)
         try:
             while not held.slots and not held.is_over:
@@ -620,7 +621,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
 
 # The attributes of an allocation request that are honoured.
-KNOWN = ("pmix.alloc.reqid", "pmix.alloc.nnodes", "pmix.alloc.ncpus",
+KNOWN = ("pmix.alloc.id", "pmix.alloc.reqid", "pmix.alloc.nnodes", "pmix.alloc.ncpus",
          "pmix.alloc.nlist", "pmix.alloc.queue", "pmix.alloc.time", "pmix.timeout")
 
 

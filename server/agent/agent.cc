@@ -97,6 +97,10 @@ class Agent::Impl {
 
  private:
   control::JobPlanner MakePlanner();
+  // Called when agents may have stopped or begun to answer.
+  void OnReachability();
+  // Returns the error with which the job could not be mapped in this room.
+  Status Fits(const JobRequest& job, host::EmbeddedPlacement::Room room) const;
   Status MakeDirectory();
   void MakeAdapters();
   void MakePersistence();
@@ -150,22 +154,43 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
       termination_(&loop_, [this](const std::string& reason) { End(reason); }),
       membership_(config_),
       job_manager_(&loop_, MakePlanner()),
-      overlay_(&loop_, &runtime_, config_,
-               [this](NodeId node) { return membership_.Name(node); }),
+      overlay_(
+          &loop_, &runtime_, config_,
+          [this](NodeId node) { return membership_.Name(node); },
+          [this] { OnReachability(); }),
       control_(&loop_, &job_manager_, MakeView()) {
   job_manager_.set_sink(&runtime_);
-  embedded_placement_.set_fits([this](const JobRequest& job, bool alone) {
-    return planner_->Fits(
-        job, alone ? control::JobRecords() : job_manager_.jobs(), membership_);
-  });
+  membership_.set_why_away(
+      [this](NodeId node) { return overlay_.WhyAway(node); });
+  embedded_placement_.set_fits(
+      [this](const JobRequest& job, host::EmbeddedPlacement::Room room) {
+        return Fits(job, room);
+      });
+  embedded_placement_.set_away([this] { return membership_.AwayNodes(); });
   job_manager_.set_placement(&embedded_placement_);
+}
+
+void Agent::Impl::OnReachability() {
+  if (scheduler_) scheduler_->OnReachability();
+  embedded_placement_.SlotsFreed();
+}
+
+Status Agent::Impl::Fits(const JobRequest& job,
+                         host::EmbeddedPlacement::Room room) const {
+  using Room = host::EmbeddedPlacement::Room;
+  return planner_->Fits(
+      job,
+      room == Room::kWithoutOthers ? control::JobRecords()
+                                   : job_manager_.jobs(),
+      membership_,
+      room == Room::kNow ? Planner::Away::kLeftOut : Planner::Away::kIncluded);
 }
 
 control::JobPlanner Agent::Impl::MakePlanner() {
   control::JobPlanner planner;
   planner.drain = [this](const std::string& name, const std::string& reason) {
     const Status status = membership_.Drain(name, reason);
-    if (status.ok() && scheduler_) scheduler_->OnDrained(name);
+    if (status.ok() && scheduler_) scheduler_->OnDrained();
     return status;
   };
   planner.warn = [](const std::string& text) {
@@ -184,6 +209,11 @@ control::JobPlanner Agent::Impl::MakePlanner() {
                          const control::Placed& placed) {
     return planner_->PlanSpawn(call, spawner, placed, job_manager_.jobs(),
                                membership_);
+  };
+  planner.name_hosts = [this](const std::string& spawner, bool empty,
+                              std::vector<Host>* hosts) {
+    return planner_->NameHosts(spawner, empty, job_manager_.jobs(), membership_,
+                               hosts);
   };
   return planner;
 }

@@ -31,7 +31,7 @@ void FamilyRecovery::RecoverFamily(
   }
   for (const PersistedJob* job : jobs) {
     if (job->facts.requeued) {
-      family->requeued = RequeuedOf(job->facts.placed, "");
+      family->requeued = RequeuedOf(*job->job, job->facts.placed, "");
     }
     RecoverJob(*job, family);
   }

@@ -97,20 +97,27 @@ Status HostCommands::MayRequeue(const JobRecord& record) const {
   return {};
 }
 
+Status HostCommands::Requeue(JobRecord* record, const std::string& reason) {
+  if (Status may = MayRequeue(*record); !may.ok()) return may;
+  Family* const family = p_.families->FindFamily(record->family);
+  family->requeued = RequeuedOf(*record->job, record->facts.placed, reason);
+  record->facts.requeued = true;
+  // The fact is persisted, so that a successor requeues the job.
+  if (!family->token.empty()) {
+    p_.families->persistence()->PersistFacts(record->job->nspace,
+                                             record->facts);
+  }
+  return {};
+}
+
 Status HostCommands::RequeueHostJob(const std::string& host_job,
                                     const std::string& reason) {
   const std::vector<std::string> names = HostJobs(host_job);
   if (names.empty()) return {kErrNotFound, "no such job runs"};
   JobRecord* const record = p_.families->FindJob(names[0]);
-  if (Status may = MayRequeue(*record); !may.ok()) return may;
-  Family* const family = p_.families->FindFamily(record->family);
-  family->requeued = RequeuedOf(record->facts.placed, reason);
-  record->facts.requeued = true;
-  // The fact is persisted, so that a successor requeues the job.
-  if (!family->token.empty()) {
-    p_.families->persistence()->PersistFacts(names[0], record->facts);
-  }
-  for (const std::string& job : family->jobs()) {
+  if (Status status = Requeue(record, reason); !status.ok()) return status;
+  const Family& family = *p_.families->FindFamily(record->family);
+  for (const std::string& job : family.jobs()) {
     p_.sink->OnInput(core::KillRequested{
         job, kErrJobKilledByCmd,
         "its scheduler puts it back into the queue: " + reason});

@@ -52,6 +52,10 @@ class HostCommands : public JobCommandsPort {
   Status DrainNode(const std::string& name, const std::string& reason) override;
   Status ResumeNode(const std::string& name) override;
 
+  // Makes the launcher of a job that ends now request it again. Returns the
+  // errors of RequeueHostJob.
+  Status Requeue(JobRecord* record, const std::string& reason);
+
  private:
   Result<std::string> LaunchHosted(uint64_t launcher, const HostLaunch& launch,
                                    const Placed& placed);

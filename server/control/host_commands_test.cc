@@ -52,7 +52,8 @@ class HostCommandsTest : public testing::Test {
         return Status(kErrJobAllocFailed, "no room");
       },
       .spawn = {},
-      .topology = {}};
+      .topology = {},
+      .name_hosts = {}};
   Placements placements_{&loop_, [](QueuedJob*) {}};
   LaunchPipeline pipeline_{&families_, &placements_, nullptr,
                            [](const std::string&, const Status&) {}};

@@ -18,6 +18,9 @@ namespace canopy::control {
 namespace {
 
 constexpr int kExitKilled = 143;  // 128 + SIGTERM
+// A job that is requested again after the loss of a node may be the cause of
+// the loss, so it is not requested again without end.
+constexpr uint32_t kMaxLostStarts = 3;
 
 }  // namespace
 
@@ -37,8 +40,7 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
                 [this](const std::string& nspace, const Status& status) {
                   OnNotLaunched(nspace, status);
                 }),
-      spawns_(&families_, &placements_, &requests_, &pipeline_, planner_.spawn,
-              planner_.warn),
+      spawns_(&families_, &placements_, &requests_, &pipeline_, &planner_),
       recovery_(
           loop, &families_, &requests_,
           [this](Family* family) { spawns_.Release(family); },
@@ -199,6 +201,9 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
         "no scheduler places the jobs of this overlay: leave out --queue, "
         "--account, --priority and --hint"));
   }
+  if (Status named = NameHosts(&*request); !named.ok()) {
+    return launcher->Refuse(named);
+  }
   // A job that is not started needs no placement.
   const bool is_placed = launch.do_not_launch();
   const auto asked = std::make_shared<const Asked>(
@@ -211,6 +216,17 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
                    Launcher* const refused = families_.FindLauncher(id);
                    if (refused != nullptr) refused->Refuse(why);
                  }});
+}
+
+// Replaces relative hosts by names. Without a scheduler "+e" stays, because the
+// mapper finds the nodes that are empty when the job starts.
+Status JobManager::NameHosts(JobRequest* request) const {
+  const bool empty = placements_.HeedsDirectives();
+  Status status = planner_.name_hosts("", empty, &request->places.hosts);
+  for (JobApp& app : request->apps) {
+    if (status.ok()) status = planner_.name_hosts("", empty, &app.hosts);
+  }
+  return status;
 }
 
 QueuedJob JobManager::QueuedOf(uint64_t launcher, const Asked& asked) const {
@@ -316,7 +332,9 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
   if (staging_.OnJobChanged(change)) return;
   JobRecord* const record = families_.FindJob(change.nspace);
   if (record == nullptr) return;
+  if (record->prepares) RequeueIfLost(change, record);
   record->phase = change.phase;
+  record->prepares = change.phase == core::JobPhase::kPreparing;
   if (change.phase != core::JobPhase::kPreparing) {
     start_watch_.End(change.nspace);
   }
@@ -335,6 +353,18 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
     OnFailing(change, *record);
   }
   if (change.phase == core::JobPhase::kEnded) OnEnded(change);
+}
+
+// Requests the job again if it has lost a node before its processes were
+// started: that is no failure of the job, and other nodes may have room.
+void JobManager::RequeueIfLost(const core::JobChanged& change,
+                               JobRecord* record) {
+  Launcher* const launcher = families_.LauncherOf(change.nspace);
+  if (change.status != kErrNodeDown || launcher == nullptr ||
+      launcher->lost_starts >= kMaxLostStarts) {
+    return;
+  }
+  if (commands_.Requeue(record, change.text).ok()) ++launcher->lost_starts;
 }
 
 // Reports a change to the launcher, which shows the progress of the launch only

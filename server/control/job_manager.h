@@ -105,6 +105,7 @@ class JobManager : public JobObserver, public LauncherListener {
   void Launch(uint64_t id, Launcher* launcher, v1::Launch launch);
   std::string NameFor(const v1::Launch& launch) const;
   void OnWaits(QueuedJob* job);
+  Status NameHosts(JobRequest* request) const;
   QueuedJob QueuedOf(uint64_t launcher, const Asked& asked) const;
   Status Begin(uint64_t id, const Asked& asked, Placed placed);
   void Start(uint64_t id, const Asked& asked, const Placed& placed,
@@ -116,6 +117,7 @@ class JobManager : public JobObserver, public LauncherListener {
   void DropEnded(Launcher* launcher);
   void OnPreloadTaken(const std::string& nspace, uint64_t bytes);
   void Offer(const std::string& nspace, v1::Input* input);
+  void RequeueIfLost(const core::JobChanged& change, JobRecord* record);
   void Report(const core::JobChanged& change, const JobRecord& record);
   void OnFailing(const core::JobChanged& change, const JobRecord& record);
   void OnEnded(const core::JobChanged& change);

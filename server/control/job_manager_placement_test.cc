@@ -39,6 +39,7 @@ class PlacementTest : public JobManagerTest {
     launch->set_allow_run_as_root(true);
     JobRequest job = TwoProcesses();
     job.hints = hints_;
+    job.places.hosts = hosts_;
     launch->set_request(EncodeJobRequest(job));
     manager_->OnRequest(kLauncher, request);
   }
@@ -65,6 +66,7 @@ class PlacementTest : public JobManagerTest {
 
   bool requeues_ = true;
   SchedulerHints hints_;
+  std::vector<Host> hosts_;
 };
 
 TEST_F(PlacementTest, AWaitingJobsLauncherReceivesTheReason) {
@@ -416,6 +418,94 @@ TEST_F(RequeueTest, AJobIsEndedAndRequestedAgain) {
   Change("canopy-1-2", JobPhase::kEnded, 2);
   EXPECT_EQ(End().exit_code(), 0);
   EXPECT_EQ(placement_.released.at(1).id.attempt, 2u);
+}
+
+TEST_F(RequeueTest, ALostNodeBeforeTheStartIsNoFailureOfTheJob) {
+  new_name_ = "canopy-1-1";
+  Ask();
+  placement_.Grant();
+  Change("canopy-1-1", JobPhase::kPreparing, 0);
+  Change("canopy-1-1", JobPhase::kEnding, 0, kErrNodeDown, 1);
+  EXPECT_TRUE(records_.jobs.at("canopy-1-1").facts.requeued);
+  Change("canopy-1-1", JobPhase::kEnded, 0, kErrNodeDown, 1);
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kEnd).empty());
+  EXPECT_EQ(Requeued().attempt(), 2u);
+  EXPECT_EQ(placement_.released.size(), 1u) << "what was granted is free";
+  EXPECT_EQ(placement_.ends[0].status, kErrNodeDown);
+  new_name_ = "canopy-1-2";
+  AskAnew(Requeued());
+  EXPECT_EQ(placement_.asked.at(1).id, (PlacementId{"canopy-1-1", 2}));
+  placement_.Grant();
+  Change("canopy-1-2", JobPhase::kRunning, 2);
+  Change("canopy-1-2", JobPhase::kEnded, 2, kErrNodeDown, 1);
+  EXPECT_EQ(End().status(), kErrNodeDown) << "its processes were lost";
+}
+
+TEST_F(RequeueTest, WithoutASchedulerAnotherAttemptHasAnotherName) {
+  placement_.keeps = false;
+  Ask();
+  Change("first", JobPhase::kEnded, 0, kErrNodeDown, 1);
+  EXPECT_EQ(Requeued().name(), "first");
+  EXPECT_GT(Requeued().since_ms(), 0);
+  new_name_ = "second";
+  AskAnew(Requeued());
+  EXPECT_TRUE(manager_->jobs().contains("second"));
+}
+
+TEST_F(RequeueTest, AJobThatLosesNodeAfterNodeFails) {
+  placement_.keeps = false;
+  Ask();
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = i == 0 ? "first" : new_name_;
+    Change(name, JobPhase::kEnded, 0, kErrNodeDown, 1);
+    new_name_ = "job" + std::to_string(i);
+    AskAnew(stream_.Of(v1::RunEvent::kRequeued).back().requeued());
+  }
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kEnd).empty());
+  Change(new_name_, JobPhase::kEnded, 0, kErrNodeDown, 1);
+  EXPECT_EQ(End().status(), kErrNodeDown);
+}
+
+TEST_F(RequeueTest, ASpawnFailsIfItsNodeIsLost) {
+  placement_.keeps = false;
+  Launch();
+  Spawn("first", 5);
+  Change("child1", JobPhase::kEnded, 0, kErrNodeDown, 1);
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrJobFailedToLaunch);
+}
+
+TEST_F(RequeueTest, ASuccessorDoesNotKnowWhetherTheJobHadStarted) {
+  Run();
+  Start();
+  manager_->Recover(records_.All());
+  Stream stream;
+  Reattach({}, &stream);
+  Change("first", JobPhase::kEnded, 0, kErrNodeDown, 1);
+  EXPECT_EQ(stream.Of(v1::RunEvent::kEnd).size(), 1u);
+}
+
+TEST_F(PlacementTest, RelativeHostsAreNamedInTheRequest) {
+  hosts_ = {{"+n1", 0, false}, {"+e", 0, false}};
+  Ask();
+  const std::vector<Host>& hosts = placement_.asked.at(0).job.places.hosts;
+  EXPECT_EQ(hosts.at(0).name, "of ");
+  EXPECT_EQ(hosts.at(1).name, "of ");
+}
+
+TEST_F(PlacementTest, WithoutASchedulerTheMapperFindsEmptyNodes) {
+  hosts_ = {{"+n1", 0, false}, {"+e", 0, false}};
+  placement_.keeps = false;
+  Ask();
+  const std::vector<Host>& hosts = placement_.asked.at(0).job.places.hosts;
+  EXPECT_EQ(hosts.at(0).name, "of ");
+  EXPECT_EQ(hosts.at(1).name, "+e");
+}
+
+TEST_F(PlacementTest, ARelativeHostThatIsNotThereIsRefused) {
+  hosts_ = {{"+n9", 0, false}};
+  Ask();
+  EXPECT_TRUE(placement_.asked.empty());
+  EXPECT_EQ(End().text(), "no such node");
 }
 
 TEST_F(RequeueTest, AnUnknownJobOrALostLaunchersJobIsNotRequeued) {

@@ -42,6 +42,14 @@ class JobManagerTest : public testing::Test {
       separate_ = call.separate;
       return PlannedJob(job);
     };
+    planner.name_hosts = [](const std::string& spawner, bool empty,
+                            std::vector<Host>* hosts) {
+      for (Host& host : *hosts) {
+        if (host.name == "+n9") return Status(kErrNotFound, "no such node");
+        if (host.name != "+e" || empty) host.name = "of " + spawner;
+      }
+      return Status();
+    };
     manager_ = std::make_unique<JobManager>(&loop_, planner);
     manager_->set_sink(&sink_);
     manager_->set_placement(&placement_);

@@ -9,7 +9,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "common/hosts.h"
 #include "common/ids.h"
 #include "common/job.h"
 #include "common/job_request.h"
@@ -103,6 +105,9 @@ struct JobRecord {
   // except those that the end of the job itself has caused. For a rank that
   // failed more than once, the last failure.
   std::map<Rank, core::ProcExit> failures;
+  // True while this agent knows for certain that no process of the job has been
+  // started.
+  bool prepares = false;
 
   const std::string& parent() const { return job->parent.nspace; }
 };
@@ -134,6 +139,12 @@ struct JobPlanner {
       spawn;
   // Returns null if the topology of that agent's node is unknown.
   std::function<std::shared_ptr<const Topology>(NodeId agent)> topology;
+  // Replaces relative entries of a list of hosts by names. `spawner` is the job
+  // of the spawner, or empty for a launcher's request. The entry "+e" is
+  // replaced only if `empty`.
+  std::function<Status(const std::string& spawner, bool empty,
+                       std::vector<Host>* hosts)>
+      name_hosts;
 };
 
 // Persists what a successor needs so that a job's launcher can reattach.

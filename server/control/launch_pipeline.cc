@@ -69,7 +69,9 @@ JobRecord& LaunchPipeline::Record(MappedJob mapped, Family* family) {
   }
   Family* const home =
       family == nullptr ? families_->AddFamily(job->nspace) : family;
-  return families_->AddJob(home, job, mapped.facts);
+  JobRecord& record = families_->AddJob(home, job, mapped.facts);
+  record.prepares = true;
+  return record;
 }
 
 void LaunchPipeline::Forget(const std::string& nspace) {

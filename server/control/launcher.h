@@ -47,6 +47,8 @@ class Launcher {
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // jobs whose end was sent
   bool requeues = false;           // it can request its job again
+  // Number of times that its job has lost a node before the start.
+  uint32_t lost_starts = 0;
   // Requests of the launcher that wait until its job is placed.
   std::vector<v1::RunRequest> held;
 

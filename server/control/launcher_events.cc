@@ -68,12 +68,12 @@ v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms) {
   return event;
 }
 
-v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
+v1::JobRequeued RequeuedOf(const JobSpec& job, const PlacementFacts& placed,
                            const std::string& reason) {
   v1::JobRequeued out;
-  out.set_name(placed.id.request);
+  out.set_name(placed.any() ? placed.id.request : job.nspace);
   out.set_attempt(placed.id.attempt + 1);
-  out.set_since_ms(placed.queued_ms);
+  out.set_since_ms(placed.any() ? placed.queued_ms : WallClockMs());
   out.set_reason(Printable(reason));
   return out;
 }

@@ -22,9 +22,8 @@ v1::RunEvent MappedEvent(const JobRecord& record);
 // Returns the event for a job that waits. `grace_ms` has the meaning of
 // JobMapped's.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
-// Returns the data with which a launcher requests a job again. A scheduler must
-// have placed the job.
-v1::JobRequeued RequeuedOf(const PlacementFacts& placed,
+// Returns the data with which a launcher requests a job again.
+v1::JobRequeued RequeuedOf(const JobSpec& job, const PlacementFacts& placed,
                            const std::string& reason);
 // Returns how many nodes and processes of the job are ready, started or ended.
 v1::RunEvent ProgressEvent(const JobSpec& job, const core::JobChanged& change);

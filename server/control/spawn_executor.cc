@@ -118,6 +118,9 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
   }
   Result<spawn::SpawnCall> call = Parse(spawn);
   if (!call.ok()) return Refuse(spawn, call.status());
+  if (Status s = NameHosts(spawn.proc.nspace, &*call); !s.ok()) {
+    return Refuse(spawn, s);
+  }
   const auto request =
       std::make_shared<const Request>(Request{spawn, *std::move(call)});
   if (Status s = MayExecute(*request); !s.ok()) return Refuse(spawn, s);
@@ -128,6 +131,22 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
          return Spawn(*request, placed);
        },
        [this, request](const Status& why) { Refuse(request->spawn, why); }});
+}
+
+// Replaces relative hosts by names. Hosts of a hostfile are named when the job
+// is mapped, because the file is read then.
+Status SpawnExecutor::NameHosts(const std::string& spawner,
+                                spawn::SpawnCall* call) const {
+  const bool empty = placements_->HeedsDirectives();
+  Status status = planner_->name_hosts(spawner, empty, &call->placing.hosts);
+  for (spawn::SpawnApp& app : call->apps) {
+    if (!status.ok()) break;
+    status = planner_->name_hosts(spawner, empty, &app.placing.hosts);
+  }
+  if (!status.ok() || !call->cospawned) return status;
+  const auto partner = std::make_shared<spawn::SpawnCall>(*call->cospawned);
+  call->cospawned = partner;
+  return NameHosts(spawner, partner.get());
 }
 
 // Returns an error if the request has attributes that must be honoured and
@@ -224,7 +243,7 @@ Status SpawnExecutor::AddAll(const Request& request, const Placed& placed,
 Status SpawnExecutor::Add(const core::HostSpawn& spawn,
                           const spawn::SpawnCall& call, const Placed& placed,
                           std::vector<std::string>* jobs) {
-  PlannedJob plan = planner_(call, spawn.proc, placed);
+  PlannedJob plan = planner_->spawn(call, spawn.proc, placed);
   if (!plan.ok()) return plan.status();
   const JobRecord parent = SpawnerOf(spawn);
   Result<Preload> preload =
@@ -282,11 +301,12 @@ void SpawnExecutor::TellLauncher(const JobRecord& record,
 void SpawnExecutor::LogIgnored(const ProcId& spawner,
                                const std::vector<std::string>& keys) {
   for (const std::string& key : keys) {
-    if (!warn_ || logged_.size() >= kMaxLogged || !logged_.insert(key).second) {
+    if (!planner_->warn || logged_.size() >= kMaxLogged ||
+        !logged_.insert(key).second) {
       continue;
     }
-    warn_(ToString(spawner) + ": the directive " + key +
-          " of PMIx_Spawn is ignored");
+    planner_->warn(ToString(spawner) + ": the directive " + key +
+                   " of PMIx_Spawn is ignored");
   }
 }
 

@@ -49,21 +49,14 @@ namespace canopy::control {
 // constructor outlive this object.
 class SpawnExecutor {
  public:
-  using Planner =
-      std::function<PlannedJob(const spawn::SpawnCall& call,
-                               const ProcId& spawner, const Placed& placed)>;
-  using Warn = std::function<void(const std::string& text)>;
-
-  // `warn` writes a line to the agent's log; it may be empty.
   SpawnExecutor(Families* families, Placements* placements,
                 SpawnRequests* requests, LaunchPipeline* pipeline,
-                Planner planner, Warn warn)
+                const JobPlanner* planner)
       : families_(families),
         placements_(placements),
         requests_(requests),
         pipeline_(pipeline),
-        planner_(std::move(planner)),
-        warn_(std::move(warn)) {}
+        planner_(planner) {}
 
   // Handles a request. It waits while the launcher of the family is still
   // awaited, and then until the host has decided where and when it is executed.
@@ -89,6 +82,7 @@ class SpawnExecutor {
   Status MaySpawn(const core::HostSpawn& spawn) const;
   Result<spawn::SpawnCall> Parse(const core::HostSpawn& spawn) const;
   Status MayExecute(const Request& request) const;
+  Status NameHosts(const std::string& spawner, spawn::SpawnCall* call) const;
   QueuedJob Queued(const Request& request) const;
   void Refuse(const core::HostSpawn& spawn, const Status& why);
   Status Spawn(const Request& request, const Placed& placed);
@@ -104,8 +98,7 @@ class SpawnExecutor {
   Placements* const placements_;
   SpawnRequests* const requests_;
   LaunchPipeline* const pipeline_;
-  const Planner planner_;
-  const Warn warn_;
+  const JobPlanner* const planner_;
   std::set<std::string> logged_;  // logged keys of directives without effect
 };
 

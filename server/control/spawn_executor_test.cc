@@ -48,7 +48,24 @@ class SpawnExecutorTest : public testing::Test {
     return PlannedJob(job);
   }
 
+  JobPlanner PlannerOf() {
+    JobPlanner planner;
+    planner.warn = [this](const std::string& text) {
+      warnings_.push_back(text);
+    };
+    planner.spawn = [this](const spawn::SpawnCall&, const ProcId& spawner,
+                           const Placed&) { return Plan(spawner); };
+    planner.name_hosts = [this](const std::string& spawner, bool,
+                                std::vector<Host>*) {
+      named_.push_back(spawner);
+      return not_named_;
+    };
+    return planner;
+  }
+
   std::vector<std::string> warnings_;
+  std::vector<std::string> named_;  // the spawner of each list of hosts
+  Status not_named_;
   EventLoop loop_;
   RecordingSink sink_;
   Stream stream_;
@@ -65,16 +82,25 @@ class SpawnExecutorTest : public testing::Test {
   LaunchPipeline pipeline_{
       &families_, &placements_, &staging_,
       [this](const std::string&, const Status& status) { failure_ = status; }};
-  SpawnExecutor executor_{
-      &families_,
-      &placements_,
-      &requests_,
-      &pipeline_,
-      [this](const spawn::SpawnCall&, const ProcId& spawner, const Placed&) {
-        return Plan(spawner);
-      },
-      [this](const std::string& text) { warnings_.push_back(text); }};
+  const JobPlanner planner_ = PlannerOf();
+  SpawnExecutor executor_{&families_, &placements_, &requests_, &pipeline_,
+                          &planner_};
 };
+
+TEST_F(SpawnExecutorTest, RelativeHostsAreThoseOfTheSpawnersJob) {
+  Attach();
+  Spawn();
+  EXPECT_EQ(named_, std::vector<std::string>({"first", "first"}))
+      << "for the request and for its application";
+}
+
+TEST_F(SpawnExecutorTest, AnUnknownRelativeHostIsRefused) {
+  Attach();
+  not_named_ = Status(kErrNotFound, "there is no node +n9");
+  Spawn();
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrNotFound);
+  EXPECT_EQ(families_.jobs().size(), 1u);
+}
 
 TEST_F(SpawnExecutorTest, MapsRecordsAndLaunchesAJobInTheSpawnersFamily) {
   Attach();

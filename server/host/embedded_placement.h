@@ -17,15 +17,24 @@
 namespace canopy::host {
 
 // Grants requests within Place and without names of nodes, except requests that
-// wait for slots (JobPlaces::waits). These are granted one after the other,
-// first come, first served, when their jobs fit beside the jobs that run. A job
-// that would not fit even alone is granted, so that its mapping reports why.
-// Loop thread only.
+// wait: for slots, if they want to (JobPlaces::waits), or for agents that do
+// not answer. The former are granted one after the other, first come, first
+// served, when their jobs fit beside the jobs that run; the latter as soon as
+// they fit without these agents, or not even with them. A job that would not
+// fit even alone is granted, so that its mapping reports why. Loop thread only.
 class EmbeddedPlacement : public PlacementPort {
  public:
-  // Returns kErrJobInsufficientResources if the job would find too few slots:
-  // now, or, with `alone`, if no other job ran.
-  using Fits = std::function<Status(const JobRequest& job, bool alone)>;
+  // The slots that a job may use.
+  enum class Room {
+    kNow,            // what other jobs leave on nodes whose agents answer
+    kWithAway,       // the same, and nodes whose agents do not answer
+    kWithoutOthers,  // all nodes, as if no other job ran
+  };
+  // Returns the error with which the job could not be mapped; too few slots are
+  // kErrJobInsufficientResources.
+  using Fits = std::function<Status(const JobRequest& job, Room room)>;
+  // Returns a line about the agents that do not answer, or an empty text.
+  using Away = std::function<std::string()>;
 
   explicit EmbeddedPlacement(EventLoop* loop) : loop_(loop) {}
   ~EmbeddedPlacement() override;
@@ -34,6 +43,7 @@ class EmbeddedPlacement : public PlacementPort {
 
   // If no function is set, no request waits.
   void set_fits(Fits fits) { fits_ = std::move(fits); }
+  void set_away(Away away) { away_ = std::move(away); }
 
   void set_listener(PlacementListener* listener) override {
     listener_ = listener;
@@ -49,18 +59,24 @@ class EmbeddedPlacement : public PlacementPort {
 
  private:
   bool MustWait(const JobRequest& job) const;
+  bool AwaitsAgents(const PlacementRequest& request) const;
   // Schedules Retry, unless it is due earlier.
   void RetrySoon(int64_t delay_ns);
-  // Grants the first requests that fit, and reports the positions of the
-  // others.
+  // Grants the requests that need not wait any more, and reports the positions
+  // and reasons of the others.
   void Retry();
+  bool Begin(PlacementRequest request);
+  void RetryAwaiting();
+  std::string ReasonOfAway() const;
 
   EventLoop* const loop_;
   Fits fits_;
+  Away away_;
   PlacementListener* listener_ = nullptr;
-  std::deque<PlacementRequest> waiting_;  // in the order of their turns
-  EventLoop::TimerId timer_ = 0;          // 0: Retry is not scheduled
-  int64_t due_ = 0;                       // EventLoop::Now() of Retry
+  std::deque<PlacementRequest> waiting_;   // in the order of their turns
+  std::deque<PlacementRequest> awaiting_;  // for agents
+  EventLoop::TimerId timer_ = 0;           // 0: Retry is not scheduled
+  int64_t due_ = 0;                        // EventLoop::Now() of Retry
 };
 
 }  // namespace canopy::host

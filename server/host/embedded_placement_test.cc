@@ -13,11 +13,13 @@ class EmbeddedPlacementTest : public testing::Test, public PlacementListener {
  protected:
   EmbeddedPlacementTest() {
     port_.set_listener(this);
-    port_.set_fits([this](const JobRequest& job, bool alone) {
-      return job.apps[0].num_procs > (alone ? 4 : free_)
+    port_.set_fits([this](const JobRequest& job, EmbeddedPlacement::Room room) {
+      return job.apps[0].num_procs > SlotsIn(room)
                  ? Status(kErrJobInsufficientResources, "no slots")
                  : Status();
     });
+    port_.set_away(
+        [this] { return std::string(away_ == 0 ? "" : "n2 is away"); });
   }
 
   void OnQueued(const PlacementId& id, const PlacementQueued& queued) override {
@@ -39,6 +41,16 @@ class EmbeddedPlacementTest : public testing::Test, public PlacementListener {
     request.since_ms = since_ms;
     port_.Place(request);
   }
+  uint32_t SlotsIn(EmbeddedPlacement::Room room) const {
+    switch (room) {
+      case EmbeddedPlacement::Room::kNow:
+        return free_;
+      case EmbeddedPlacement::Room::kWithAway:
+        return free_ + away_;
+      default:
+        return 4;
+    }
+  }
   std::vector<std::string> Log() { return std::exchange(log_, {}); }
   std::vector<std::string> LogAfter(uint32_t free) {
     free_ = free;
@@ -51,6 +63,7 @@ class EmbeddedPlacementTest : public testing::Test, public PlacementListener {
   EventLoop loop_;
   EmbeddedPlacement port_{&loop_};
   uint32_t free_ = 4;
+  uint32_t away_ = 0;  // further slots, of agents that do not answer
   Lines log_;
 };
 
@@ -92,6 +105,56 @@ TEST_F(EmbeddedPlacementTest, CancellingTheFirstRequestGrantsTheNext) {
   EXPECT_TRUE(Log().empty()) << "several may be cancelled together";
   loop_.RunOnce(0);
   EXPECT_EQ(Log(), Lines{"b runs"});
+}
+
+constexpr char kAway[] =
+    " 0: n2 is away; if it has ended, 'canopy up --replace' starts another one";
+
+TEST_F(EmbeddedPlacementTest, AJobWaitsForAgentsThatItNeeds) {
+  free_ = 2;
+  away_ = 2;
+  Place("a", 2, /*waits=*/false);
+  EXPECT_EQ(Log(), Lines{"a runs"}) << "it fits beside them";
+  Place("b", 3, /*waits=*/false);
+  EXPECT_EQ(Log(), Lines{std::string("b") + kAway});
+  Place("c", 1, /*waits=*/false);
+  EXPECT_EQ(Log(), Lines{"c runs"}) << "it does not wait for others";
+  away_ = 0;
+  EXPECT_EQ(LogAfter(4), Lines{"b runs"}) << "they are back";
+  free_ = 2;
+  away_ = 2;
+  Place("d", 3, /*waits=*/false);
+  Log();
+  away_ = 0;
+  EXPECT_EQ(LogAfter(2), Lines{"d runs"}) << "lost: its mapping fails";
+  away_ = 2;
+  Place("e", 3, /*waits=*/false);
+  Log();
+  port_.Cancel({"e", 1});
+  EXPECT_TRUE(LogAfter(4).empty());
+}
+
+TEST_F(EmbeddedPlacementTest, AJobInTheQueueWaitsForAgentsInItsTurn) {
+  free_ = 1;
+  away_ = 3;
+  Place("a", 4);
+  EXPECT_EQ(Log(), Lines{std::string("a") + kAway});
+  away_ = 0;
+  EXPECT_EQ(LogAfter(1), Lines{std::string("a") + kFirst})
+      << "other jobs have the slots";
+  EXPECT_EQ(LogAfter(4), Lines{"a runs"});
+}
+
+TEST_F(EmbeddedPlacementTest, ASpawnDoesNotWaitForAgents) {
+  free_ = 0;
+  away_ = 4;
+  PlacementRequest request;
+  request.id.request = "spawned";
+  request.job.apps.resize(1);
+  request.job.apps[0].num_procs = 1;
+  request.caller.process = ProcId{"job", 0};
+  port_.Place(request);
+  EXPECT_EQ(Log(), Lines{"spawned runs"}) << "the planner decides";
 }
 
 TEST_F(EmbeddedPlacementTest, AJobThatNeverFitsDoesNotWait) {

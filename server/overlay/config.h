@@ -79,6 +79,8 @@ struct OverlayEvents {
   // A member joined or was lost: `up` of `total` members are up, this one
   // included. At the root, this shows the progress of assembling the tree.
   std::function<void(uint32_t up, uint32_t total)> progress;
+  // GapTowards may have changed for some members.
+  std::function<void()> reachability;
   // Called once, when all members are up and connected for the first time.
   std::function<void()> ready;
   // An attempt to link failed. The text is meant for an operator; causes are an

@@ -74,6 +74,7 @@ void Describe(V& v, wire::Is<MemberState> auto& m) {
   v.Bounded(5, m.address, kMaxName);
   v.Field(6, m.recovered);
   v.Field(7, m.version);
+  v.Field(8, m.absences);
 }
 
 template <typename V>

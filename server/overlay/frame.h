@@ -68,6 +68,9 @@ struct MemberState {
   // The newest protocol version that the member speaks; used by agents of later
   // versions.
   uint32_t version = 0;
+  // An odd number means that the parent of the member in the tree has lost the
+  // link to it and waits for it.
+  uint32_t absences = 0;
 };
 
 struct Members {

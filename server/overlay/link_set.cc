@@ -6,6 +6,9 @@
 namespace canopy::overlay {
 namespace {
 
+// Time in which the children of a lost or restarted parent link to its
+// successor.
+constexpr int64_t kAdoptionMs = 1000;
 // Maximum number of server handshakes in progress; further streams are refused.
 constexpr size_t kMaxServerHandshakes = 4096;
 
@@ -193,12 +196,14 @@ std::optional<int64_t> LinkSet::TimeToLoss(NodeId node) const {
 
 void LinkSet::Await(const Neighbor::Ref& neighbor) {
   const NodeId id = neighbor->id();
+  if (neighbor->TimeToReconnect()) return;
   int64_t ms = std::max(config_->grace_ms, neighbor->planned_downtime_ms());
   if (neighbor->incarnation() == 0) {
     ms =
         view_->WasSeen(id) ? ms + config_->detect_ms : config_->join_timeout_ms;
     if (ms == 0) return;
   }
+  ReportAwaited(neighbor);
   neighbor->StartReconnectTimer(ms * kNsPerMs, [this, id] {
     const Neighbor::Ref late = Find(id);
     if (late == nullptr || late->linked() || !view_->IsNeighbor(id)) return;
@@ -206,6 +211,24 @@ void LinkSet::Await(const Neighbor::Ref& neighbor) {
                                      ? "it did not connect in time"
                                      : late->last_error());
   });
+}
+
+// Reports a child as awaited if it is still not linked when it should be: after
+// the downtime that it has announced.
+void LinkSet::ReportAwaited(const Neighbor::Ref& neighbor) {
+  const NodeId id = neighbor->id();
+  const int64_t ms = neighbor->incarnation() == 0
+                         ? kAdoptionMs
+                         : neighbor->planned_downtime_ms();
+  loop_->AddTimer(ms * kNsPerMs, IfAlive([this, id] {
+                    const Neighbor::Ref late = Find(id);
+                    const bool is_child =
+                        view_->tree().alive(id) &&
+                        view_->tree().parent(id) == view_->self();
+                    if (is_child && late != nullptr && !late->linked()) {
+                      listener_->OnChildAwaited(id);
+                    }
+                  }));
 }
 
 // ---------------------------------------------------------------- dialling ---

@@ -45,6 +45,8 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
     virtual void OnLinksChanged() = 0;
     // A link to the node was established.
     virtual void OnLinked(NodeId node) = 0;
+    // A child that was up has no link, and no downtime that it has announced.
+    virtual void OnChildAwaited(NodeId node) = 0;
     // A link has sent or received a frame.
     virtual void OnActivity() = 0;
     // An attempt to link failed; the text is meant for an operator.
@@ -115,6 +117,7 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   void Drop(NodeId node);
   void DropUndelivered(const Neighbor::Ref& neighbor, bool unacknowledged);
   void Await(const Neighbor::Ref& neighbor);
+  void ReportAwaited(const Neighbor::Ref& neighbor);
   void UpdateParent();
   void DialParent(NodeId node);
   void OnDialled(NodeId node, const StreamEnd& end, const Welcome& welcome,

@@ -42,6 +42,7 @@ class TestMember : public LinkSet::Listener {
   }
   void OnLinksChanged() override { changed = true; }
   void OnLinked(NodeId node) override { linked.push_back(node); }
+  void OnChildAwaited(NodeId node) override { awaited.push_back(node); }
   void OnActivity() override {}
   void OnLinkError(NodeId, const Status& error) override {
     errors.push_back(error.code());
@@ -62,6 +63,7 @@ class TestMember : public LinkSet::Listener {
   std::vector<NodeId> linked;
   std::vector<int> errors;
   std::vector<NodeId> unreachable;
+  std::vector<NodeId> awaited;
   int expelled = 0;
   bool changed = true;
 };

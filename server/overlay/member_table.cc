@@ -9,7 +9,8 @@ namespace {
 // never comes up again.
 bool Newer(const MemberState& a, const MemberState& b) {
   if (a.incarnation != b.incarnation) return a.incarnation > b.incarnation;
-  return b.up && !a.up;
+  if (!a.up || !b.up) return b.up && !a.up;
+  return a.absences > b.absences;
 }
 
 }  // namespace

@@ -25,6 +25,11 @@ class MemberTable {
   bool Down(NodeId node) const {
     return Known(node) && !states_[node].state.up;
   }
+  // Returns true if the member is up and its parent in the tree waits for its
+  // link.
+  bool Absent(NodeId node) const {
+    return Up(node) && states_[node].state.absences % 2 == 1;
+  }
   // Returns 0 if the member has never been up.
   uint64_t Incarnation(NodeId node) const {
     return states_[node].state.incarnation;

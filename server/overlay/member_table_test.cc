@@ -37,6 +37,30 @@ TEST(MemberTableTest, AnIncarnationThatIsDownStaysDown) {
   EXPECT_EQ(table.up_count(), 1u);
 }
 
+TEST(MemberTableTest, AbsencesAreOrderedWithinOneIncarnation) {
+  MemberTable table(2);
+  const auto absent = [](uint64_t incarnation, uint32_t absences) {
+    MemberState state = Up(1, incarnation);
+    state.absences = absences;
+    return state;
+  };
+  EXPECT_TRUE(table.Merge(Up(1, 5)));
+  EXPECT_FALSE(table.Absent(1));
+  EXPECT_TRUE(table.Merge(absent(5, 1)));
+  EXPECT_TRUE(table.Absent(1));
+  EXPECT_FALSE(table.Merge(Up(1, 5)));
+  EXPECT_TRUE(table.Merge(absent(5, 2)));
+  EXPECT_FALSE(table.Absent(1));
+  EXPECT_FALSE(table.Merge(absent(5, 1))) << "late";
+  EXPECT_TRUE(table.Merge(absent(5, 3)));
+  EXPECT_TRUE(table.Merge(Up(1, 6)));
+  EXPECT_FALSE(table.Absent(1)) << "another agent";
+  EXPECT_TRUE(table.Merge(absent(6, 1)));
+  EXPECT_TRUE(table.Merge(Down(1, 6)));
+  EXPECT_FALSE(table.Absent(1));
+  EXPECT_FALSE(table.Merge(absent(6, 3)));
+}
+
 TEST(MemberTableTest, AMemberWithoutIncarnationCanOnlyBeDown) {
   MemberTable table(2);
   EXPECT_FALSE(table.Merge(Up(1, 0)));

@@ -68,6 +68,20 @@ bool MembershipView::IsNeighbor(NodeId node) const {
          (parent() == node || tree_.parent(node) == self());
 }
 
+NodeId MembershipView::GapTowards(NodeId node) const {
+  while (node != kNoNode && node != self()) {
+    if (!table_.Known(node) || table_.Absent(node)) return node;
+    node = tree_.parent(node);
+  }
+  return kNoNode;
+}
+
+MemberState MembershipView::WithAbsence(NodeId node) const {
+  MemberState state = table_.State(node);
+  ++state.absences;
+  return state;
+}
+
 MembershipView::Change MembershipView::Merge(const MemberState& state) {
   if (state.node >= table_.size()) return Change::kNone;
   if (state.node == self()) {
@@ -77,7 +91,9 @@ MembershipView::Change MembershipView::Merge(const MemberState& state) {
                                                      : Change::kNone;
   }
   const bool was_up = table_.Up(state.node);
+  const bool is_same = table_.Incarnation(state.node) == state.incarnation;
   if (!table_.Merge(state)) return Change::kNone;
+  if (was_up && is_same && state.up) return Change::kAbsence;
   tree_.SetAlive(state.node, state.up);
   if (!state.up) return Change::kLost;
   if (!state.address.empty()) addresses_[state.node] = state.address;

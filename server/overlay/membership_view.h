@@ -46,6 +46,13 @@ class MembershipView {
   // Returns true if `node` is alive and the tree has an edge between it and
   // this agent.
   bool IsNeighbor(NodeId node) const;
+  // Returns the first member on the path from `node` up to this agent whose
+  // parent waits for it, or which this agent has never seen. Returns kNoNode if
+  // messages reach the node.
+  NodeId GapTowards(NodeId node) const;
+  // Returns the state with which this agent reports that a member is absent, or
+  // is there again.
+  MemberState WithAbsence(NodeId node) const;
   // Returns true if the member was in this overlay before, as far as this agent
   // knows.
   bool WasSeen(NodeId node) const { return rejoined_ || table_.Known(node); }
@@ -56,6 +63,7 @@ class MembershipView {
     kReturned,   // it is up and was not before
     kReplaced,   // up as another incarnation; its processes are lost
     kRestarted,  // up as another incarnation, which recovered its processes
+    kAbsence,    // its parent has lost the link to it, or has it again
     kSelfLost,   // others have declared this agent lost
     kSelfDuplicated,  // another agent runs as this member
   };

@@ -130,6 +130,16 @@ void TreeOverlay::OnMember(const MemberState& state, NodeId from) {
   Merge(state, from);
 }
 
+void TreeOverlay::OnLinked(NodeId node) {
+  link_errors_.erase(node);
+  if (table().Absent(node)) Merge(view_.WithAbsence(node), kNoNode);
+}
+
+void TreeOverlay::OnChildAwaited(NodeId node) {
+  if (state_ != State::kJoined || !table().Up(node)) return;
+  if (!table().Absent(node)) Merge(view_.WithAbsence(node), kNoNode);
+}
+
 void TreeOverlay::OnUnreachable(NodeId node, const std::string& reason) {
   if (state_ == State::kStopped) return;
   Merge({node, table().Incarnation(node), false, reason, ""}, kNoNode);
@@ -152,9 +162,20 @@ void TreeOverlay::Merge(const MemberState& state, NodeId from) {
       break;
   }
   links_.SendMember(state.node, from);
+  if (change == MembershipView::Change::kAbsence) return OnAbsence(state.node);
   router_.OnTreeChanged();
   Apply(change, state);
   ScheduleReconcile();
+  if (events_.reachability) events_.reachability();
+}
+
+// A former parent of the member may report it as absent although it is linked
+// to this agent.
+void TreeOverlay::OnAbsence(NodeId node) {
+  if (table().Absent(node) && links_.Linked(node) && view_.IsNeighbor(node)) {
+    return Merge(view_.WithAbsence(node), kNoNode);
+  }
+  if (events_.reachability) events_.reachability();
 }
 
 void TreeOverlay::Apply(MembershipView::Change change,

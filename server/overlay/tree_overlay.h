@@ -98,6 +98,9 @@ class TreeOverlay final : public OverlayPort,
   std::optional<int64_t> TimeToLoss(NodeId node) const {
     return links_.TimeToLoss(node);
   }
+  // Returns the first member on the path from `node` up to this agent that is
+  // not lost and to which its parent has no link, or kNoNode.
+  NodeId GapTowards(NodeId node) const { return view_.GapTowards(node); }
 
  private:
   enum class State { kIdle, kJoined, kLeaving, kStopped };
@@ -112,7 +115,8 @@ class TreeOverlay final : public OverlayPort,
     router_.Reroute(std::move(packets));
   }
   void OnLinksChanged() override { ScheduleReconcile(); }
-  void OnLinked(NodeId node) override { link_errors_.erase(node); }
+  void OnLinked(NodeId node) override;
+  void OnChildAwaited(NodeId node) override;
   void OnActivity() override;
   void OnLinkError(NodeId node, const Status& error) override;
   void OnUnreachable(NodeId node, const std::string& reason) override;
@@ -137,6 +141,7 @@ class TreeOverlay final : public OverlayPort,
   void Lost(NodeId node, const std::string& reason, uint64_t life,
             bool left = false);
   void Returned(NodeId node);
+  void OnAbsence(NodeId node);
   void Restarted(NodeId node);
   void Rejoin(const std::string& reason);
   void StartLeaveTimer(std::function<void()>* done);

@@ -50,6 +50,7 @@ class TreeOverlayTest : public testing::Test {
     config_.self = id;
     OverlayEvents events;
     events.expelled = [this, id](const std::string&) { ++expelled_[id]; };
+    events.reachability = [this, id] { ++changes_[id]; };
     sinks_[id] = std::make_unique<RecordingSink>();
     config_.listen = Name(id);
     overlays_[id] = std::make_unique<TreeOverlay>(
@@ -57,6 +58,12 @@ class TreeOverlayTest : public testing::Test {
         config_, events);
     Listen(id);
     overlays_[id]->Join();
+  }
+  // Starts an agent that has recovered the processes of its predecessor.
+  void Restart(NodeId id) {
+    config_.recovered = true;
+    Start(id);
+    config_.recovered = false;
   }
   void Listen(NodeId id) { EXPECT_TRUE(overlays_[id]->Listen().ok()); }
   static std::string Name(NodeId id) { return "node" + std::to_string(id); }
@@ -87,8 +94,71 @@ class TreeOverlayTest : public testing::Test {
   OverlayConfig config_;
   std::vector<std::unique_ptr<RecordingSink>> sinks_;
   std::vector<int> expelled_;
+  std::map<NodeId, int> changes_;  // of reachability
   std::vector<std::unique_ptr<TreeOverlay>> overlays_;
 };
+
+// With radix 2, node 1 is the parent of 3 and 4.
+TEST_F(TreeOverlayTest, EveryMemberKnowsWhichMembersAreAway) {
+  Make(7);
+  ASSERT_TRUE(WaitForAll());
+  const auto gap = [this](NodeId from, NodeId node) {
+    return overlays_[from]->GapTowards(node);
+  };
+  ASSERT_TRUE(WaitFor([&] {
+    for (NodeId id = 1; id < 7; ++id) {
+      if (gap(0, id) != kNoNode) return false;
+    }
+    return true;
+  }));
+  overlays_[4]->Stop();
+  ASSERT_TRUE(WaitFor([&] { return gap(0, 4) == 4; }));
+  EXPECT_EQ(gap(0, 3), kNoNode);
+  Restart(4);
+  ASSERT_TRUE(WaitFor([&] { return gap(0, 4) == kNoNode; })) << "back";
+  overlays_[1]->Stop();
+  ASSERT_TRUE(WaitFor([&] { return gap(0, 1) == 1; }));
+  EXPECT_EQ(gap(0, 3), 1u) << "it is reached through node 1";
+  EXPECT_GT(changes_[0], 2);
+  Restart(1);
+  ASSERT_TRUE(
+      WaitFor([&] { return gap(0, 1) == kNoNode && gap(0, 3) == kNoNode; }));
+  network_.CutAll();
+  ASSERT_TRUE(WaitFor([&] {
+    for (NodeId id = 1; id < 7; ++id) {
+      if (gap(0, id) != kNoNode) return false;
+    }
+    return true;
+  })) << "linked again without a restart";
+}
+
+TEST_F(TreeOverlayTest, ARestartedRootAwaitsThoseItHasNotSeen) {
+  Make(3);
+  ASSERT_TRUE(WaitForAll());
+  overlays_[2]->Stop();
+  overlays_[0]->Stop();
+  Restart(0);
+  ASSERT_TRUE(WaitFor([&] { return overlays_[0]->GapTowards(1) == kNoNode; }));
+  EXPECT_EQ(overlays_[0]->GapTowards(2), 2u);
+  Restart(2);
+  EXPECT_TRUE(WaitFor([&] { return overlays_[0]->GapTowards(2) == kNoNode; }));
+}
+
+TEST_F(TreeOverlayTest, AnAnnouncedDowntimeIsNoAbsence) {
+  Make(3);
+  ASSERT_TRUE(WaitForAll());
+  bool announced = false;
+  overlays_[2]->AnnounceHandover(5000, [&] { announced = true; });
+  ASSERT_TRUE(WaitFor([&] { return announced; }));
+  for (int i = 0; i < 10; ++i) loop_.RunOnce(10);
+  const int before = changes_[0];
+  overlays_[2]->Stop();
+  for (int i = 0; i < 10; ++i) loop_.RunOnce(10);
+  EXPECT_EQ(overlays_[0]->GapTowards(2), kNoNode);
+  EXPECT_EQ(changes_[0], before);
+  Restart(2);
+  EXPECT_TRUE(WaitFor([&] { return !sinks_[0]->restarts.empty(); }));
+}
 
 core::PeerMessage Note(NodeId to, uint64_t number) {
   return {kNoNode, to, core::OutputCredit{"job", number}};
@@ -169,9 +239,7 @@ TEST_F(TreeOverlayTest, ARestartedMemberThatRecoveredIsNotLost) {
     Make(7);
     ASSERT_TRUE(WaitForAll());
     overlays_[restarted]->Stop();
-    config_.recovered = true;
-    Start(restarted);
-    config_.recovered = false;
+    Restart(restarted);
     ASSERT_TRUE(WaitForAll());
     ASSERT_TRUE(WaitFor([&] {
       for (NodeId id = 0; id < 7; ++id) {

@@ -35,6 +35,9 @@ constexpr int kMaxVariables = 4096;
 constexpr size_t kMaxEnvironment = 1 << 20;
 constexpr int kMaxApplications = 1024;
 constexpr int kMaxGpus = 1024;
+constexpr size_t kMaxHint = 255;
+constexpr size_t kMaxHints = 64;
+constexpr size_t kMaxHintBytes = 4096;
 constexpr int kMaxArguments = 65'536;
 // The limit of the arguments in a request, in bytes.
 constexpr size_t kMaxArgvSent = 64 << 10;
@@ -174,6 +177,40 @@ void PutHints(const std::string& name, const SchedulerHints& hints,
   }
 }
 
+bool IsHint(const std::string& text) {
+  return text.size() <= kMaxHint && Printable(text) == text;
+}
+
+// Returns the reason why hints are invalid, or an empty string.
+std::string ProblemOfHints(const v1::Hints& hints) {
+  if (!IsHint(hints.name()) || !IsHint(hints.queue()) ||
+      !IsHint(hints.account())) {
+    return "with a name, queue or account of more than 255 printable bytes";
+  }
+  size_t size = 0;
+  for (const auto& [name, value] : hints.others()) {
+    if (name.empty() || name.find('=') != std::string::npos ||
+        !IsText(name + value)) {
+      return "with a hint that is not NAME=VALUE";
+    }
+    size += name.size() + value.size() + 1;
+  }
+  return hints.others().size() > kMaxHints || size > kMaxHintBytes
+             ? "with more than 64 hints, or more than 4096 bytes of them"
+             : "";
+}
+
+void TakeHints(const v1::Hints& hints, JobRequest* job) {
+  job->name = hints.name();
+  job->hints.queue = hints.queue();
+  job->hints.account = hints.account();
+  if (hints.has_priority()) job->hints.priority = {hints.priority()};
+  for (const auto& [name, value] : hints.others()) {
+    job->hints.others.push_back(name + "=" + value);
+  }
+  std::ranges::sort(job->hints.others);
+}
+
 // Adds the directives of the job, which are the first part of a spawn call.
 void PutDirectives(const Bytes& call, v1::PlaceJobRequest* out) {
   if (call.empty()) return;
@@ -309,6 +346,9 @@ Result<HostLaunch> FromMessage(const v1::LaunchJob& launch) {
   const std::string problem = ProblemOfEnvironment(launch.env());
   if (!problem.empty()) return malformed(problem);
   out.job.env = {launch.env().begin(), launch.env().end()};
+  const std::string wrong = ProblemOfHints(launch.hints());
+  if (!wrong.empty()) return malformed(wrong);
+  TakeHints(launch.hints(), &out.job);
   if (!IsText(launch.cwd())) {
     return malformed("with a NUL byte in its directory");
   }

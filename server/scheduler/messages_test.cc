@@ -34,6 +34,43 @@ TEST(SchedulerMessages, ARequestContainsTheUsersHints) {
   EXPECT_FALSE(ToMessage(Request(), "n1", 0, 0).hints().has_priority());
 }
 
+TEST(SchedulerMessages, ALaunchOfTheSchedulerHasHints) {
+  v1::LaunchJob launch;
+  launch.set_request_id("batch 1");
+  launch.mutable_granted()->set_host_job_id("1");
+  launch.mutable_granted()->add_nodes()->set_name("n1");
+  launch.mutable_granted()->mutable_nodes(0)->set_slots(1);
+  launch.add_applications()->add_argv("program");
+  v1::Hints& hints = *launch.mutable_hints();
+  hints.set_name("ocean");
+  hints.set_queue("long");
+  hints.set_account("physics");
+  hints.set_priority(-3);
+  (*hints.mutable_others())["b"] = "c=d";
+  (*hints.mutable_others())["a"] = "1";
+  const auto read = FromMessage(launch);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->job.name, "ocean");
+  EXPECT_EQ(read->job.hints.queue, "long");
+  EXPECT_EQ(read->job.hints.account, "physics");
+  EXPECT_EQ(read->job.hints.priority, JobPriority{-3});
+  EXPECT_EQ(read->job.hints.others, (std::vector<std::string>{"a=1", "b=c=d"}));
+  const auto refused = [&](const auto& change) {
+    v1::LaunchJob wrong = launch;
+    change(wrong.mutable_hints());
+    return FromMessage(wrong).code();
+  };
+  EXPECT_EQ(refused([](auto* h) { h->set_name("a\nb"); }), kErrBadParam);
+  EXPECT_EQ(refused([](auto* h) { h->set_queue(std::string(256, 'q')); }),
+            kErrBadParam);
+  EXPECT_EQ(refused([](auto* h) { (*h->mutable_others())["a=b"] = ""; }),
+            kErrBadParam);
+  EXPECT_EQ(refused([](auto* h) {
+              (*h->mutable_others())["a"] = std::string(4096, 'x');
+            }),
+            kErrBadParam);
+}
+
 TEST(SchedulerMessages, ReportsAndRecordsContainHintsAndResources) {
   PlacedJob job;
   job.name = "ocean";

@@ -210,6 +210,8 @@ def refused(bench):
     """The scheduler refuses a job that can never run."""
     hello(bench, SLOTS + 1).finish().expect(
         code=1, err=[f"{SLOTS + 1} slots are wanted, and there are {SLOTS}"])
+    bench.run("run", "--context", NAME, "--host", "nowhere", "-n", 1, "true").expect(
+        code=1, err=["no node is called 'nowhere'"])
 
 
 def away(bench, scheduler):
@@ -353,11 +355,12 @@ def launched(bench, scheduler):
     """The scheduler starts a job of its own, without a launcher."""
     before = len(scheduler.accounted())
     file = os.path.join(bench.work, "launched")
-    check(": 0 " in scheduler.tell("launch", "/usr/bin/touch", file),
-          scheduler.lines[-1])
+    check(": 0 " in scheduler.tell(
+        "launch", "account=physics", "/usr/bin/touch", file), scheduler.lines[-1])
     until(lambda: len(scheduler.accounted()) == before + 1, "the record")
     check(os.path.exists(file), "it has not run")
     check("exit=0" in scheduler.accounted()[-1], scheduler.accounted())
+    check("account=physics" in scheduler.accounted()[-1], scheduler.accounted())
     check(": 0 " not in scheduler.tell("kill", "nothing"), scheduler.lines[-1])
     hello(bench, SLOTS).finish().expect()  # its slot is free again
 
@@ -406,6 +409,7 @@ def batch(bench, scheduler):
                    "echo line $i; i=$((i + 1)); sleep 0.01\ndone\n"
                    "echo no more >&2\nexit 3\n")
     check(": 0 " in scheduler.tell("launch", "/bin/sh", script), scheduler.lines[-1])
+    check(jobs(bench)[0]["name"].startswith("batch-"), jobs(bench))
     number = re.search(r"job (\d+)", scheduler.tell("jobs"))[1]
     output = os.path.join(scheduler.directory, f"job-{number}.out")
 
@@ -472,6 +476,21 @@ def allocations(bench):
         out=["allocate: -47, 0 results"])
 
 
+def conforms(bench, scheduler):
+    """The scheduler passes its check, without jobs and while jobs run and wait."""
+    def passes():
+        bench.run("host-module", "check", scheduler.address).expect(
+            out=["allocate              OK"], absent=["FAILED"])
+
+    passes()
+    held = Held(bench, SLOTS, "held").wait()
+    waiting = hello(bench, 1)
+    wait_jobs(bench, 1, 1)
+    passes()
+    held.end()
+    waiting.finish().expect()
+
+
 def caller(bench, numbers, goes_on, starts, results):
     """Runs one job after the other, of two ranks each of which makes a file."""
     for number in itertools.takewhile(goes_on, numbers):
@@ -490,6 +509,15 @@ def breakdowns(bench, scheduler):
         time.sleep(0.5)
         overlay.kill(node)
         overlay.restart(node)
+
+
+def ran_of(scheduler, before):
+    """Returns the requests whose jobs have run, by their records. A grant on a node
+    whose agent is away is not used, and its record has no nodes."""
+    lines = scheduler.accounted()[before:]
+    check(all("exit=0 status=0" in line or " nodes= " in line for line in lines),
+          f"unexpected records: {lines}")
+    return [line.split()[1] for line in lines if " nodes= " not in line]
 
 
 def many(bench, scheduler):
@@ -520,9 +548,9 @@ def many(bench, scheduler):
                                   for rank in range(2)),
           "some ranks have started twice, or not at all")
     wait_jobs(bench, 0, 0)
-    until(lambda: len(scheduler.accounted()) >= before + len(results),
+    until(lambda: len(ran_of(scheduler, before)) >= len(results),
           "the records of all jobs")
-    names = [line.split()[1] for line in scheduler.accounted()[before:]]
+    names = ran_of(scheduler, before)
     check(len(names) == len(set(names)) == len(results), "a job has two records")
 
 
@@ -598,7 +626,7 @@ def run(bench):
         "a job of its own", "a launch that is sent again",
         "a job of its own over restarts",
         "a drained node", "a spawn waits",
-        "allocation requests", "many jobs, and restarts")]
+        "allocation requests", "it passes its check", "many jobs, and restarts")]
     if not bench.wanted(*names):
         return
     with bench.taken() as mine:
@@ -634,5 +662,6 @@ def all_cases(bench, scheduler, names):
                 lambda: once(bench, scheduler),
                 lambda: batch(bench, scheduler),
                 lambda: drained(bench, scheduler), lambda: spawned(bench),
-                lambda: allocations(bench), lambda: many(bench, scheduler))):
+                lambda: allocations(bench), lambda: conforms(bench, scheduler),
+                lambda: many(bench, scheduler)), strict=True):
             bench.case(name, body, leaves=True)

@@ -10,6 +10,7 @@ CANOPY_SHARDS=N runs up to N cases at once (default: one more than CPUs, at most
 import sys
 
 import cases_adversary
+import cases_agent_away
 import cases_allocations
 import cases_attacks
 import cases_bad
@@ -51,6 +52,7 @@ import cases_scheduler
 import cases_scheduler_commands
 import cases_scheduler_tls
 import cases_scheduler_tokens
+import cases_scheduler_users
 import cases_sdk
 import cases_slurm
 import cases_spawn
@@ -84,10 +86,12 @@ SUITES = (
     cases_preload,
     cases_process,
     cases_restart,
+    cases_agent_away,
     cases_scheduler,
     cases_scheduler_commands,
     cases_scheduler_tls,
     cases_scheduler_tokens,
+    cases_scheduler_users,
     cases_driver,
     cases_io,
     cases_ends,

@@ -82,6 +82,10 @@ def jobs(place):
             code=1, err=["unknown hint 'colour'"])
         bench.run(*RUN, "-n", 2, "--host", "n2", "printenv",
                   "PMIX_HOSTNAME").expect_lines(["n2", "n2"])
+        bench.run(*RUN, "--nodes", 2, "printenv", "PMIX_HOSTNAME").expect(
+            out=["n1\n", "n2\n"])
+        bench.run(*RUN, "-n", 1, "--host", "+n1", "printenv",
+                  "PMIX_HOSTNAME").expect_lines(["n2"])
         job, number = held(place)
         shown = place.cluster.ask("scontrol", "show", "job", number)
         check(re.search(r"NodeList=n\[1-2\]", shown), shown)

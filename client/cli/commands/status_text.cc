@@ -205,7 +205,7 @@ std::string SilentText(const v1c::StatusReply& status) {
   const std::string names = SilentNames(status);
   if (names.empty()) return "";
   return Warning("no answer") + ": " + names +
-         "; new jobs wait for it. If the agent has ended, 'canopy up "
+         "; jobs that need it wait. If the agent has ended, 'canopy up "
          "--replace' "
          "starts another one\n";
 }

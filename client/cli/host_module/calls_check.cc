@@ -185,9 +185,10 @@ std::string AnswerText(const scheduler::CallEnd& end, const Infos& results) {
   return results.empty() ? "an answer without infos" : text;
 }
 
-// Returns true for an error of the call itself; other errors are answers.
+// Returns true for an error of the call itself; other errors are answers. gRPC
+// itself answers calls that a service does not have, without a PMIx status.
 bool IsFailure(const scheduler::CallEnd& end) {
-  return !end.ok() && (end.leaves_undecided() || end.unimplemented());
+  return end.leaves_undecided() || (end.unimplemented() && !end.pmix_status);
 }
 
 }  // namespace

@@ -392,13 +392,14 @@ void PlacementCheck::RequiredDirective() {
 }
 
 void PlacementCheck::NodesThatAreNotUp() {
-  for (const v1h::NodeState state :
-       {v1h::NODE_STATE_DRAINED, v1h::NODE_STATE_LOST}) {
+  const std::pair<v1h::NodeState, std::string> kStates[] = {
+      {v1h::NODE_STATE_DRAINED, "drained"},
+      {v1h::NODE_STATE_LOST, "lost"},
+      {v1h::NODE_STATE_AWAY, "away"}};
+  for (const auto& [state, word] : kStates) {
     attachment_->SetState(kProbeNodes[1], state);
-    const Call job = Waiting(Ask(1, kProbeNodes[1]),
-                             state == v1h::NODE_STATE_LOST
-                                 ? "a job on a node that is lost"
-                                 : "a job on a node that is drained");
+    const Call job =
+        Waiting(Ask(1, kProbeNodes[1]), "a job on a node that is " + word);
     Withdraw(job.get());
     attachment_->SetState(kProbeNodes[1], v1h::NODE_STATE_UP);
     const Call all = Granted(Ask(kAllSlots), "a job once all nodes are up");

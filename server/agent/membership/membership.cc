@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/event_loop.h"
+#include "common/string_util.h"
 #include "common/text.h"
 #include "common/version.h"
 
@@ -56,6 +57,19 @@ std::string Membership::LostNode(const std::string& name) const {
     }
   }
   return "";
+}
+
+std::string Membership::AwayNodes() const {
+  constexpr size_t kMaxNames = 8;
+  std::vector<std::string> names;
+  for (NodeId i = 0; i < entries_.size(); ++i) {
+    if (!WhyAway(i).empty()) names.push_back(entries_[i].info.name());
+  }
+  if (names.empty()) return "";
+  const size_t more = names.size() - std::min(names.size(), kMaxNames);
+  names.resize(names.size() - more);
+  return "no answer from the agent of " + Join(names, ", ") +
+         (more == 0 ? "" : " and " + std::to_string(more) + " more");
 }
 
 control::v1::StatusReply Membership::Describe(

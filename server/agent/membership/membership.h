@@ -3,8 +3,9 @@
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_MEMBERSHIP_H_
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
@@ -27,7 +28,20 @@ class Membership : public InputObserver {
   void Set(const bootstrap::v1::Members& members);
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 
+  // `why` returns why a member that is up does not answer, or an empty text.
+  void set_why_away(std::function<std::string(NodeId)> why) {
+    why_away_ = std::move(why);
+  }
+
   bool up(NodeId node) const { return tree_.alive(node); }
+  // Returns why the agent of a node that is up does not answer, in one line. It
+  // may come back. Returns an empty text if it answers.
+  std::string WhyAway(NodeId node) const {
+    return up(node) && why_away_ ? why_away_(node) : "";
+  }
+  // Returns a line about the nodes that are up and whose agents do not answer,
+  // or an empty text.
+  std::string AwayNodes() const;
   // Returns true if the node is the root, which controls new jobs.
   bool IsRoot(NodeId node) const {
     return tree_.alive(node) && tree_.parent(node) == kNoNode;
@@ -58,6 +72,7 @@ class Membership : public InputObserver {
 
   core::Tree tree_;
   std::vector<Entry> entries_;
+  std::function<std::string(NodeId)> why_away_;
   int64_t since_;
 };
 

@@ -16,6 +16,7 @@
 #include "common/topology.h"
 #include "hostmodule/binder.h"
 #include "hostmodule/mapper.h"
+#include "hostmodule/node_pool.h"
 #include "hostmodule/node_ranks.h"
 #include "hostmodule/session_jobs.h"
 #include "server/agent/membership/debug_daemons.h"
@@ -83,7 +84,8 @@ uint32_t SlotsNamed(const std::vector<Host>& hosts, const host::MapNode& node) {
 }
 
 // Removes hosts that were not granted from a user's list, and limits the others
-// to the granted slots. Relative entries select from the granted nodes anyway.
+// to the granted slots. Entries for nodes of the scheduler's choice select from
+// the granted nodes anyway.
 void KeepGranted(const std::vector<host::MapNode>& nodes,
                  std::vector<Host>* hosts) {
   const std::vector<Host> named = *hosts;
@@ -247,7 +249,8 @@ void Planner::Book(const control::JobRecord& record, Bookings* bookings) const {
 
 std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& partners,
                                           const control::JobRecords& jobs,
-                                          const Membership& membership) const {
+                                          const Membership& membership,
+                                          Away away) const {
   std::vector<uint32_t> used(nodes_.size());
   for (const auto& [nspace, record] : partners) {
     if (record.facts.tool) continue;
@@ -261,6 +264,7 @@ std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& partners,
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const auto node = static_cast<NodeId>(i);
     if (!membership.up(node) || !membership.WhyDrained(node).empty()) continue;
+    if (away == Away::kLeftOut && !membership.WhyAway(node).empty()) continue;
     nodes.push_back(nodes_[i]);
     nodes.back().slots_in_use = used[i];
     const Booking& booking = bookings[host::MachineKey(nodes_[i])];
@@ -270,6 +274,37 @@ std::vector<host::MapNode> Planner::Nodes(const control::JobRecords& partners,
     nodes.back().memory_in_use = booking.memory;
   }
   return nodes;
+}
+
+std::vector<host::MapNode> Planner::AllNodes(
+    const std::string& spawner, const control::JobRecords& jobs,
+    const Membership& membership) const {
+  std::vector<host::MapNode> all = nodes_;
+  const std::vector<host::MapNode> usable = Nodes(jobs, jobs, membership);
+  for (host::MapNode& node : all) {
+    const auto found =
+        std::ranges::find(usable, node.agent, &host::MapNode::agent);
+    node.slots_in_use = found == usable.end() ? 1 : found->slots_in_use;
+  }
+  const auto parent = jobs.find(spawner);
+  if (parent == jobs.end()) return all;
+  std::vector<host::MapNode> own;
+  for (const std::string& name : parent->second.job->allocation) {
+    const auto node = std::ranges::find(all, name, &host::MapNode::name);
+    if (node != all.end()) own.push_back(*node);
+  }
+  return own;
+}
+
+Status Planner::NameHosts(const std::string& spawner, bool empty,
+                          const control::JobRecords& jobs,
+                          const Membership& membership,
+                          std::vector<Host>* hosts) const {
+  if (!std::ranges::any_of(*hosts, &Host::relative)) return {};
+  Result<std::vector<Host>> named =
+      host::NameRelative(AllNodes(spawner, jobs, membership), *hosts, empty);
+  if (named.ok()) *hosts = *std::move(named);
+  return named.status();
 }
 
 Result<std::vector<host::MapNode>> Planner::GrantedNodes(
@@ -284,7 +319,8 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
   for (const auto& [nspace, record] : jobs) {
     if (record.facts.placed.id == placed.id) partners.emplace(nspace, record);
   }
-  std::vector<host::MapNode> all = Nodes(partners, jobs, membership);
+  std::vector<host::MapNode> all =
+      Nodes(partners, jobs, membership, Away::kIncluded);
   std::vector<host::MapNode> nodes;
   for (const GrantedNode& granted : placed.grant.nodes) {
     const auto node =
@@ -295,6 +331,8 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
                                        ? "which is none that takes jobs"
                                        : "which is down: " + lost);
     }
+    const std::string away = membership.WhyAway(node->agent);
+    if (!away.empty()) return refused(granted.name, "and " + away);
     nodes.push_back(std::move(*node));
     nodes.back().slots = granted.slots;
     all.erase(node);
@@ -327,10 +365,11 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
     const control::JobRecords& jobs, const Membership& membership) {
   const uint32_t uid = geteuid();
   if (Status s = PlaceDaemons(jobs, uid, &request); !s.ok()) return s;
-  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, jobs, membership);
+  Result<std::vector<host::MapNode>> nodes =
+      placed.grant.nodes.empty() ? FreeNodes(request, nullptr, jobs, membership)
+                                 : GrantedNodes(placed, jobs, membership);
+  if (!nodes.ok()) return nodes.status();
   if (!placed.grant.nodes.empty()) {
-    nodes = GrantedNodes(placed, jobs, membership);
-    if (!nodes.ok()) return nodes.status();
     const Status kept = KeepToGrant(placed.grant, *nodes, &request);
     if (!kept.ok()) return kept;
   }
@@ -341,6 +380,23 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   job->uid = uid;
   job->gid = getegid();
   return std::make_shared<const JobSpec>(*std::move(job));
+}
+
+// Returns nodes whose agents do not answer only if the job has no room on the
+// others; the job then starts when they are back.
+std::vector<host::MapNode> Planner::FreeNodes(
+    const JobRequest& request, const JobSpec* parent,
+    const control::JobRecords& jobs, const Membership& membership) const {
+  std::vector<host::MapNode> nodes;
+  for (const Away away : {Away::kLeftOut, Away::kIncluded}) {
+    nodes = Nodes(jobs, jobs, membership, away);
+    if (parent != nullptr) GiveSlots(*parent, &nodes);
+    if (membership.AwayNodes().empty() ||
+        host::MapJob(nodes, request, self_).ok()) {
+      break;
+    }
+  }
+  return nodes;
 }
 
 // Raises the slots of nodes to those that the parent's launch has given them,
@@ -376,19 +432,18 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   if (Status s = PlaceDaemons(jobs, parent.job->uid, &*request); !s.ok()) {
     return s;
   }
-  Result<std::vector<host::MapNode>> nodes = Nodes(jobs, jobs, membership);
-  if (placed.grant.nodes.empty()) {
-    GiveSlots(*parent.job, &*nodes);
-  } else {
+  Result<std::vector<host::MapNode>> nodes =
+      placed.grant.nodes.empty()
+          ? FreeNodes(*request, parent.job.get(), jobs, membership)
+          : GrantedNodes(placed, jobs, membership);
+  if (!nodes.ok()) return nodes.status();
+  if (!placed.grant.nodes.empty()) {
     // A request that names no hosts would be restricted to the parent's
     // allocation, which the grant replaces.
     if (!NamesHosts(call.placing)) hosts.clear();
-    nodes = GrantedNodes(placed, jobs, membership);
-    if (!nodes.ok()) return nodes.status();
     const Status kept = KeepToGrant(placed.grant, *nodes, &*request);
     if (!kept.ok()) return kept;
   }
-  if (!nodes.ok()) return nodes.status();
   Result<JobSpec> job =
       Map(*nodes, *std::move(request), placed, jobs, membership);
   if (job.code() == kErrNotFound && AddsHosts(call)) {
@@ -412,8 +467,9 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
 }
 
 Status Planner::Fits(const JobRequest& request, const control::JobRecords& jobs,
-                     const Membership& membership) const {
-  return host::MapJob(Nodes(jobs, jobs, membership), request, self_).status();
+                     const Membership& membership, Away away) const {
+  return host::MapJob(Nodes(jobs, jobs, membership, away), request, self_)
+      .status();
 }
 
 std::shared_ptr<const Topology> Planner::TopologyOf(NodeId agent) const {

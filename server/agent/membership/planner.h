@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/hosts.h"
 #include "common/job.h"
 #include "common/job_request.h"
 #include "common/status.h"
@@ -46,10 +47,23 @@ class Planner {
       const control::Placed& placed, const control::JobRecords& jobs,
       const Membership& membership);
 
+  // Replaces relative entries of a user's list of hosts by names, so that they
+  // do not depend on the nodes that the job is granted: "+nK" by the node of
+  // that number of the overlay or, for a job that a process of `spawner`
+  // spawns, of the spawner's allocation; with `empty`, "+e" by those that have
+  // no processes now.
+  Status NameHosts(const std::string& spawner, bool empty,
+                   const control::JobRecords& jobs,
+                   const Membership& membership,
+                   std::vector<Host>* hosts) const;
+
+  // Whether nodes take processes although their agents do not answer now.
+  enum class Away { kLeftOut, kIncluded };
+
   // Returns the error with which the mapping of the request would fail if these
   // jobs ran. Called only for requests without a grant.
   Status Fits(const JobRequest& request, const control::JobRecords& jobs,
-              const Membership& membership) const;
+              const Membership& membership, Away away) const;
 
   // Returns null if the agent could not determine the topology of its node.
   std::shared_ptr<const Topology> TopologyOf(NodeId agent) const;
@@ -69,7 +83,19 @@ class Planner {
   // slots.
   std::vector<host::MapNode> Nodes(const control::JobRecords& partners,
                                    const control::JobRecords& jobs,
-                                   const Membership& membership) const;
+                                   const Membership& membership,
+                                   Away away = Away::kLeftOut) const;
+  // Returns the nodes for a request without a grant. `parent` is the job of its
+  // spawner, or null if it has none.
+  std::vector<host::MapNode> FreeNodes(const JobRequest& request,
+                                       const JobSpec* parent,
+                                       const control::JobRecords& jobs,
+                                       const Membership& membership) const;
+  // Returns all nodes of the overlay, or those of the job `spawner`, in their
+  // order. Nodes that take no processes count as in use.
+  std::vector<host::MapNode> AllNodes(const std::string& spawner,
+                                      const control::JobRecords& jobs,
+                                      const Membership& membership) const;
   // Adds the processes of a job to the machines on which they run.
   void Book(const control::JobRecord& record, Bookings* bookings) const;
   // Returns the granted nodes. Returns kErrJobAllocFailed if a granted node

@@ -209,13 +209,77 @@ TEST_F(PlannerTest, AnUnusableNodeIsNamedInTheError) {
 
 TEST_F(PlannerTest, WhetherAJobFitsDependsOnTheRunningJobs) {
   ASSERT_TRUE(Plan(5).ok());
-  EXPECT_TRUE(planner_.Fits(request_, jobs_, membership_).ok());
+  const auto fits = [&] {
+    return planner_.Fits(request_, jobs_, membership_, Planner::Away::kLeftOut)
+        .code();
+  };
+  EXPECT_EQ(fits(), kSuccess);
   control::JobRecord other;
   other.job = *Plan(2);
   jobs_["other"] = other;
   request_.apps[0].num_procs = 5;
-  EXPECT_EQ(planner_.Fits(request_, jobs_, membership_).code(),
-            kErrJobInsufficientResources);
+  EXPECT_EQ(fits(), kErrJobInsufficientResources);
+}
+
+TEST_F(PlannerTest, ANodeWhoseAgentDoesNotAnswerIsUsedLast) {
+  membership_.set_why_away(
+      [](NodeId node) { return node == 0 ? "its agent does not answer" : ""; });
+  EXPECT_EQ(membership_.AwayNodes(), "no answer from the agent of n1");
+  EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
+  EXPECT_EQ(Places(**Plan(5)).size(), 5u) << "there is no other room";
+  EXPECT_EQ(Places(**Plan(1, "n1")), (Names{"n1"})) << "its user has named it";
+  const auto fits = [&](Planner::Away away) {
+    return planner_.Fits(request_, jobs_, membership_, away).ok();
+  };
+  EXPECT_FALSE(fits(Planner::Away::kLeftOut));
+  EXPECT_TRUE(fits(Planner::Away::kIncluded));
+  spawn::SpawnCall call;
+  call.apps.resize(1);
+  call.apps[0].argv = {"program"};
+  const auto spawned =
+      planner_.PlanSpawn(call, {"tool", 0}, placed_, jobs_, membership_);
+  EXPECT_EQ(Places(**spawned), (Names{"n2"}));
+  Grant({{"n2", 1}, {"n1", 1}});
+  const auto granted = Plan(1);
+  EXPECT_EQ(granted.code(), kErrJobAllocFailed);
+  EXPECT_EQ(
+      granted.status().message(),
+      "the scheduler has granted node 'n1', and its agent does not answer");
+  membership_.OnNodeStateChanged({0, false, "killed"});
+  EXPECT_EQ(membership_.AwayNodes(), "") << "it is lost";
+}
+
+TEST_F(PlannerTest, RelativeHostsAreThoseOfTheOverlayOrTheSpawner) {
+  using Hosts = std::vector<Host>;
+  const auto named = [this](Hosts hosts, const std::string& spawner = "",
+                            bool empty = true) {
+    const Status status =
+        planner_.NameHosts(spawner, empty, jobs_, membership_, &hosts);
+    Names out = {status.message()};
+    for (const Host& host : hosts) {
+      out.push_back(host.name +
+                    (host.slots_given ? ":" + std::to_string(host.slots) : ""));
+    }
+    return out;
+  };
+  EXPECT_EQ(named({{"+n2", 3, true}, {"n1", 0, false}, {"+any", 2, true}}),
+            (Names{"", "n3:3", "n1", "+any:2"}));
+  auto other = std::make_shared<JobSpec>();
+  other->nodes = {{"n1", {}, 0, 2}};
+  other->procs = {{0, 0, ""}};
+  other->allocation = {"n3", "n1"};
+  jobs_["other"].job = other;
+  EXPECT_EQ(named({{"+e", 0, false}}), (Names{"", "n2", "n3"}));
+  EXPECT_EQ(named({{"+e", 1, true}}), (Names{"", "n2"}));
+  EXPECT_EQ(named({{"+e", 1, true}}, "", false), (Names{"", "+e:1"}));
+  EXPECT_EQ(named({{"+n1", 0, false}}, "other"), (Names{"", "n1"}));
+  EXPECT_EQ(named({{"+e", 0, false}}, "other"), (Names{"", "n3"}));
+  EXPECT_EQ(named({{"+n2", 0, false}}, "other")[0],
+            "there is no node +n2: the job has 2 nodes, +n0 to +n1");
+  membership_.OnNodeStateChanged({1, false, "killed"});
+  EXPECT_EQ(named({{"+n2", 0, false}}), (Names{"", "n3"}))
+      << "a lost node keeps its number";
+  EXPECT_EQ(named({{"+e", 0, false}}), (Names{"", "n3"}));
 }
 
 TEST_F(PlannerTest, SlotsOfRequestedHostsAreLimitedByTheGrant) {

@@ -11,11 +11,13 @@ namespace canopy::agent {
 
 OverlayAdapter::OverlayAdapter(EventLoop* loop, InputSink* sink,
                                const bootstrap::v1::Config& config,
-                               std::function<std::string(NodeId)> node_name)
+                               std::function<std::string(NodeId)> node_name,
+                               std::function<void()> reachability)
     : loop_(loop),
       sink_(sink),
       config_(config),
-      node_name_(std::move(node_name)) {}
+      node_name_(std::move(node_name)),
+      reachability_(std::move(reachability)) {}
 
 OverlayAdapter::~OverlayAdapter() {
   if (overlay_) overlay_->Stop();
@@ -60,6 +62,7 @@ overlay::OverlayEvents OverlayAdapter::MakeEvents() {
     spdlog::warn("link to {}: {}", node_name_(node), status.message());
   };
   events.ready = [this] { ready_(); };
+  events.reachability = reachability_;
   events.expelled = [](const std::string& reason) {
     spdlog::warn("the others counted this agent as lost ({}); joining again",
                  reason);
@@ -110,6 +113,14 @@ std::string OverlayAdapter::address() const {
 
 std::optional<int64_t> OverlayAdapter::TimeToLoss(NodeId node) const {
   return overlay_ ? overlay_->TimeToLoss(node) : std::nullopt;
+}
+
+std::string OverlayAdapter::WhyAway(NodeId node) const {
+  const NodeId gap = overlay_ ? overlay_->GapTowards(node) : kNoNode;
+  if (gap == kNoNode) return "";
+  if (gap == node) return "its agent does not answer";
+  return "the agent of " + node_name_(gap) +
+         ", through which it is reached, does not answer";
 }
 
 bool OverlayAdapter::linked() const {

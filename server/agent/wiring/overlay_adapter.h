@@ -25,10 +25,12 @@ namespace canopy::agent {
 class OverlayAdapter {
  public:
   // `loop`, `sink` and `config` outlive this object. `node_name` returns the
-  // name of a member for the log.
+  // name of a member for the log. `reachability` is called when the
+  // results of WhyAway may have changed.
   OverlayAdapter(EventLoop* loop, InputSink* sink,
                  const bootstrap::v1::Config& config,
-                 std::function<std::string(NodeId)> node_name);
+                 std::function<std::string(NodeId)> node_name,
+                 std::function<void()> reachability);
   // Ends all links.
   ~OverlayAdapter();
   OverlayAdapter(const OverlayAdapter&) = delete;
@@ -63,6 +65,9 @@ class OverlayAdapter {
   bool linked() const;
   // See TreeOverlay::TimeToLoss.
   std::optional<int64_t> TimeToLoss(NodeId node) const;
+  // Returns why a member that is not lost does not receive messages now, or an
+  // empty text.
+  std::string WhyAway(NodeId node) const;
   // Returns the security of the links. Valid after Listen, unless the agent is
   // alone.
   const security::SecurityConfig& security() const { return security_; }
@@ -75,6 +80,7 @@ class OverlayAdapter {
   InputSink* const sink_;
   const bootstrap::v1::Config& config_;
   const std::function<std::string(NodeId)> node_name_;
+  const std::function<void()> reachability_;
   security::SecurityConfig security_;
   std::function<void()> ready_;
   NullOverlay null_overlay_;

@@ -205,6 +205,11 @@ class PlacementSim : public InputSink {
       return planner_.PlanSpawn(call, spawner, placed, root_->manager.jobs(),
                                 membership_);
     };
+    planner.name_hosts = [this](const std::string& spawner, bool empty,
+                                std::vector<Host>* hosts) {
+      return planner_.NameHosts(spawner, empty, root_->manager.jobs(),
+                                membership_, hosts);
+    };
     return planner;
   }
   void Error(const std::string& text) { errors_.push_back(text); }

@@ -124,6 +124,7 @@ void SchedulerAdapter::Start(const bootstrap::v1::Members& members) {
   for (const bootstrap::v1::NodeInfo& info : members.nodes()) {
     nodes_.push_back(NodeOf(info));
   }
+  nodes_ = Nodes();
   reports_.SetRoot(parts_.membership->IsRoot(parts_.config->self()));
   link_.Start();
 }
@@ -140,32 +141,41 @@ void SchedulerAdapter::FinishReports() {
   run_while([this] { return reports_.Writes(); });
 }
 
+void SchedulerAdapter::SetState(NodeId node, v1::NodeReport* report) const {
+  const Membership& members = *parts_.membership;
+  const std::string& drained = members.WhyDrained(node);
+  const std::string away = members.WhyAway(node);
+  report->set_state(!members.up(node)  ? v1::NODE_STATE_LOST
+                    : !away.empty()    ? v1::NODE_STATE_AWAY
+                    : !drained.empty() ? v1::NODE_STATE_DRAINED
+                                       : v1::NODE_STATE_UP);
+  report->set_reason(!members.up(node) ? members.LostNode(report->name())
+                     : !away.empty()   ? away
+                                       : drained);
+}
+
 std::vector<v1::NodeReport> SchedulerAdapter::Nodes() const {
   std::vector<v1::NodeReport> nodes = nodes_;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    const auto id = static_cast<NodeId>(i);
-    const std::string& drained = parts_.membership->WhyDrained(id);
-    const bool up = parts_.membership->up(id);
-    nodes[i].set_state(!up               ? v1::NODE_STATE_LOST
-                       : drained.empty() ? v1::NODE_STATE_UP
-                                         : v1::NODE_STATE_DRAINED);
-    nodes[i].set_reason(up ? drained
-                           : parts_.membership->LostNode(nodes[i].name()));
+    SetState(static_cast<NodeId>(i), &nodes[i]);
   }
   return nodes;
 }
 
-void SchedulerAdapter::OnDrained(const std::string& name) {
-  for (const v1::NodeReport& node : Nodes()) {
-    if (node.name() == name) reports_.OnNode(node);
+void SchedulerAdapter::ReportChanges() {
+  std::vector<v1::NodeReport> now = Nodes();
+  std::swap(now, nodes_);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].state() != now[i].state() ||
+        nodes_[i].reason() != now[i].reason()) {
+      reports_.OnNode(nodes_[i]);
+    }
   }
 }
 
-void SchedulerAdapter::OnNodeStateChanged(
-    const core::NodeStateChanged& change) {
-  if (change.node >= nodes_.size()) return;
+void SchedulerAdapter::OnNodeStateChanged(const core::NodeStateChanged&) {
   reports_.SetRoot(parts_.membership->IsRoot(parts_.config->self()));
-  reports_.OnNode(Nodes()[change.node]);
+  ReportChanges();
 }
 
 }  // namespace canopy::agent

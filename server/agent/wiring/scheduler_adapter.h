@@ -57,9 +57,11 @@ class SchedulerAdapter : public InputObserver {
   PlacementPort* placement() { return &placement_; }
   HostPort* host() { return &host_; }
 
-  // Reports the state of a node. Called when the node stops or starts to take
+  // Reports the state of a node. Called when a node stops or starts to take
   // jobs.
-  void OnDrained(const std::string& name);
+  void OnDrained() { ReportChanges(); }
+  // Called when agents may have stopped or begun to answer.
+  void OnReachability() { ReportChanges(); }
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
 
  private:
@@ -70,6 +72,9 @@ class SchedulerAdapter : public InputObserver {
   scheduler::JobPlacement::Options PlacementOptions();
   scheduler::SchedulerHost::Options HostOptions();
   std::vector<hostmodule::v1::NodeReport> Nodes() const;
+  void SetState(NodeId node, hostmodule::v1::NodeReport* report) const;
+  // Reports the nodes whose state or reason has changed.
+  void ReportChanges();
 
   const Parts parts_;
   // The nodes, with the states that were last reported.

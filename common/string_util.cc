@@ -81,6 +81,18 @@ void ReplaceAll(std::string* text, std::string_view what, std::string_view by) {
   }
 }
 
+std::vector<std::string_view> WordsOf(std::string_view text,
+                                      std::string_view separators) {
+  std::vector<std::string_view> words;
+  size_t at = text.find_first_not_of(separators);
+  while (at != std::string_view::npos) {
+    const size_t end = text.find_first_of(separators, at);
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(separators, end);
+  }
+  return words;
+}
+
 std::string_view Trim(std::string_view text) {
   const size_t start = text.find_first_not_of(kSpace);
   if (start == std::string_view::npos) return {};

@@ -19,6 +19,10 @@ std::string Join(std::span<const std::string> parts,
 // Replaces each occurrence of `what`, which is not empty, by `by`; occurrences
 // that arise from `by` stay.
 void ReplaceAll(std::string* text, std::string_view what, std::string_view by);
+// Returns the words of the text, which one or more of the characters
+// `separators` separate, as views of it.
+std::vector<std::string_view> WordsOf(std::string_view text,
+                                      std::string_view separators = " \t\r\n");
 // Returns the text without white space at both ends.
 std::string_view Trim(std::string_view text);
 

@@ -11,6 +11,13 @@ TEST(WordsTest, SplitKeepsEmptyParts) {
   EXPECT_EQ(Split("", ','), std::vector<std::string>{""});
 }
 
+TEST(WordsTest, WordsAreSeparatedByOneOrMoreSeparators) {
+  EXPECT_EQ(WordsOf("  a\t b\n"), (std::vector<std::string_view>{"a", "b"}));
+  EXPECT_EQ(WordsOf("a:b,,c", ":,"),
+            (std::vector<std::string_view>{"a", "b", "c"}));
+  EXPECT_TRUE(WordsOf(" ").empty());
+}
+
 TEST(WordsTest, ReplacesEachOccurrenceOnce) {
   std::string text = "%n/%r-%n";
   ReplaceAll(&text, "%n", "%n%n");

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "common/event_loop.h"
+#include "common/time_units.h"
 #include "server/control/launcher_events.h"
 #include "server/control/placement_request.h"
 #include "server/control/tool_record.h"
@@ -12,8 +13,6 @@
 
 namespace canopy::control {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
 
 LaunchFacts FactsOf(const spawn::SpawnCall& call, core::RequestId request,
                     const JobRecord& parent, const Placed& placed) {
@@ -172,7 +171,7 @@ QueuedJob SpawnExecutor::Queued(const Request& request) const {
   out.request.since_ms = WallClockMs();
   if (request.call.spawn_timeout_seconds > 0) {
     out.request.give_up =
-        EventLoop::Now() + request.call.spawn_timeout_seconds * kSecond;
+        EventLoop::Now() + request.call.spawn_timeout_seconds * kNsPerSecond;
   }
   return out;
 }

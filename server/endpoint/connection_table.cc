@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "common/time_units.h"
 #include "server/net/socket_state.h"
 #include "server/ports/coarse_clock.h"
 
@@ -22,7 +23,6 @@ constexpr size_t kReadAhead = 256 << 10;
 // A message that takes less time than this is not reported, and costs no more
 // than its measurement.
 constexpr int64_t kLongMs = 20;
-constexpr int64_t kNsPerSecond = 1'000'000'000;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 constexpr uint32_t kHangUps = EPOLLHUP | EPOLLRDHUP | EPOLLERR;
 

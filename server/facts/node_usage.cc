@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/codec/infos.h"
+#include "common/string_util.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_common.h"

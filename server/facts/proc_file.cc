@@ -5,23 +5,9 @@
 
 #include <charconv>
 
+#include "common/string_util.h"
+
 namespace canopy::facts {
-namespace {
-
-std::vector<std::string_view> Split(std::string_view text,
-                                    std::string_view separators) {
-  std::vector<std::string_view> parts;
-  size_t at = text.find_first_not_of(separators);
-  while (at != std::string_view::npos) {
-    const size_t end = text.find_first_of(separators, at);
-    parts.push_back(text.substr(at, end - at));
-    at = text.find_first_not_of(separators, end);
-  }
-  return parts;
-}
-
-}  // namespace
-
 std::string ReadProcFile(const std::string& path, size_t max) {
   std::string text;
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -38,12 +24,8 @@ std::string ReadProcFile(const std::string& path, size_t max) {
   return text;
 }
 
-std::vector<std::string_view> WordsOf(std::string_view line) {
-  return Split(line, " \t");
-}
-
 std::vector<std::string_view> LinesOf(std::string_view text) {
-  return Split(text, "\n");
+  return WordsOf(text, "\n");
 }
 
 uint64_t NumberIn(std::string_view text) {

@@ -22,8 +22,6 @@ inline constexpr char kProc[] = "/proc";
 // read. Thread-safe.
 std::string ReadProcFile(const std::string& path, size_t max);
 
-// Returns the words of a line. Blanks and tabs separate them.
-std::vector<std::string_view> WordsOf(std::string_view line);
 // Returns the lines of a text without their ends.
 std::vector<std::string_view> LinesOf(std::string_view text);
 // Returns the number at the beginning of a text, or 0 if there is none.

@@ -11,9 +11,7 @@ TEST(ProcFileTest, AFileIsReadUpToALimit) {
   EXPECT_GT(ReadProcFile("/proc/self/status", 100000).size(), 100u);
 }
 
-TEST(ProcFileTest, TextsAreSplitIntoWordsAndLines) {
-  EXPECT_EQ(WordsOf("  a\t b "), (std::vector<std::string_view>{"a", "b"}));
-  EXPECT_TRUE(WordsOf(" ").empty());
+TEST(ProcFileTest, TextsAreSplitIntoLines) {
   EXPECT_EQ(LinesOf("a b\nc\n"), (std::vector<std::string_view>{"a b", "c"}));
 }
 

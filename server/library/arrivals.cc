@@ -4,13 +4,13 @@
 #include <set>
 
 #include "common/codec/infos.h"
+#include "common/time_units.h"
 #include "pmix_common.h"
 #include "server/core/collective/collective_plan.h"
 
 namespace canopy::library {
 namespace {
 
-constexpr uint32_t kMsPerSecond = 1000;
 // Stands for the request of a process in a barrier. Requests with answers have
 // other numbers.
 constexpr core::RequestId kAtBarrier = 0;

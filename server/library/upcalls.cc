@@ -4,10 +4,10 @@
 
 #include <cstring>
 
+#include "common/time_units.h"
+
 namespace canopy::library {
 namespace {
-
-constexpr int64_t kNsPerMs = 1'000'000;
 
 std::string TextOf(const char* text, size_t limit) {
   return text == nullptr ? "" : std::string(text, strnlen(text, limit));

@@ -18,7 +18,6 @@
 namespace canopy::overlay {
 
 // Settings are in milliseconds, timers in nanoseconds.
-inline constexpr int64_t kNsPerMs = 1'000'000;
 
 struct Member {
   std::string name;

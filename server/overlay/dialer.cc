@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/time_units.h"
+
 namespace canopy::overlay {
 
 void Dialer::Dial(NodeId node, const ResumePoint& resume) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/time_units.h"
 #include "server/overlay/config.h"
 
 namespace canopy::overlay {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "common/time_units.h"
 #include "server/overlay/translate.h"
 
 namespace canopy::overlay {

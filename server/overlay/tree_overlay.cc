@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/time_units.h"
+
 namespace canopy::overlay {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "common/codec/infos.h"
 #include "common/host_call.h"
 #include "common/text.h"
+#include "common/time_units.h"
 #include "common/values/info_list.h"
 #include "common/values/value.h"
 #include "pmix_common.h"
@@ -20,7 +21,6 @@
 namespace canopy::scheduler {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
 constexpr uint64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr uint64_t kMaxUnits = 512;
 constexpr uint32_t kCallersSession = UINT32_MAX;
@@ -230,7 +230,7 @@ void SchedulerHost::AskAboutTool(const ArrivingTool& tool,
 
 void SchedulerHost::Begin(Pending pending, int64_t limit_ms) {
   const uint64_t number = pending.request.number;
-  const int64_t limit = limit_ms * kMs;
+  const int64_t limit = limit_ms * kNsPerMs;
   pending.deadline = EventLoop::Now() + limit;
   pending.timer =
       options_.loop->AddTimer(limit, [this, number] { OnTimeout(number); });
@@ -284,7 +284,7 @@ SchedulerHost::Sent SchedulerHost::SendCall(const Pending& pending) {
   const core::AskHost& request = pending.request;
   ServiceClient* const client = options_.link->client();
   const int64_t left =
-      std::max<int64_t>((pending.deadline - EventLoop::Now()) / kMs, 1);
+      std::max<int64_t>((pending.deadline - EventLoop::Now()) / kNsPerMs, 1);
   const auto send = [&](auto message) -> Sent {
     if (!FillCall(request.call, &message)) {
       return Status(kErrUnpackFailure, "malformed call of the host");

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "common/job.h"
+#include "common/time_units.h"
 
 namespace canopy::sim {
 

@@ -17,19 +17,6 @@ namespace {
 constexpr size_t kMaxRankfile = 16u << 20;
 constexpr uint32_t kMaxRank = (1u << 20) - 1;
 
-std::vector<std::string> WordsOf(std::string_view line) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : std::string(line) + " ") {
-    if (c != ' ' && c != '\t' && c != '\r') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  return words;
-}
-
 // Parses "N=HOST".
 Result<Rank> ParsePlace(const std::string& text, RankLine* out) {
   const size_t equals = text.find('=');
@@ -57,15 +44,15 @@ Status ParseSlots(const std::string& text, RankLine* out) {
 }
 
 Result<Rank> ParseLine(const std::string& line, RankLine* out) {
-  const std::vector<std::string> words = WordsOf(line);
+  const std::vector<std::string_view> words = WordsOf(line);
   if (words.size() != 3 || words[0] != "rank") {
     return Status(kErrBadParam,
                   "a line has the form 'rank N=HOST slot=CORES', such as "
                   "'rank 0=node1 slot=0:1-2'");
   }
-  Result<Rank> rank = ParsePlace(words[1], out);
+  Result<Rank> rank = ParsePlace(std::string(words[1]), out);
   if (!rank.ok()) return rank;
-  Status status = ParseSlots(words[2], out);
+  Status status = ParseSlots(std::string(words[2]), out);
   if (!status.ok()) return status;
   return rank;
 }

@@ -8,6 +8,7 @@
 
 #include "common/status.h"
 #include "common/text.h"
+#include "common/time_units.h"
 #include "server/core/collective/collective_messages.h"
 #include "server/core/collective/collective_plan.h"
 #include "server/core/collective/collective_records.h"

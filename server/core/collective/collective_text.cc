@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "common/time_units.h"
+
 namespace canopy::core {
 namespace {
 

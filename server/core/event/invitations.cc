@@ -9,6 +9,7 @@
 #include "common/codec/encoder.h"
 #include "common/codec/seek_info.h"
 #include "common/status.h"
+#include "common/time_units.h"
 #include "server/core/event/events.h"
 #include "server/core/step/group_keys.h"
 

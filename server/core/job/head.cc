@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "common/status.h"
+#include "common/time_units.h"
 #include "server/core/job/text.h"
 
 namespace canopy::core {
 namespace {
 
-constexpr TimeNs kSecond = 1'000'000'000;
 // How long a job that has exceeded its time limit waits for the launcher's
 // report before it is ended.
-constexpr TimeNs kTimeoutReport = 30 * kSecond;
+constexpr TimeNs kTimeoutReport = 30 * kNsPerSecond;
 constexpr int kSigKill = 9;
 
 }  // namespace
@@ -32,7 +32,7 @@ void JobHead::Launch(const JobStep& step, const LaunchRequested& in) {
   check_only_ = in.check_only;
   streams_.set_acknowledges(in.acknowledges);
   if (spec.timeout_seconds > 0) {
-    timeout_ = step.now + spec.timeout_seconds * kSecond;
+    timeout_ = step.now + spec.timeout_seconds * kNsPerSecond;
   }
   counted_from_ = step.now;
   step.Log(LogLine::Level::kInfo,
@@ -333,9 +333,9 @@ void JobHead::OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in) {
   if (ending_ || out_of_time_) return;
   ++limits_;
   counted_from_ = step.now;
-  timeout_ = in.seconds == 0 ? kNever : step.now + in.seconds * kSecond;
+  timeout_ = in.seconds == 0 ? kNever : step.now + in.seconds * kNsPerSecond;
   const bool warns = in.seconds != 0 && in.warn_seconds != 0;
-  warn_at_ = warns ? timeout_ - in.warn_seconds * kSecond : kNever;
+  warn_at_ = warns ? timeout_ - in.warn_seconds * kNsPerSecond : kNever;
   if (step.now >= warn_at_) return Warn(step);
   Persist(step);
 }
@@ -345,7 +345,8 @@ void JobHead::OnTimeLimitSet(const JobStep& step, const TimeLimitSet& in) {
 void JobHead::Warn(const JobStep& step) {
   warn_at_ = kNever;
   const TimeNs left = std::max<TimeNs>(timeout_ - step.now, 0);
-  warning_ = {limits_, static_cast<uint32_t>((left + kSecond - 1) / kSecond)};
+  warning_ = {limits_,
+              static_cast<uint32_t>((left + kNsPerSecond - 1) / kNsPerSecond)};
   Report(step, Phase());
   Persist(step);
 }

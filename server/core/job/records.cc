@@ -2,12 +2,11 @@
 
 #include <utility>
 
+#include "common/time_units.h"
 #include "server/core/journal_key.h"
 
 namespace canopy::core {
 namespace {
-
-constexpr TimeNs kSecond = 1'000'000'000;
 
 struct StoredController {
   NodeId node = kNoNode;
@@ -56,7 +55,7 @@ std::optional<HeadRecord> RecordOf(TimeNs now, const JobRecovered& in) {
   HeadRecord record;
   record.since = now;
   if (in.job->timeout_seconds > 0) {
-    record.timeout = now + in.job->timeout_seconds * kSecond;
+    record.timeout = now + in.job->timeout_seconds * kNsPerSecond;
   }
   return record;
 }

@@ -6,6 +6,7 @@
 #include "common/codec/stored_key.h"
 #include "common/process_keys.h"
 #include "common/status.h"
+#include "common/time_units.h"
 #include "server/core/modex/kval.h"
 #include "server/core/modex/process_facts.h"
 #include "server/core/step/share.h"

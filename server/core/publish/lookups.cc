@@ -5,6 +5,7 @@
 
 #include "common/codec/encoder.h"
 #include "common/status.h"
+#include "common/time_units.h"
 #include "server/core/publish/publication.h"
 #include "server/core/publish/rendezvous.h"
 

@@ -8,6 +8,7 @@
 
 #include "common/status.h"
 #include "common/text.h"
+#include "common/time_units.h"
 #include "server/core/publish/rendezvous.h"
 #include "server/core/step/share.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/status.h"
+#include "common/time_units.h"
 #include "server/core/query/process_states.h"
 
 namespace canopy::core {

@@ -9,6 +9,7 @@
 #include "common/host_call.h"
 #include "common/status.h"
 #include "common/text.h"
+#include "common/time_units.h"
 #include "common/values/info_list.h"
 #include "pmix_common.h"
 #include "server/core/query/query_answers.h"

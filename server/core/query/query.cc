@@ -8,6 +8,7 @@
 #include "common/codec/encoder.h"
 #include "common/required.h"
 #include "common/status.h"
+#include "common/time_units.h"
 #include "common/values/info_list.h"
 #include "common/values/rank.h"
 #include "common/values/value.h"
@@ -19,7 +20,6 @@ namespace {
 
 // Maximum memory of decoded qualifiers, in bytes.
 constexpr size_t kMaxMemory = size_t{8} << 20;
-constexpr uint32_t kMsPerSecond = 1000;
 // PMIX_PROC_INFO of the Standard; in the headers this name is a data type.
 constexpr char kProcInfo[] = "pmix.proc.info";
 

@@ -9,7 +9,6 @@ namespace canopy::core {
 // Nanoseconds of a monotonic clock. The core never reads a clock itself.
 using TimeNs = int64_t;
 inline constexpr TimeNs kNever = INT64_MAX;
-inline constexpr TimeNs kNsPerMs = 1'000'000;
 
 }  // namespace canopy::core
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/include/pmix_tables.h"
+#include "common/time_units.h"
 #include "common/wording/transport_text.h"
 #include "protos/canopy/hostmodule/v1/error_details.pb.h"
 #include "server/scheduler/contract/line.h"
@@ -37,7 +38,6 @@ constexpr char kErrorInfo[] = "/google.rpc.ErrorInfo";
 constexpr char kRetryInfo[] = "/google.rpc.RetryInfo";
 constexpr char kDomain[] = "pmix.org";
 constexpr int64_t kLongestRetrySeconds = 600;
-constexpr int64_t kSecond = 1'000'000'000;
 
 std::optional<int> StatusNamed(const v1::ErrorInfo& info) {
   if (info.domain() != kDomain) return std::nullopt;
@@ -52,8 +52,9 @@ int64_t PauseOf(const v1::RetryInfo& info) {
   const int64_t seconds = std::clamp<int64_t>(info.retry_delay().seconds(), 0,
                                               kLongestRetrySeconds);
   const int64_t nanos =
-      std::clamp<int64_t>(info.retry_delay().nanos(), 0, kSecond - 1);
-  return std::min(seconds * kSecond + nanos, kLongestRetrySeconds * kSecond);
+      std::clamp<int64_t>(info.retry_delay().nanos(), 0, kNsPerSecond - 1);
+  return std::min(seconds * kNsPerSecond + nanos,
+                  kLongestRetrySeconds * kNsPerSecond);
 }
 
 void ReadDetail(const google::protobuf::Any& detail, CallEnd* end) {

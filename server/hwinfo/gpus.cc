@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <utility>
 
 #include "common/string_util.h"
@@ -12,19 +11,6 @@ namespace {
 
 constexpr uint16_t kDisplay = 0x03;
 constexpr uint16_t kAccelerator = 0x12;
-
-std::optional<GpuKind> KindOf(const PciDevice& device) {
-  const uint16_t base = device.device_class >> 8;
-  if (base != kDisplay && base != kAccelerator) return std::nullopt;
-  switch (device.vendor) {
-    case 0x10de:
-      return GpuKind::kNvidia;
-    case 0x1002:
-      return GpuKind::kAmd;
-    default:
-      return std::nullopt;  // such as the display of a service processor
-  }
-}
 
 // Returns the number that an identifier consists of; no value for any other
 // identifier.
@@ -52,6 +38,19 @@ std::vector<Gpu> Listed(const std::string& list, GpuKind kind,
 
 }  // namespace
 
+std::optional<GpuKind> GpuKindOf(uint16_t vendor, uint16_t device_class) {
+  const uint16_t base = device_class >> 8;
+  if (base != kDisplay && base != kAccelerator) return std::nullopt;
+  switch (vendor) {
+    case 0x10de:
+      return GpuKind::kNvidia;
+    case 0x1002:
+      return GpuKind::kAmd;
+    default:
+      return std::nullopt;  // such as the display of a service processor
+  }
+}
+
 std::vector<Gpu> FindGpus(
     std::vector<PciDevice> devices,
     const std::function<std::string(const std::string&)>& listed) {
@@ -60,7 +59,7 @@ std::vector<Gpu> FindGpus(
   for (const GpuKind kind : kGpuKinds) {
     std::vector<Gpu> own;
     for (const PciDevice& device : devices) {
-      if (KindOf(device) != kind) continue;
+      if (GpuKindOf(device.vendor, device.device_class) != kind) continue;
       own.push_back({kind, std::to_string(own.size()), device.cpus});
     }
     const std::string list = listed(std::string(VisibleVariable(kind)));

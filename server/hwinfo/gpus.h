@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct PciDevice {
   uint64_t address = 0;       // grows with domain, bus, device and function
   CpuSet cpus;                // the CPUs near the device
 };
+
+// Returns the kind of the device; no value if it is no GPU that jobs can use.
+// `device_class` is as in PciDevice.
+std::optional<GpuKind> GpuKindOf(uint16_t vendor, uint16_t device_class);
 
 // Returns the GPUs among the devices, by kind and then in the order of the bus.
 // Their identifiers are values of the variable for their kind

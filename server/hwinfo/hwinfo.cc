@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "common/hwloc_levels.h"
 #include "server/hwinfo/gpus.h"
 #include "server/hwinfo/hwloc_api.h"
+#include "server/hwinfo/pci_bus.h"
 
 namespace canopy::hwinfo {
 namespace {
@@ -109,10 +111,12 @@ std::vector<Gpu> GpusOf(const Handle& handle) {
   });
 }
 
-// Describes the processors, restricted to `limit` unless that is empty.
-Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
+// Describes the processors, restricted to `limit` unless that is empty, and
+// with `devices`, the GPUs.
+Result<Topology> Summarize(const Handle& handle, const CpuSet& limit,
+                           bool devices) {
   const HwlocApi& api = handle.api();
-  WantDevices(handle);
+  if (devices) WantDevices(handle);
   if (api.load(handle.get()) != 0) {
     return Status(kErrBadParam, "hwloc cannot load this topology");
   }
@@ -135,12 +139,23 @@ Result<Topology> Summarize(const Handle& handle, const CpuSet& limit) {
   return topology;
 }
 
+// Variables by which hwloc describes another machine than this one.
+constexpr const char* kOtherMachine[] = {"HWLOC_XMLFILE", "HWLOC_FSROOT",
+                                         "HWLOC_SYNTHETIC", "HWLOC_COMPONENTS"};
+
+bool MayHaveGpus() {
+  return ListsGpus(kPciDevices) ||
+         std::ranges::any_of(kOtherMachine, [](const char* variable) {
+           return std::getenv(variable) != nullptr;
+         });
+}
+
 Topology Discover() {
   const CpuSet mine = CpuSet::OfThisProcess();
   if (const HwlocApi* api = HwlocApi::Get()) {
     const Handle handle(api);
     if (handle.ok()) {
-      Result<Topology> topology = Summarize(handle, mine);
+      Result<Topology> topology = Summarize(handle, mine, MayHaveGpus());
       if (topology.ok()) return *topology;
     }
   }
@@ -165,7 +180,7 @@ Result<Topology> FromDescription(const std::string& description) {
     return Status(kErrBadParam, "hwloc does not understand the topology '" +
                                     description + "'");
   }
-  return Summarize(handle, CpuSet());
+  return Summarize(handle, CpuSet(), true);
 }
 
 Result<Topology> FromXml(const std::string& xml) {
@@ -177,7 +192,7 @@ Result<Topology> FromXml(const std::string& xml) {
                          static_cast<int>(xml.size()) + 1) != 0) {
     return Status(kErrBadParam, "hwloc does not understand this XML");
   }
-  return Summarize(handle, CpuSet());
+  return Summarize(handle, CpuSet(), true);
 }
 
 Result<std::string> ThisMachineAsXml() {

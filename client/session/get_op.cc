@@ -192,6 +192,13 @@ bool FindQueried(Session& session, const Arguments& args, pmix_value_t* found) {
   return value.has_value();
 }
 
+// Returns true if a value that is not among the data of the process may come
+// from elsewhere in this process, or in another way than by a plain request.
+// All such keys are reserved.
+bool HasOtherSources(const Arguments& args) {
+  return args.of_reserved || IsReserved(args.key);
+}
+
 // Looks for data that no agent needs to send.
 bool FindHere(Session& session, const Arguments& args, pmix_value_t* found) {
   return FindDevices(session, args, found) || FindQueried(session, args, found);
@@ -225,13 +232,14 @@ int FindBlocking(Session& session, const Arguments& args, pmix_value_t* found) {
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindLocally(session, args.target, args.key, args.options, found);
-    if (here.status != PMIX_SUCCESS && FindHere(session, args, found)) {
-      return PMIX_SUCCESS;
-    }
-    if (AsksOnce(session, args, here)) return Refresh(session, args, found);
-    if (here.status == PMIX_ERR_NOT_FOUND &&
-        IsServerUri(session, args.target, args.key, args.options)) {
-      return FindServerUri(session, args.key, args.options, found);
+    if (here.status == PMIX_SUCCESS) return PMIX_SUCCESS;
+    if (HasOtherSources(args)) {
+      if (FindHere(session, args, found)) return PMIX_SUCCESS;
+      if (AsksOnce(session, args, here)) return Refresh(session, args, found);
+      if (here.status == PMIX_ERR_NOT_FOUND &&
+          IsServerUri(session, args.target, args.key, args.options)) {
+        return FindServerUri(session, args.key, args.options, found);
+      }
     }
     if (!here.ask_agent || !CanAsk(session, args.options)) return here.status;
   }

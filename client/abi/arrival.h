@@ -1,4 +1,4 @@
-// The request for a collective that tests receive at the fake agent.
+// Requests for collectives, as tests receive them at the fake agent.
 #ifndef CANOPY_CLIENT_ABI_ARRIVAL_H_
 #define CANOPY_CLIENT_ABI_ARRIVAL_H_
 

@@ -98,7 +98,7 @@ TEST_F(BarrierAbiTest, FencesOfSomeRanksOrWithATimeoutUseMessages) {
   EXPECT_EQ(agent_->Count(FrameType::kCollective), 2u);
 }
 
-// A later fence must not overtake an earlier one that the agent does not know
+// A later fence must not overtake an earlier fence that the agent does not know
 // yet.
 TEST_F(BarrierAbiTest, AFenceBehindAPendingFenceUsesMessages) {
   Start(true);

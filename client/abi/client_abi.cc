@@ -111,7 +111,7 @@ pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs,
   });
 }
 
-// Blocks without a callback, as OpenPMIx documents it since 5.0.10.
+// Blocks if there is no callback, as OpenPMIx has documented since 5.0.10.
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs,
                             const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {

@@ -15,7 +15,7 @@ using canopy::client::WithSession;
 namespace {
 
 // Calls `body` as a non-blocking call if there is a callback, otherwise as a
-// blocking one.
+// blocking call.
 template <typename Body>
 pmix_status_t WithOrWithoutCallback(pmix_op_cbfunc_t cbfunc, void* cbdata,
                                     Body&& body) {

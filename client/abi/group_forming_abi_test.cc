@@ -152,7 +152,8 @@ class GroupFormingTest : public ClientTest {
     infos.Add(PMIX_GROUP_ADD_MEMBERS, Value::ProcArray(Ranks(ranks)));
     return infos;
   }
-  // Lets the first `taken` keys that leaders try from now on be taken.
+  // Makes the agent report that the first `taken` keys which leaders try from
+  // now on are taken.
   void Take(size_t taken) {
     const size_t limit = agent_->Count(FrameType::kPublish) + taken;
     agent_->On(
@@ -317,7 +318,7 @@ TEST_F(GroupFormingTest, AddedMembersMayCallBeforeOrAfterTheInvitation) {
   Tell(PMIX_GROUP_MEMBERSHIP_UPDATE, 2, Members({0, 1, 2}));
   EXPECT_EQ(result_.Wait(), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_SUCCESS);
-  // The library subscribes to invitations with the first call, so this one
+  // The library subscribes to invitations with the first call, so this call
   // comes first.
   Bootstrap(2, {0, 1, 2});
   result_ = Result();
@@ -355,7 +356,7 @@ TEST_F(GroupFormingTest, LeadersThatDisagreeOnTheirNumberFail) {
   EXPECT_EQ(abort.receivers, Ranks({2}));
   EXPECT_EQ(result_.Wait(), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(agent_->Count(FrameType::kUnpublish), 1u);
-  // The other leader's side of it.
+  // Now this process is the other leader, which receives the abort.
   Take(1);
   result_ = Result();
   ASSERT_EQ(Lead(2), PMIX_SUCCESS);
@@ -382,7 +383,8 @@ TEST_F(GroupFormingTest, TheTimeLimitAppliesWhileLeadersMeetAndAfterwards) {
   EXPECT_EQ(result_.Wait(), PMIX_ERR_TIMEOUT);
   const Request lookup = agent_->Await(FrameType::kLookup);
   EXPECT_NE(lookup.payload.find(PMIX_TIMEOUT), std::string::npos);
-  // A member that is added waits for its agent's clock.
+  // An added member waits until its agent reports that the time limit has
+  // passed.
   agent_->On(FrameType::kGroupCall,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, PMIX_ERR_TIMEOUT);

@@ -103,7 +103,7 @@ bool ReadElement(Decoder* decoder, pmix_data_type_t id, void* dest) {
   return true;
 }
 
-// Reads a call's elements, and skips those that do not fit into `dest`.
+// Reads a call's elements, and skips the elements that do not fit into `dest`.
 pmix_status_t ReadCall(Decoder* decoder, pmix_data_type_t id, char* dest,
                        int32_t* room) {
   const auto wanted = static_cast<size_t>(*room);

@@ -102,7 +102,7 @@ class IofTest : public ClientTest {
               0);
   }
 
-  // Makes the agent answer the n-th read with the n-th run, and no later ones.
+  // Makes the agent answer the n-th read with the n-th run, and no later read.
   // It answers the end of a puller with success.
   void Answer(const std::vector<OutputRun>& runs) {
     const auto next = std::make_shared<size_t>(0);
@@ -121,8 +121,8 @@ class IofTest : public ClientTest {
         });
   }
 
-  // Makes the agent answer the first read with success and all others like
-  // this.
+  // Makes the agent answer the first read with success, and all others with
+  // `status` and `answer`.
   void AnswerLater(int status, const std::string& answer) {
     const auto reads = std::make_shared<size_t>(0);
     agent_->On(

@@ -50,7 +50,7 @@ TEST(Lifecycle, CallsBeforeInitFail) {
 
 TEST(Lifecycle, TheVersionIsOneThatProgramsAccept) {
   const std::string text = PMIx_Get_version();
-  // Open MPI compares one character with that of its own release.
+  // Open MPI compares the first character with its own release's.
   EXPECT_GE(text[0], '3');
   EXPECT_NE(text.find("4.2"), std::string::npos);
 }

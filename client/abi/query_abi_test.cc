@@ -92,7 +92,7 @@ TEST_F(QueryTest, TheAgentAnswersWithItsInfos) {
   EXPECT_EQ(key, PMIX_QUERY_NAMESPACES);
 }
 
-// QRY-02, QRY-03
+// Rules QRY-02 and QRY-03 of tests/conformance/rules.tsv.
 TEST_F(QueryTest, AQueryReportsWhetherSomeOrNoKeysWereAnswered) {
   Answer(kErrPartialSuccess, {{"b", Value::Int(1)}});
   EXPECT_EQ(Ask({{"a", "b"}}), PMIX_ERR_PARTIAL_SUCCESS);
@@ -105,7 +105,7 @@ TEST_F(QueryTest, AQueryReportsWhetherSomeOrNoKeysWereAnswered) {
   EXPECT_EQ(Ask({{"c"}}), PMIX_ERR_TIMEOUT);
 }
 
-// QRY-10
+// Rule QRY-10 of tests/conformance/rules.tsv.
 TEST_F(QueryTest, AnAnswerIsCachedUntilARefreshIsRequested) {
   Answer(kSuccess, {{"k", Value::Int(1)}});
   EXPECT_EQ(Ask({{"k"}}), PMIX_SUCCESS);
@@ -150,7 +150,7 @@ TEST_F(QueryTest, DataThatGetFindsNeedNoAgent) {
   EXPECT_EQ(requests_, 2);
 }
 
-// QRY-05
+// Rule QRY-05 of tests/conformance/rules.tsv.
 TEST_F(QueryTest, EachQueryHasItsAnswersInOrder) {
   agent_->On(FrameType::kQuery, [](FakeAgent& agent, const Request& request) {
     const bool first = request.As<local::Query>().queries.find("other") ==
@@ -168,7 +168,7 @@ TEST_F(QueryTest, EachQueryHasItsAnswersInOrder) {
   EXPECT_EQ(Int64Of(answer_[1].value), 2);
 }
 
-// QRY-08
+// Rule QRY-08 of tests/conformance/rules.tsv.
 TEST_F(QueryTest, MalformedQueriesAreRejected) {
   EXPECT_EQ(PMIx_Query_info(nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Ask(std::vector<pmix_query_t>()), PMIX_ERR_BAD_PARAM);
@@ -203,7 +203,7 @@ struct Outcome {
   std::promise<std::pair<int, InfoList>> result;
 };
 
-// QRY-14
+// Rule QRY-14 of tests/conformance/rules.tsv.
 TEST_F(QueryTest, ANonBlockingQueryReportsByItsCallback) {
   Answer(kSuccess, {{"k", Value::Int(1)}});
   OneQuery one({"k", PMIX_JOB_SIZE});
@@ -222,7 +222,7 @@ TEST_F(QueryTest, ANonBlockingQueryReportsByItsCallback) {
   EXPECT_EQ(here.result.get_future().get().first, PMIX_SUCCESS);
 }
 
-// QRY-11
+// Rule QRY-11 of tests/conformance/rules.tsv.
 TEST_F(QueryTest, SupportIsReportedForTheLibraryAndTheHost) {
   const InfoList host{{PMIX_HOST_ATTRIBUTES, Value::String("theirs")}};
   Answer(kSuccess, {{"PMIx_Get", Value::InfoArray(host)}});

@@ -16,7 +16,7 @@ using local::FrameType;
 
 class ResourceTest : public ClientTest {
  protected:
-  // Lets the agent answer as one whose host has no scheduler.
+  // Lets the agent answer as an agent whose host has no scheduler.
   void Refuse() {
     agent_->On(FrameType::kHostCall,
                [](FakeAgent& agent, const Request& request) {

@@ -18,7 +18,7 @@
 namespace canopy::client {
 
 // Functions may be called from any thread, and in a child after fork. Errors
-// are those of registration::Resources and setup::LocalSupport.
+// come from registration::Resources and setup::LocalSupport.
 class ServerData {
  public:
   // Returns the object of this process.
@@ -44,7 +44,8 @@ class ServerData {
   // Adds variables to an environment for PMIx_server_setup_fork, before the
   // server's own variables.
   void ApplySupport(const std::string& nspace, spawn::Environment* env) const;
-  // Called when the namespace is deregistered.
+  // Drops the changes that AddSupport has added for the namespace. Called when
+  // the namespace is deregistered.
   void RemoveSupport(const std::string& nspace);
 
  private:

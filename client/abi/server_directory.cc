@@ -28,7 +28,8 @@ constexpr int kAttempts = 100;
 // in the directories of jobs may be too large for /run.
 constexpr const char* kForSockets[] = {"/run", "/tmp"};
 constexpr const char* kForJobs[] = {"/tmp", "/run"};
-// The longest name inside: that of a socket that is being created.
+// The longest name in the directory is the name of a socket that is being
+// created.
 constexpr size_t kInside = sizeof "/clients.sock.4194304";
 constexpr size_t kLongest = sizeof(sockaddr_un::sun_path);
 constexpr uint64_t kMaxFilesRemoved = 100000;

@@ -21,16 +21,16 @@ namespace canopy::client {
 class ServerDirectory {
  public:
   // Makes one directory for both purposes below `base`. Processes that know its
-  // name may open files in it, as clients of other users do; with `listed` all
-  // users may list it, as tools of other users do.
+  // name may open files in it, which clients of other users need. With `listed`
+  // all users may list it, which tools of other users need.
   //
   // The directory is below /tmp if names below `base` are too long for a
   // socket, or if a server that runs as root finds that any user can change
   // `base`. If one user controls `base`, as the job's user controls the
   // directory that Slurm gives, a server that runs as root makes two
-  // directories. That of the sockets is below /run, or else below /tmp. That of
-  // the jobs is below `base` and made with that user's rights, or below /tmp if
-  // the user may not make it.
+  // directories. The directory of the sockets is below /run, or else below
+  // /tmp. The directory of the jobs is below `base` and made with that user's
+  // rights, or below /tmp if the user may not make it.
   //
   // Errors: kErrNoPermissions if a directory cannot be made; kErrOutOfResource
   // as for RunAsUser.
@@ -57,7 +57,7 @@ class ServerDirectory {
  private:
   struct Made {
     OpenedDirectory parent;
-    std::string name;  // its name in `parent`
+    std::string name;  // the directory's name in `parent`
     std::string path;
     UniqueFd fd;
   };
@@ -73,7 +73,7 @@ class ServerDirectory {
   const Made& jobs() const { return jobs_ ? *jobs_ : *own_; }
 
   std::optional<Made> own_;
-  std::optional<Made> jobs_;  // if it is separate
+  std::optional<Made> jobs_;  // the directory of the jobs, if it is separate
 };
 
 }  // namespace canopy::client

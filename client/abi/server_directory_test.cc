@@ -135,8 +135,8 @@ TEST_F(ServerDirectoryOfRoot, RemovesNothingThroughTheUsersLinks) {
   EXPECT_TRUE(Exists(precious));
 }
 
-// Slurm's directories may belong to Slurm's account, and that of a step to the
-// job's user.
+// Slurm's directories may belong to Slurm's account, and the directory of a
+// step to the job's user.
 TEST_F(ServerDirectoryOfRoot,
        TheJobsDirectoryBelongsToRootIfTheUserCannotMakeIt) {
   const std::string step = base_ + "/step";

@@ -169,7 +169,7 @@ TEST_F(HostTest, SpawnFailsWithoutAFunctionOfTheHost) {
   EXPECT_EQ(PMIx_Spawn(nullptr, 0, &app, 1, nspace), PMIX_ERR_NOT_SUPPORTED);
 }
 
-std::promise<void>* g_reached = nullptr;  // a function that never answers
+std::promise<void>* g_reached = nullptr;  // set by functions that never answer
 
 pmix_status_t NeverStart(const pmix_proc_t*, const pmix_info_t[], size_t,
                          const pmix_app_t[], size_t, pmix_spawn_cbfunc_t,

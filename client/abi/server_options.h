@@ -22,10 +22,12 @@ struct ServerDirectives {
   std::string system_tmpdir;            // PMIX_SYSTEM_TMPDIR
   bool tools = false;                   // PMIX_SERVER_TOOL_SUPPORT
   bool system = false;                  // PMIX_SERVER_SYSTEM_SUPPORT
-  bool of_one_user = false;             // other users may not read its files
+  // True if other users may not read the server's files.
+  bool of_one_user = false;
   bool local_output = false;            // PMIX_IOF_LOCAL_OUTPUT
   std::string rendezvous_file;          // PMIX_LAUNCHER_RENDEZVOUS_FILE
-  std::vector<std::string> node_names;  // this node's; the first is the host's
+  // The names of this node; the first is the host name.
+  std::vector<std::string> node_names;
   std::optional<uint32_t> node_id;      // PMIX_NODEID
 };
 

@@ -49,12 +49,13 @@ struct Running {
 // Plain data that a forked child can reset; never destroyed.
 struct Role {
   std::atomic<LibraryServer*> server{nullptr};
-  std::atomic<int> calls{0};  // calls that may use it
+  std::atomic<int> calls{0};  // calls that may use the server
   Mutex* mu = new Mutex;
   int references CANOPY_GUARDED_BY(mu) = 0;
-  bool of_tool CANOPY_GUARDED_BY(mu) = false;  // its end ends the server
+  bool of_tool CANOPY_GUARDED_BY(mu) = false;  // the tool's end ends the server
   bool offered CANOPY_GUARDED_BY(mu) = false;  // started for OfferAddress
-  // In a child after fork it is leaked: its thread does not exist there.
+  // Leaked in a child after fork, because the server's thread does not exist
+  // there.
   Running* running CANOPY_GUARDED_BY(mu) = nullptr;
 };
 Role g_role;
@@ -300,14 +301,15 @@ int ServeAs(Session& session, const pmix_server_module_t* module,
   if (!running.ok()) return running.code();
   Open(*std::move(running));
   g_role.of_tool = true;
-  // The tool's spawns go to its own server, or it is a launcher.
+  // There is no function for spawns and host calls: they go to the tool's own
+  // server, or the tool starts a launcher.
   session.set_own_server({Distribute, {}, {}, AddressOfServer});
   SetToolEnd(StopServingByTool);
   return PMIX_SUCCESS;
 }
 
-// Accepts the tools that may connect to a launcher: those of its own user. A
-// tool keeps its own name, or gets a unique one.
+// Accepts the tools that may connect to a launcher: the tools of its own user.
+// A tool keeps its own name, or gets a unique one.
 void AcceptTool(pmix_info_t* info, size_t ninfo,
                 pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
   static std::atomic<uint32_t> number{0};
@@ -347,7 +349,8 @@ std::string AddressOfLauncher() {
   return AddressOfServer();
 }
 
-// Returns the file in which the tool that started this one expects the address.
+// Returns the file in which the tool that started this tool expects the
+// address.
 std::string TakeRendezvousFile() {
   const char* const file = std::getenv(kEnvRendezvousFile);
   std::string path = file == nullptr ? "" : file;

@@ -11,16 +11,16 @@
 
 namespace canopy::client {
 
-// PMIx_server_init and PMIx_server_finalize. Calls are counted: the server
-// lasts from the first InitServer to the last FinalizeServer. Called on any
-// thread except the server's. They return a PMIx status.
+// Implement PMIx_server_init and PMIx_server_finalize. Calls are counted: the
+// server lasts from the first InitServer to the last FinalizeServer. Called on
+// any thread except the server's. They return a PMIx status.
 int InitServer(const pmix_server_module_t* module, const pmix_info_t* info,
                size_t ninfo);
 int FinalizeServer();
 
-// PMIx_tool_set_server_module: makes this tool a server too, under its own
-// name, until the tool ends. Processes that it prepares and starts are its
-// clients; its notifications go to them and to its own server. Tools may
+// Implements PMIx_tool_set_server_module: makes this tool a server too, under
+// its own name, until the tool ends. Processes that it prepares and starts are
+// its clients; its notifications go to them and to its own server. Tools may
 // connect if the module has a function that accepts them. They find the address
 // in the file that PMIX_LAUNCHER_RNDZ_FILE names in the environment; this call
 // removes the variable. Errors: PMIX_ERR_INIT and PMIX_ERR_NOT_SUPPORTED if
@@ -53,7 +53,7 @@ class ServerCall {
 // Starts an operation of the server. A callback gets the result in every case,
 // because some hosts wait for it without checking the returned status. If there
 // is no callback, the call blocks, except within the host's own functions.
-// Returns a PMIx status: that of the start, or of the result if the call has
+// Returns the PMIx status of the start, or of the result if the call has
 // blocked.
 int StartOrWait(ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
                 const std::function<void(library::LibraryServer::Done)>& start);

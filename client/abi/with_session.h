@@ -18,8 +18,8 @@ pmix_status_t WithSession(Body&& body) {
   return body(call.session());
 }
 
-// Does the same for a non-blocking call, whose callback runs after the call has
-// returned.
+// Like WithSession, for a non-blocking call: its callback runs after the call
+// has returned.
 template <typename Body>
 pmix_status_t WithSessionAsync(Body&& body) {
   const NonBlockingApiCall call;
@@ -49,8 +49,8 @@ pmix_status_t WithCallback(pmix_status_t arguments, Callback callback,
   return PMIX_SUCCESS;
 }
 
-// Returns PMIX_ERR_BAD_PARAM unless `good`. For arguments that are wrong
-// independently of the data they point to.
+// Returns PMIX_ERR_BAD_PARAM unless `good`. Used for checks that need no
+// session.
 inline pmix_status_t BadUnless(bool good) {
   return good ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }

@@ -19,8 +19,8 @@ namespace {
 
 // Agents identify a resent request by its process and its tag. The process may
 // have had other channels, and other programs may have run as the same rank, so
-// no two may count from similar numbers. The number is not 0, and far below the
-// end, where numbers are reserved.
+// no two channels may start at similar numbers. The number is not 0, and far
+// below the end, where numbers are reserved.
 uint64_t FirstTag() {
   uint64_t tag = 0;
   if (getrandom(&tag, sizeof(tag), GRND_NONBLOCK) != sizeof(tag)) {

@@ -38,11 +38,11 @@ struct Reply {
 class ChannelSink {
  public:
   virtual ~ChannelSink() = default;
-  // Called for an event. `payload` is that of a kEvent frame, valid during the
-  // call.
+  // Called for an event. `payload` is the payload of a kEvent frame, valid
+  // during the call.
   virtual void OnEvent(std::string_view payload) = 0;
-  // Called for a segment. `payload` is that of a kSegment frame, and `fd` is
-  // the segment's memory file.
+  // Called for a segment. `payload` is the payload of a kSegment frame, and
+  // `fd` is the segment's memory file.
   virtual void OnSegment(std::string_view payload, UniqueFd fd) = 0;
   // Called once, when the agent is gone and Close was not called.
   virtual void OnLost() = 0;
@@ -85,8 +85,8 @@ class Channel {
   // Sets whether events of the agent must be delivered at once.
   void ExpectEvents(bool on);
 
-  // Returns true if the agent has closed the connection, even if that has not
-  // been read.
+  // Returns true if the agent has closed the connection, even if this object
+  // has not read the end yet.
   bool PeerIsGone() const;
   // Reads the frames that the agent has sent before it ended. Returns false
   // while another thread reads them.
@@ -125,8 +125,8 @@ class Channel {
   SocketRef socket() const;
   void WaitFor(Waiter* waiter) CANOPY_REQUIRES(mu_);
   void Lead(Waiter* waiter) CANOPY_REQUIRES(mu_);
-  // Called when the reading thread stops reading: another caller reads if data
-  // is expected.
+  // Called when the reading thread stops reading. Makes another waiting caller
+  // read, or else the progress thread if data is expected.
   void PassOn() CANOPY_REQUIRES(mu_);
   bool ReadAndDispatch(bool wait);
   void Dispatch(const Frame& frame);
@@ -148,7 +148,7 @@ class Channel {
   Progress* const progress_;
 
   mutable Mutex mu_;
-  // Replaced by the thread that reads.
+  // The thread that reads may replace the socket.
   SocketRef socket_ CANOPY_GUARDED_BY(mu_);
   Progress::WatchId watch_ CANOPY_GUARDED_BY(mu_) = 0;  // watches the socket
   bool reading_ CANOPY_GUARDED_BY(mu_) = false;

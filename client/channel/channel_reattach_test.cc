@@ -118,7 +118,7 @@ class ChannelReconnectTest : public testing::Test {
       return channel_->Call(FrameType::kGet, payload);
     });
   }
-  // Ends the agent. The channel finds another one, which becomes `agent_`.
+  // Ends the agent. The channel finds another agent, which becomes `agent_`.
   void Replace() {
     Ends ends = Connect();
     sink_.Offer(std::move(ends.first));

@@ -128,7 +128,7 @@ TEST_F(ChannelTest, AnswersMayComeInAnyOrder) {
   const Received three = Receive();
   Answer(three.tag, kSuccess, "c");
   EXPECT_EQ(third.get().payload, "c");
-  // The reading thread finishes first, so another one must take over.
+  // The reading thread finishes first, so another thread must take over.
   Answer(one.tag, kSuccess, "a");
   EXPECT_EQ(first.get().payload, "a");
   Answer(two.tag, kSuccess, "b");

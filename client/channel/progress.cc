@@ -181,7 +181,7 @@ void Progress::ThreadMain() {
 void Progress::RunPending() {
   if (!external_ || InTask()) return;
   std::thread::id nobody;
-  // One thread at a time runs all tasks, including those of other callers.
+  // One thread at a time runs all tasks, including tasks of other callers.
   if (!runner_.compare_exchange_strong(nobody, std::this_thread::get_id())) {
     return;
   }

@@ -63,11 +63,11 @@ class Progress {
   // Ends the watch. A task that is running, or about to run, is completed.
   void Unwatch(WatchId id);
   // Sets whether the watch is armed. Makes at most one system call, and none if
-  // that does not change.
+  // the state does not change.
   void Arm(WatchId id, bool on);
 
-  // Runs the tasks that are due, without waiting. Does nothing unless external,
-  // or if called from inside a task.
+  // Runs the tasks that are due, without waiting. Does nothing if there is a
+  // thread, or if called from inside a task.
   void RunPending();
 
   // Returns true on the thread that is running a task.
@@ -87,7 +87,7 @@ class Progress {
     int fd = -1;
     Task readable;
     bool armed = false;
-    bool added = false;  // it is in epoll_, armed or masked
+    bool added = false;  // the descriptor is in epoll_, armed or masked
   };
 
   bool IsDueLocked() const CANOPY_REQUIRES(mu_);

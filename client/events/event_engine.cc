@@ -70,8 +70,8 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void Advance(const ChainPtr& chain, pmix_status_t status,
                const pmix_info_t* results, size_t nresults);
   bool IsObservedLocked(const Event& event) const CANOPY_REQUIRES(mu_);
-  // Posts the call of the observer. `results` are those of the handlers after
-  // all have run, or null before.
+  // Posts the call of the observer. `results` are the results of the handlers
+  // after all of them have run, or null before.
   void PostObserveLocked(const std::shared_ptr<const Event>& event,
                          const InfoList* results) CANOPY_REQUIRES(mu_);
   void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);
@@ -84,7 +84,7 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   // In chain order. The mutex also guards the members of the handlers, except
   // their specs.
   std::vector<HandlerPtr> handlers_ CANOPY_GUARDED_BY(mu_);
-  // empty after the engine is closed
+  // Empty after the engine is closed.
   Executor executor_ CANOPY_GUARDED_BY(mu_);
   WantsCode observes_ CANOPY_GUARDED_BY(mu_);
   std::shared_ptr<const See> observer_ CANOPY_GUARDED_BY(mu_);
@@ -98,7 +98,7 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
 namespace {
 
 // Chains whose current handler has not completed yet, by ticket. The object
-// outlives every engine, since a handler may complete at any time, and more
+// outlives every engine, because a handler may complete at any time, and more
 // than once.
 template <typename ChainPtr>
 class Tickets {
@@ -137,8 +137,8 @@ class Tickets {
   std::unordered_map<uintptr_t, ChainPtr> waiting_ CANOPY_GUARDED_BY(mu_);
 };
 
-// Never destroyed: a thread may still complete a handler while the program
-// exits.
+// The object is never destroyed, because a thread may still complete a handler
+// while the program exits.
 template <typename ChainPtr>
 Tickets<ChainPtr>& AllTickets() {
   static auto* tickets = new Tickets<ChainPtr>;

@@ -38,7 +38,7 @@ struct HandlerSpec {
   pmix_data_range_t range = PMIX_RANGE_UNDEF;
   std::vector<ProcId> affected;  // empty: any process
   std::string name;
-  std::string before;  // runs directly before this handler
+  std::string before;  // the handler directly before which this one runs
   std::string after;
   std::vector<ProcId> sources;  // with PMIX_RANGE_CUSTOM
 };
@@ -63,7 +63,7 @@ class SourcePlaces {
 bool Wants(const HandlerSpec& spec, const Event& event,
            const SourcePlaces& places);
 
-// The place of a handler in the whole chain. `number` is that of its
+// The place of a handler in the whole chain. `number` is the number of its
 // registration.
 struct ChainPosition {
   Category category = Category::kDefault;

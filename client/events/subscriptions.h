@@ -27,9 +27,9 @@ struct SubscriptionChange {
 // agent.
 class Subscriptions {
  public:
-  // Adds a handler's codes. Returns those that no other handler has.
+  // Adds a handler's codes. Returns the codes that no other handler has.
   SubscriptionChange Add(const HandlerSpec& spec);
-  // Removes a handler's codes. Returns those that no other handler has.
+  // Removes a handler's codes. Returns the codes that no other handler has.
   SubscriptionChange Remove(const HandlerSpec& spec);
   // Returns all codes of the handlers.
   SubscriptionChange Now() const;

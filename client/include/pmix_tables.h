@@ -14,8 +14,9 @@ namespace canopy {
 // locks, any thread. All strings are string literals, so `.data()` ends with a
 // terminator.
 
-// A string of the tables, by its place among all: pointers would have to be
-// relocated, on pages of its own in each process.
+// A string of the tables, stored as its position among all texts. Pointers
+// would have to be relocated, and each process would then need its own copy of
+// their pages.
 class TableText {
  public:
   constexpr explicit TableText(std::uint32_t place) : place_(place) {}
@@ -52,7 +53,7 @@ struct AttributeEntry {
   TableText name;           // its macro, "PMIX_JOB_SIZE"
   TableText key;            // "pmix.job.size"
   TableText type;           // C type of its value, "uint32_t"; "varies" if open
-  TableText group;          // what it belongs to, "reserved-key:job"
+  TableText group;          // the subject, "reserved-key:job"
   std::uint16_t data_type;  // pmix_data_type_t of its value, 0 if open
   bool deprecated;          // replaced or removed by the standard
 };
@@ -61,14 +62,14 @@ struct AttributeEntry {
 struct ConstantEntry {
   TableText name;  // "PMIX_ERR_TIMEOUT"
   TableText type;  // "pmix_status_t"; empty for limits and versions
-  TableText text;  // what the printers print; empty if none prints it
+  TableText text;  // the printed text; empty if no printer has the constant
   std::int64_t value;
 };
 
 // An exported function.
 struct FunctionEntry {
   TableText name;   // "PMIx_Get"
-  TableText role;   // who calls it: "client/tool", "server", "util", ...
+  TableText role;   // the callers: "client/tool", "server", "util", ...
   TableText group;  // "put-get"
 };
 
@@ -77,8 +78,8 @@ struct FunctionEntry {
 struct FunctionAttribute {
   TableText function;   // "PMIx_Fence", "pmix_server_fencenb_fn_t"
   TableText attribute;  // "PMIX_COLLECT_DATA"
-  bool required;        // its provider must support it
-  bool by_host;         // the host provides it, else the library
+  bool required;        // the provider must support the attribute
+  bool by_host;         // the host is the provider, otherwise the library
 };
 
 // Returns all attributes, sorted by name.
@@ -96,15 +97,15 @@ std::span<const FunctionAttribute> AttributesOf(std::string_view function);
 // Returns the attribute whose macro is `name`, or nullptr.
 const AttributeEntry* FindAttributeByName(std::string_view name);
 
-// Returns the attribute with this key, or nullptr. If several share the key,
-// one that is not deprecated is preferred.
+// Returns the attribute with this key, or nullptr. If several share the key, an
+// attribute that is not deprecated is preferred.
 const AttributeEntry* FindAttributeByKey(std::string_view key);
 
 // Returns the constant called `name`, or nullptr.
 const ConstantEntry* FindConstant(std::string_view name);
 
 // Returns the constant of `type` with this value that has a text, or nullptr.
-// If several have the value, one that is not deprecated is preferred.
+// If several have the value, a constant that is not deprecated is preferred.
 const ConstantEntry* FindConstant(std::string_view type, std::int64_t value);
 
 // Returns the printed text for `value` of `type`, or `otherwise`, which must be

@@ -11,7 +11,7 @@ namespace canopy::tables_internal {
 // All texts, each with its terminator.
 extern const char kTexts[];
 // The generated arrays. The indices give the positions of the entries in
-// another order; an entry that another one shadows is not in them.
+// another order; an entry that another entry shadows has no index.
 extern const std::span<const AttributeEntry> kAttributes;  // by name
 extern const std::span<const std::uint16_t> kAttributesByKey;
 extern const std::span<const ConstantEntry> kConstants;         // by name

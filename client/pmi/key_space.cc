@@ -5,7 +5,7 @@ namespace canopy::pmi {
 namespace {
 
 // Prefix of every key outside the job's own space. No key in that space begins
-// with it.
+// with this prefix.
 constexpr char kMark = '|';
 constexpr std::string_view kCreated = "|kvs";
 

@@ -18,7 +18,8 @@ struct State {
   std::optional<Process> process CANOPY_GUARDED_BY(mutex);
 };
 
-// Never destroyed, because an exit handler of the program may still finalize.
+// The object is never destroyed, because an exit handler of the program may
+// still finalize.
 State& Global() {
   static State* const state = new State;
   return *state;

@@ -14,7 +14,7 @@ namespace canopy::pmi {
 struct Process {
   pmix_proc_t self;
   uint32_t size = 1;    // processes of the job
-  uint32_t appnum = 0;  // its application within the job
+  uint32_t appnum = 0;  // the process's application within the job
   bool spawned = false;
 };
 
@@ -35,9 +35,9 @@ pmix_proc_t MemberOf(const Process& process, uint32_t rank);
 // Determines whether a get of a missing value fails or waits for the value.
 enum class Missing { kFails, kIsAwaited };
 
-// Return the value of a key as a number or as text. Return no value if there is
-// none of that kind. `proc` may be the whole job, or have an undefined rank,
-// which stands for any rank with the key.
+// Return the value of a key as a number or as text. Return no value if the key
+// has no value of that kind. `proc` may be the whole job, or have an undefined
+// rank, which stands for any rank with the key.
 std::optional<uint32_t> NumberOf(const pmix_proc_t& proc, const char* key);
 std::optional<std::string> TextOf(const pmix_proc_t& proc, const char* key,
                                   Missing missing = Missing::kFails);
@@ -49,7 +49,8 @@ std::optional<std::string> TextIn(const pmix_value_t& value);
 std::vector<uint32_t> LocalRanks(const Process& process);
 
 // Makes a key known to all members that participate in the next barrier, or
-// with PMIX_LOCAL to those on this node. It is visible after a commit.
+// with PMIX_LOCAL to the members on this node. The key is visible after a
+// commit.
 pmix_status_t PutText(pmix_scope_t scope, const std::string& key,
                       const std::string& value);
 

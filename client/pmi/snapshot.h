@@ -11,7 +11,8 @@ namespace canopy::pmi {
 
 // Returns the text values that members of the job have committed to the space
 // and this process can see. Needs one request for each rank of another node
-// whose data no barrier has brought. Ranks without data contribute nothing.
+// whose data this process has not received with a barrier. Ranks without data
+// contribute nothing.
 KeyValues SnapshotOf(const Process& process, std::string_view space);
 
 }  // namespace canopy::pmi

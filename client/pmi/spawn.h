@@ -15,7 +15,7 @@ struct Command {
   std::string program;
   std::vector<std::string> arguments;  // without the program itself
   int count = 1;
-  // Hints of MPI_Comm_spawn. Unknown ones are ignored, as MPI requires.
+  // Hints of MPI_Comm_spawn. Unknown hints are ignored, as MPI requires.
   KeyValues hints;
 };
 

@@ -30,7 +30,7 @@ std::string HelloPayload(const Environment& environment) {
                                    environment.token, kVersionText});
 }
 
-// Maps the barrier; without one fences use messages.
+// Maps the barrier. Without a barrier, fences use messages.
 std::unique_ptr<shm::BarrierParticipant> MapBarrier(
     const local::Welcome& welcome, FrameSocket* socket) {
   if (welcome.barrier_size == 0) return nullptr;
@@ -41,7 +41,7 @@ std::unique_ptr<shm::BarrierParticipant> MapBarrier(
   return barrier.ok() ? std::move(barrier).value() : nullptr;
 }
 
-// Maps the mailbox; without one commits use messages.
+// Maps the mailbox. Without a mailbox, commits use messages.
 std::unique_ptr<shm::CommitWriter> MapMailbox(
     const local::Welcome& welcome, FrameSocket* socket,
     const shm::BarrierParticipant* barrier) {

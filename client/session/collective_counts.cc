@@ -17,7 +17,7 @@ namespace {
 using local::CollectiveOp;
 using local::Series;
 
-// The series of a Collective in encoded form, which identifies it as the caller
+// The encoded series of a Collective, which identifies the series as the caller
 // has named it.
 struct EncodedSeries {
   std::string_view series;

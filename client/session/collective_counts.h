@@ -38,7 +38,7 @@ class CollectiveCounts {
   // The key is the encoded series as the caller has named it.
   std::map<std::string, uint64_t, std::less<>> ended_ CANOPY_GUARDED_BY(mu_);
   // Series of the destructs of groups: for each constructed group, by name, and
-  // for those that the process has left since their last construct.
+  // for the groups that the process has left since their last construct.
   std::map<std::string, std::string, std::less<>> ends_ CANOPY_GUARDED_BY(mu_);
   std::set<std::string> left_ CANOPY_GUARDED_BY(mu_);
 };

@@ -17,7 +17,7 @@ namespace canopy::client {
 // Threads: staged(), Note and TakeNoted may be called from any thread. A commit
 // holds the mutex from taking the staged data until the mailbox has it. A
 // reattach also holds it while it sends all commits to a successor. Each commit
-// is therefore in exactly one of the two.
+// is therefore either sent to the successor or in the successor's mailbox.
 class Commits {
  public:
   using Outcome = shm::CommitWriter::Outcome;
@@ -51,7 +51,7 @@ class Commits {
 
   // A reattach holds this mutex around Replace.
   Mutex& mutex() CANOPY_RETURN_CAPABILITY(mu_) { return mu_; }
-  // Replaces the mailbox by that of the successor.
+  // Replaces the mailbox by the successor's mailbox.
   void Replace(std::unique_ptr<shm::CommitWriter> mailbox)
       CANOPY_REQUIRES(mu_) {
     mailbox_ = std::move(mailbox);

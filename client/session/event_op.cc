@@ -89,8 +89,9 @@ int TellWanted(const std::vector<ChannelRef>& servers,
   return status;
 }
 
-// Subscribes at all servers without blocking. `done` runs later; only if the
-// request to the single server fails, the error is returned instead.
+// Subscribes at all servers without blocking. `done` runs later, with the
+// combined status. If there is only one server and the request to it cannot be
+// sent, returns that error, and `done` does not run.
 int TellWantedAsync(Session& session, const std::vector<ChannelRef>& servers,
                     const SubscriptionChange& change,
                     std::function<void(int)> done) {

@@ -33,7 +33,7 @@ struct Notification {
   pmix_data_range_t range = PMIX_RANGE_UNDEF;
   const pmix_info_t* info = nullptr;
   size_t ninfo = 0;
-  bool within_job = false;  // through the server of this process's job
+  bool within_job = false;  // sent through the server of this process's job
 };
 
 // Sends the event through the primary server. If `cbfunc` is null, the agent

@@ -81,7 +81,8 @@ class FakeAgent {
   // With `local_only` the job has no other ranks.
   void OfferBarrier(bool local_only);
   shm::BarrierServer& barrier() { return *barrier_; }
-  // Does the same with mailboxes for the commits of these two ranks.
+  // Called before PMIx_Init: the client gets the barrier, and mailboxes for the
+  // commits of ranks 0 and 1.
   void OfferMailboxes();
   shm::CommitReader& mailboxes() { return *mailboxes_; }
   // Returns rank 1's side of the barrier.

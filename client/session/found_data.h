@@ -18,8 +18,8 @@ class FoundData {
   FoundData(const FoundData&) = delete;
   FoundData& operator=(const FoundData&) = delete;
 
-  // Replaces the content by that of a reply to kLookup: SIZE n, n PDATA, where
-  // n is at most `limit`. An empty payload has no data. Returns false and
+  // Replaces the content by the content of a reply to kLookup: SIZE n, n PDATA,
+  // where n is at most `limit`. An empty payload has no data. Returns false and
   // clears the content if the payload is malformed.
   bool Decode(std::string_view payload, size_t limit);
 

@@ -14,7 +14,7 @@ namespace canopy::client {
 
 struct GetOptions {
   bool optional = false;        // PMIX_OPTIONAL: no request
-  bool immediate = false;       // PMIX_IMMEDIATE: only what the agent has
+  bool immediate = false;       // PMIX_IMMEDIATE: only data at the agent
   bool refresh = false;         // PMIX_GET_REFRESH_CACHE
   bool static_values = false;   // PMIX_GET_STATIC_VALUES
   bool pointer_values = false;  // PMIX_GET_POINTER_VALUES
@@ -33,7 +33,7 @@ struct GetOptions {
   std::string_view device_name;
   uint32_t timeout_ms = 0;  // 0: none
   // `qualified`: some infos are marked with PMIX_INFO_QUALIFIER. `narrowed`:
-  // one of these is not a directive of PMIx_Get.
+  // one of these infos is not a directive of PMIx_Get.
   bool qualified = false;
   bool narrowed = false;
 };

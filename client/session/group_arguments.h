@@ -19,10 +19,10 @@ namespace canopy::client {
 int CheckGroupName(const Session& session, const char* name,
                    const InfoArray& directives);
 
-// Adds `procs` to `*listed` one by one, those of wildcards too. Errors:
-// PMIX_ERR_BAD_PARAM for an entry that does not name processes,
-// PMIX_ERR_NOT_FOUND for the wildcard of a job whose size is not known here,
-// PMIX_ERR_OUT_OF_RESOURCE for more than kMaxInvited processes.
+// Adds each process of `procs` to `*listed`, including the processes that
+// wildcards stand for. Errors: PMIX_ERR_BAD_PARAM for an entry that does not
+// name processes, PMIX_ERR_NOT_FOUND for the wildcard of a job whose size is
+// not known here, PMIX_ERR_OUT_OF_RESOURCE for more than kMaxInvited processes.
 int ListProcesses(Session& session, std::span<const pmix_proc_t> procs,
                   std::set<ProcId>* listed);
 

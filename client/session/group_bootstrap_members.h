@@ -1,4 +1,4 @@
-// The part of the processes that wait for the first leader of a bootstrap: the
+// The role of the processes that wait for the first leader of a bootstrap: the
 // other leaders, and the members that leaders add. They accept the first
 // leader's invitation. Called on the progress thread, except where noted. See
 // docs/design/collectives.md, "Bootstrap".

@@ -35,7 +35,7 @@ struct BootstrapCall {
   std::string name;
   size_t leaders = 0;  // 0: the caller is not a leader
   std::set<ProcId> members;
-  InfoList directives;  // those of the construct
+  InfoList directives;  // directives of the construct
   uint32_t timeout_ms = 0;
 };
 
@@ -126,8 +126,8 @@ void Fail(Session& session, const Meeting& meeting, int status) {
            [done = mine->done, status] { done(status, {}); });
 }
 
-// Invites all members, as the first leader. Its key stays until the end, so
-// that no other bootstrap of that name begins meanwhile.
+// Invites all members, as the first leader. The first leader's key stays until
+// the end, so that no other bootstrap of that name begins meanwhile.
 void InviteAll(Session& session, const Meeting& meeting,
                std::set<ProcId> members) {
   auto mine = session.invitations().TakeAwaitedIf(
@@ -201,7 +201,7 @@ void OnMet(Session& session, const Meeting& meeting, int status,
   Fail(session, meeting, status);
 }
 
-// Waits for the keys of all leaders, as the first of them.
+// Waits, as the first leader, for the keys of all leaders.
 void Gather(Session& session, const MeetingRef& meeting) {
   std::vector<std::string> keys;
   for (size_t i = 0; i < meeting->leaders; ++i) {

@@ -18,15 +18,15 @@ namespace canopy::client {
 
 inline constexpr size_t kMaxLeaders = 256;
 
-// Returns true if the call is that of a leader, or of a member that leaders
-// add, which names no processes. A call that adds members to a group whose
-// other processes do not know of them is not a bootstrap; the agents refuse it.
+// Returns true if the caller is a leader, or a member that leaders add; such a
+// member names no processes. A call that adds members to a group whose other
+// processes do not know of them is not a bootstrap; the agents refuse it.
 bool IsBootstrap(const Session& session, const GroupRequest& request);
 
 // Constructs the group as PMIx_Group_invite does. The call ends when all
 // leaders and all members that they add have called, with the results of a
-// construct. It ends with PMIX_GROUP_CONSTRUCT_ABORT when one of these
-// processes ends first, once the leaders have met. Other errors:
+// construct. If one of these processes ends before that, but after the leaders
+// have met, the call ends with PMIX_GROUP_CONSTRUCT_ABORT. Other errors:
 // PMIX_ERR_BAD_PARAM, also if the leaders do not agree on their number;
 // PMIX_ERR_EXISTS if the caller forms a group of that name already, or if there
 // are more leaders than announced; PMIX_ERR_OUT_OF_RESOURCE for more than

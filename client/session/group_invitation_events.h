@@ -36,9 +36,9 @@ InfoList MembersOf(const std::string& name, const std::vector<ProcId>& members);
 std::vector<ProcId> MembersIn(const Event& event);
 
 // Returns true for a directive that applies to the whole group as soon as one
-// member has set it, and for one that limits the time of the construct.
+// member has set it, and for a directive that limits the time of the construct.
 bool IsOfGroup(const pmix_info_t& info);
-// Returns those infos that are results of a construct and may be part of an
+// Returns the infos that are results of a construct and may be part of an
 // event: the members, the context identifier and the name.
 InfoList ResultsIn(const InfoList& infos);
 
@@ -54,8 +54,8 @@ void WatchBootstraps(Session& session);
 void Tell(Session& session, pmix_status_t status,
           const std::vector<ProcId>& receivers, InfoList infos);
 
-// Runs `what` on the progress thread after `timeout_ms`, or never if that is 0,
-// unless the connection is lost before.
+// Runs `what` on the progress thread after `timeout_ms`, unless the connection
+// is lost before; never if `timeout_ms` is 0.
 void After(Session& session, local::GroupStep step, const std::string& name,
            uint32_t timeout_ms, std::function<void()> what);
 

@@ -1,6 +1,6 @@
-// The groups that this process is forming by invitation: those to which it has
-// invited others, those whose invitations it has accepted, and those whose
-// leader it does not know yet.
+// The groups that this process is forming by invitation. This process has
+// invited others to a group, has accepted an invitation to it, or does not know
+// its leader yet.
 #ifndef CANOPY_CLIENT_SESSION_GROUP_INVITATIONS_H_
 #define CANOPY_CLIENT_SESSION_GROUP_INVITATIONS_H_
 
@@ -29,17 +29,17 @@ using GroupDone = std::function<void(int status, InfoList results)>;
 // An invitation that this process has sent as the leader.
 struct SentInvitation {
   InfoList directives;
-  std::set<ProcId> awaited;  // have not answered
+  std::set<ProcId> awaited;  // processes without an answer
   std::set<ProcId> accepted;
   std::set<ProcId> declined;  // also notified of an abort
   bool tolerant = false;      // continues without missing processes
   bool incomplete = false;    // processes are missing
-  bool has_foreign = false;   // some use another library
+  bool has_foreign = false;   // some processes use another library
   bool outside = false;       // the leader has not named itself
   // The members that form the group without the leader, once all have answered.
   std::vector<ProcId> formers;
-  std::optional<ProcId> replaces;  // the leader that has ended
-  uint64_t number = 0;             // distinguishes it from others of the name
+  std::optional<ProcId> replaces;  // the ended leader that is replaced
+  uint64_t number = 0;             // distinguishes invitations to one group
   GroupDone done;
 };
 
@@ -55,7 +55,7 @@ struct AcceptedInvitation {
 // A construct that waits for the invitation of a process that the caller does
 // not know: the first leader of a bootstrap.
 struct AwaitedInvitation {
-  // The leaders' and members' own directives, for the construct that follows.
+  // The caller's directives, for the construct that follows.
   InfoList directives;
   // The members that this process adds as a leader, with itself, ascending.
   // Empty for a process that is only added.
@@ -82,11 +82,11 @@ struct InvitationEnd {
   std::optional<ProcId> next;  // the process that replaces the leader
 };
 
-// The numbers of ends and of inviters that are kept. When there are more, the
-// oldest are dropped.
+// The limit for the ends that are kept, and for the inviters. Beyond the limit,
+// the oldest are dropped.
 inline constexpr size_t kMaxInvitationEnds = 256;
-// The number of members in all invitations to bootstraps that are kept; the
-// oldest invitations are dropped.
+// The limit for the members in all invitations to bootstraps that are kept.
+// Beyond the limit, the oldest invitations are dropped.
 inline constexpr size_t kMaxBootstrapMembers = size_t{64} << 10;
 
 // Invitations by the group's name. Thread-safe.

@@ -57,8 +57,8 @@ void OnArrival(Session& session, const std::string& name, const Event& event) {
   }
 }
 
-// Handles an event of an invitation. `results` are those of the handlers, or
-// null before they have run.
+// Handles an event of an invitation. `results` are the results of the handlers,
+// or null before the handlers have run.
 void See(Session& session, const Event& event, const InfoList* results) {
   const auto name = event.infos.FindString(PMIX_GROUP_ID);
   if (!name) return;
@@ -71,8 +71,8 @@ void See(Session& session, const Event& event, const InfoList* results) {
   }
 }
 
-// Reads the directives; refuses or reports those not in `known`. The check of
-// the name has compared it with the group's identifier.
+// Reads the directives; refuses or reports directives that are not in `known`.
+// The check of the name has compared it with the group's identifier.
 int ReadDirectives(std::string_view function, const InfoArray& directives,
                    std::initializer_list<std::string_view> known,
                    uint32_t* timeout_ms) {
@@ -89,8 +89,7 @@ int ReadDirectives(std::string_view function, const InfoArray& directives,
   return PMIX_SUCCESS;
 }
 
-// Lists the invited processes. If the leader is not among them, it is not a
-// member.
+// Lists the invited processes. A leader that is not among them is not a member.
 int ReadInvited(Session& session, const GroupRequest& request,
                 SentInvitation* sent) {
   if (request.procs == nullptr || request.nprocs == 0) {

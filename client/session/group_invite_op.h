@@ -24,8 +24,8 @@ void ObserveInvitations(Session& session);
 // otherwise by its results: with PMIX_GROUP_OPTIONAL (true) the call continues,
 // PMIX_GROUP_ADD_MEMBERS (processes) invites others instead, and the status
 // PMIX_GROUP_CONSTRUCT_ABORT ends the call in any case. Returns PMIX_ERR_EXISTS
-// while the caller is in a group of that name or forms one. The results are
-// those of a construct.
+// while the caller is in a group of that name or forms one. The results are as
+// for a construct.
 int InviteGroupAsync(Session& session, const GroupRequest& request,
                      pmix_info_cbfunc_t cbfunc, void* cbdata);
 // Does the same and blocks. Returns PMIX_ERR_INVALID_OPERATION in a callback.

@@ -19,7 +19,8 @@
 namespace canopy::client {
 namespace {
 
-// How long processes that have lost their leader wait for a new one.
+// The time for which processes that have lost their leader wait for a new
+// leader.
 constexpr uint32_t kSelectionMs = 5000;
 
 std::optional<AcceptedInvitation> TakeOf(Session& session,

@@ -1,4 +1,4 @@
-// The part of a process that has accepted an invitation to a group. Called on
+// The role of a process that has accepted an invitation to a group. Called on
 // the progress thread.
 #ifndef CANOPY_CLIENT_SESSION_GROUP_JOINER_H_
 #define CANOPY_CLIENT_SESSION_GROUP_JOINER_H_

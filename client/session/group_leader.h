@@ -1,4 +1,4 @@
-// The part of the process that has invited others to a group, or has taken the
+// The role of a process that has invited others to a group, or has taken the
 // place of a leader that failed. Called on the progress thread.
 #ifndef CANOPY_CLIENT_SESSION_GROUP_LEADER_H_
 #define CANOPY_CLIENT_SESSION_GROUP_LEADER_H_
@@ -36,8 +36,8 @@ void FormIfComplete(Session& session, const std::string& name);
 void OnAccepted(Session& session, const std::string& name, const Event& event);
 // Handles the first report of a member about the end of the construct.
 void OnFormedBy(Session& session, const std::string& name, const Event& event);
-// Handles that an invited process has declined or ended. `results` are those of
-// the handlers of that event.
+// Handles that an invited process has declined or ended. `results` are the
+// results of the event's handlers.
 void OnMissing(Session& session, const std::string& name, const Event& event,
                const InfoList& results);
 

@@ -38,7 +38,7 @@ int DestructGroup(Session& session, const GroupRequest& request);
 // returns.
 int LeaveGroup(Session& session, const GroupRequest& request);
 
-// Does the same for this library's own use: `done` runs as a callback.
+// Constructs a group for this library's own use: `done` runs as a callback.
 int ConstructGroupThen(Session& session, const std::string& name,
                        const std::vector<ProcId>& members,
                        const InfoList& directives, GroupDone done);

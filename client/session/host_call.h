@@ -26,8 +26,8 @@ struct HostCall {
 
 // Calls the host and waits for its answer. `results` are the host's and may be
 // empty. Returns a PMIx status: PMIX_ERR_NOT_SUPPORTED if there is no agent or
-// if it is too old. In a server's own process the call goes to its host; in the
-// thread that would deliver the host's answer it fails with
+// if the agent is too old. In a server's own process the call goes to its host;
+// in the thread that would deliver the host's answer it fails with
 // PMIX_ERR_WOULD_BLOCK.
 int CallHost(Session& session, const HostCall& call, InfoList* results);
 

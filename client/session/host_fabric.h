@@ -11,10 +11,10 @@
 
 namespace canopy::client {
 
-// Return a PMIx status: that of the host, or of RegisterFabric and
-// UpdateFabric. A process that runs a server inspects the node itself, because
-// the host's function may call these. PMIX_ERR_BAD_PARAM for a null array of
-// directives.
+// Return the PMIx status of the host, or of RegisterFabric and UpdateFabric;
+// PMIX_ERR_BAD_PARAM for a null array of directives. A process that runs a
+// server inspects the node itself, because the host's function may call these
+// functions.
 int RegisterFabric(Session& session, pmix_fabric_t* fabric,
                    const pmix_info_t* directives, size_t ndirs);
 int UpdateFabric(Session& session, pmix_fabric_t* fabric);

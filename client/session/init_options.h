@@ -24,8 +24,8 @@ struct InitOptions {
 int ParseInitOptions(std::string_view function, const pmix_info_t* info,
                      size_t ninfo, InitOptions* out);
 
-// Reads the directives of PMIx_Finalize; *barrier is PMIX_EMBED_BARRIER. Errors
-// are those of ParseInitOptions.
+// Reads the directives of PMIx_Finalize; *barrier is PMIX_EMBED_BARRIER. Fails
+// like ParseInitOptions.
 int ParseFinalizeOptions(const pmix_info_t* info, size_t ninfo, bool* barrier);
 
 }  // namespace canopy::client

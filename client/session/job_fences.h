@@ -25,8 +25,8 @@ class JobFences {
 
   // Begin is called when a fence over the whole job begins, End when it is
   // over. Begin returns true if no other fence is in progress in this process.
-  // Only then may the fence use the barrier: a rank has one bit in it, so that
-  // its fences must arrive in order.
+  // Only then may the fence use the barrier: a rank has one bit in the barrier,
+  // so its fences must arrive in order.
   bool Begin() { return in_progress_.fetch_add(1) == 0; }
   void End() { in_progress_.fetch_sub(1); }
 
@@ -37,7 +37,7 @@ class JobFences {
   shm::BarrierParticipant* barrier() CANOPY_REQUIRES(mu_) {
     return barrier_.get();
   }
-  // Replaces the barrier by that of the successor.
+  // Replaces the barrier by the successor's barrier.
   void Replace(std::unique_ptr<shm::BarrierParticipant> barrier)
       CANOPY_REQUIRES(mu_) {
     former_.push_back(std::exchange(barrier_, std::move(barrier)));
@@ -48,8 +48,8 @@ class JobFences {
   CollectiveCounts counts_;
   Mutex mu_;
   std::unique_ptr<shm::BarrierParticipant> barrier_ CANOPY_GUARDED_BY(mu_);
-  // Barriers of predecessors. Other threads may still be sending over their
-  // sockets, which count commits in them.
+  // Barriers of predecessors. Other threads may still send over the
+  // predecessors' sockets, which count commits in these barriers.
   std::vector<std::unique_ptr<shm::BarrierParticipant>> former_
       CANOPY_GUARDED_BY(mu_);
 };

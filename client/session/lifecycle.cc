@@ -38,10 +38,10 @@ struct Library {
 Library g_library;
 
 // The threads do not exist in the child and the connection belongs to the
-// parent, so the child has no session. Its copy of the socket would keep the
-// connection open after the parent's end. Excluded from the analysis: the mutex
-// is not locked but replaced, because a thread that does not exist here may
-// hold it.
+// parent, so the child has no session. The child's copy of the socket would
+// keep the connection open after the parent's end. Excluded from the analysis:
+// the mutex is not locked but replaced, because a thread that does not exist
+// here may hold it.
 void AfterForkInChild() CANOPY_NO_THREAD_SAFETY_ANALYSIS {
   Session* session = g_library.session.exchange(nullptr);
   if (session != nullptr) {
@@ -197,7 +197,7 @@ int FinalizeLibrary(const pmix_info_t* info, size_t ninfo) {
     --g_library.references;
     return PMIX_SUCCESS;
   }
-  // Ending the session joins the progress thread, which is the calling one.
+  // Ending the session joins the progress thread, which is the calling thread.
   if (session->progress().InTask()) return PMIX_ERR_WOULD_BLOCK;
   // A failed barrier does not keep the process in its job.
   if (barrier) rc = Fence(*session, nullptr, 0, nullptr, 0);
@@ -213,7 +213,7 @@ void StopProgress(const pmix_info_t* info, size_t ninfo) {
   const ApiCall call;
   if (!call) return;
   Progress& progress = call.session().progress();
-  // In a callback this would wait for its own thread.
+  // In a callback the call would wait for its own thread.
   if (progress.external() || progress.InTask()) return;
   const MutexLock lock(*one_at_a_time);
   progress.Stop();

@@ -25,7 +25,7 @@ Result<Bootstrap> FindAgent();
 // Starts a session whose bootstrap `find` finds, for PMIx_tool_init.
 int InitLibraryBy(const FindBootstrap& find, const InitOptions& options,
                   pmix_proc_t* proc);
-// PMIx_Init and PMIx_Finalize. Calls are counted. Any thread.
+// Implement PMIx_Init and PMIx_Finalize. Calls are counted. Any thread.
 int InitLibrary(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 int FinalizeLibrary(const pmix_info_t* info, size_t ninfo);
 bool LibraryInitialized();
@@ -55,8 +55,8 @@ class ApiCall {
   Session* session_;
 };
 
-// Does the same for a non-blocking call: no callback that it causes runs before
-// the call ends.
+// Like ApiCall, for a non-blocking call: no callback that the call causes runs
+// before the call ends.
 class NonBlockingApiCall {
  public:
   NonBlockingApiCall() {

@@ -91,8 +91,9 @@ bool OnlyItsAgentKnows(const JobView& job, const Target& target,
 
 // Makes a rank's directory when its name is first returned, because most
 // processes never use it. It lies in the job's directory and is removed with
-// it. A failure shows when the process uses the directory. A process of root
-// that requests it for a job of another user makes it with that user's rights.
+// it. A failure shows when the process uses the directory. If a process of root
+// requests the name for a job of another user, it makes the directory with that
+// user's rights.
 void MakeRankDirectory(const pmix_value_t& name) {
   if (name.type != PMIX_STRING || name.data.string == nullptr) return;
   const auto [job, rank] = SplitLast(name.data.string);

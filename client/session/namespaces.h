@@ -27,12 +27,13 @@ class Namespaces {
   // Returns null if this process cannot read that namespace yet.
   const JobView* Find(std::string_view nspace) const;
 
-  // Replaces the own job's data by the segment of a successor agent.
+  // Replaces the data of this process's own job by the segment of a successor
+  // agent.
   void ReplaceOwn(std::unique_ptr<JobView> own);
   // Adds a namespace or replaces its data.
   void Add(std::string nspace, std::unique_ptr<JobView> job);
 
-  // Returns all jobs, the own one first.
+  // Returns all jobs; this process's own job is the first.
   std::vector<std::pair<std::string, const JobView*>> All() const;
 
  private:
@@ -41,7 +42,7 @@ class Namespaces {
   mutable SharedMutex mu_;
   std::map<std::string, std::unique_ptr<JobView>, std::less<>> others_
       CANOPY_GUARDED_BY(mu_);
-  // Replaced data of the process's own job and of others.
+  // Replaced data of the process's own job and of other jobs.
   std::vector<std::unique_ptr<JobView>> replaced_ CANOPY_GUARDED_BY(mu_);
 };
 

@@ -46,7 +46,7 @@ struct OutputPulls::Pull {
   PulledOutput output;
   std::vector<Flow> flows;
   size_t unregistered = 0;  // flows without an answer to their first read
-  int status = kSuccess;    // the first error of these
+  int status = kSuccess;    // the first error of their first reads
   uint64_t dropped = 0;     // not reported yet
   Progress* progress = nullptr;
   std::unique_ptr<HoldTimer> timer;  // created when needed

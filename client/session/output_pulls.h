@@ -24,14 +24,14 @@ namespace canopy::client {
 
 // The request of one puller.
 struct PullSpec {
-  std::vector<ProcId> procs;  // of one or several jobs
+  std::vector<ProcId> procs;  // processes of one or several jobs
   OutputRead read;            // without a handle and a cursor
   PulledOutputOptions output;
 };
 
 // Data that a puller has read.
 struct PulledPiece {
-  ProcId source;  // rank wildcard, closed and no data: end of that job
+  ProcId source;  // a wildcard rank, with `closed`: the job's end
   uint16_t channel = 0;
   std::string_view data;
   bool closed = false;

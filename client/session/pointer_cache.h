@@ -26,7 +26,7 @@ class PointerCache {
 
  private:
   Mutex mu_;
-  // A deque, because its elements never move.
+  // The values are in deques, because elements of a deque never move.
   std::map<std::pair<ProcId, std::string>, std::deque<Value>> values_
       CANOPY_GUARDED_BY(mu_);
 };

@@ -26,8 +26,8 @@ inline constexpr char kDroppedBytes[] = "canopy.iof.dropped";
 inline constexpr char kFromNow[] = "canopy.iof.from_now";
 inline constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 
-// Returns the number of the puller, above 0, or a PMIx status: that of the
-// agent, PMIX_ERR_NOT_SUPPORTED for standard input or if there is no agent, or
+// Returns the number of the puller, above 0, or a PMIx status: the agent's,
+// PMIX_ERR_NOT_SUPPORTED for standard input or if there is no agent, or
 // PMIX_ERR_BAD_PARAM. The callback runs on the progress thread; more output is
 // requested only after it returns.
 int PullOutput(Session& session, const PullRequest& request);

@@ -37,7 +37,7 @@ using OutputReceiver =
     std::function<void(const ProcId& source, uint16_t channel,
                        std::string_view data, bool closed)>;
 
-// Single-threaded. A write blocks until the stream or the file accepts it.
+// Used by one thread. A write blocks until the stream or the file accepts it.
 class PulledOutput {
  public:
   // If `receiver` is empty, the output goes to the standard streams.
@@ -51,7 +51,7 @@ class PulledOutput {
   // Writes the held output, because no more output follows.
   void Flush();
   // `holds` returns true if output is held for the callback, not counting
-  // incomplete lines; `Release` delivers it.
+  // incomplete lines; `Release` delivers the held output.
   bool holds() const;
   void Release();
 

@@ -18,12 +18,12 @@ struct PushRequest {
 };
 
 // Sends input to processes of a job: `bytes` or, with PMIX_IOF_PUSH_STDIN, this
-// process's standard input from now on; PMIX_IOF_COMPLETE ends it. The end
-// alone needs no targets: it then ends the reading of standard input, for the
-// targets of that reading, and succeeds if standard input is not being read.
-// Success for bytes means that the processes have consumed them. Returns
-// PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED if there is no agent, or the
-// agent's status.
+// process's standard input from now on; PMIX_IOF_COMPLETE ends the input. A
+// request with neither bytes nor targets, but with PMIX_IOF_COMPLETE, ends the
+// reading of standard input for the targets of that reading, and succeeds if
+// standard input is not being read. Success for bytes means that the processes
+// have consumed them. Returns PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED if
+// there is no agent, or the agent's status.
 int PushInput(Session& session, const PushRequest& request);
 
 // The non-blocking form. The callback runs on the progress thread unless an

@@ -37,7 +37,7 @@ pmix_scope_t DeletedScope(pmix_scope_t scope) {
 }
 
 // Removes a key. The commit publishes an empty value in place of the key's
-// value, because keys of other processes' stores are only replaced.
+// value, because a key that other processes have stored can only be replaced.
 int DeleteKey(Session& session, pmix_scope_t scope, const char* key) {
   std::string_view name;
   if (!ReadKey(key, &name) || name.empty() || IsStoredName(name)) {

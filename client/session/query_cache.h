@@ -31,8 +31,8 @@ class QueryCache {
 
   // Replaces an earlier answer. Does not keep an answer that is too large, or
   // an answer of the host, which is soon out of date. Nor does it keep an
-  // answer that may lack the processes of a silent node, because it would lack
-  // them for ever.
+  // answer that may lack the processes of a silent node, because later queries
+  // would then lack them too.
   void Put(const CachedQuery& query, const Value& answer) CANOPY_EXCLUDES(mu_);
   std::optional<Value> Find(const CachedQuery& query) const
       CANOPY_EXCLUDES(mu_);

@@ -12,8 +12,8 @@ namespace {
 using support::Level;
 using support::Levels;
 
-// Returns whether the library answers for this level; the agent answers the
-// others.
+// Returns whether the library answers for this level; the agent answers for the
+// other levels.
 bool IsHere(Level level) {
   return level == Level::kClient || level == Level::kTool;
 }
@@ -30,8 +30,8 @@ Levels Part(const Levels& levels, bool here) {
   return {Select(levels.functions, here), Select(levels.attributes, here)};
 }
 
-// The library answers these itself. Like OpenPMIx it declares no version of the
-// Standard's ABI, in the same words.
+// The library answers these keys itself. Like OpenPMIx, and in the same words,
+// it reports that it declares no version of the Standard's ABI.
 constexpr std::string_view kAbiKeys[] = {PMIX_QUERY_STABLE_ABI_VERSION,
                                          PMIX_QUERY_PROVISIONAL_ABI_VERSION};
 constexpr char kNoAbiVersion[] = "0.0";
@@ -202,7 +202,7 @@ bool QueryCall::IsOnlyOfHost(size_t query) const {
   });
 }
 
-// Answers are in the order of the keys, without those that have no answer.
+// Answers are in the order of the keys; keys without an answer are left out.
 // Equal keys of one query have equal answers.
 void QueryCall::Take(const Reply& reply) {
   if (reply.status == PMIX_ERR_NOT_FOUND) return;

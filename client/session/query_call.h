@@ -18,7 +18,7 @@
 namespace canopy::client {
 
 // Call Start, and then, while NextFrame returns a frame, send it and pass the
-// answer to Take. One thread at a time.
+// answer to Take. Used by one thread at a time.
 class QueryCall {
  public:
   // If `session` is null, there is no agent, no job and no cache.
@@ -42,7 +42,7 @@ class QueryCall {
     size_t query = 0;
     size_t asked = 0;  // number of the key; slots of one key share it
     std::string key;
-    bool of_agent = false;  // the agent must answer it
+    bool of_agent = false;  // the agent must answer the key
     Value value = {};
   };
 

@@ -19,10 +19,10 @@ struct QueryParts {
   // PMIX_SESSION_INFO, PMIX_HOSTNAME and other qualifiers that PMIx_Get knows.
   InfoList realm;
   std::string cache_key;  // the qualifiers that an answer depends on
-  // The query may be answered without the agent: a new answer is not required,
-  // and no qualifier needs an agent.
+  // True if the query may be answered without the agent: a new answer is not
+  // required, and no qualifier needs an agent.
   bool here = true;
-  // All qualifiers concern data that PMIx_Get finds. Other qualifiers
+  // True if all qualifiers concern data that PMIx_Get finds. Other qualifiers
   // have no effect on such data, and the agent reports them.
   bool only_of_data = true;
   bool of_support = false;  // PMIX_QUERY_ATTRIBUTE_SUPPORT

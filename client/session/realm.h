@@ -18,7 +18,8 @@ enum class Realm : uint8_t {
   kProc,
 };
 
-// Keys with this prefix belong to the Standard and to the host.
+// Returns true for keys that belong to the Standard and to the host, by their
+// prefix.
 inline bool IsReserved(std::string_view key) {
   return key.substr(0, 4) == "pmix";
 }

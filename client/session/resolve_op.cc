@@ -15,8 +15,8 @@ namespace {
 
 using Job = std::pair<std::string, const JobView*>;
 
-// Finds the job of that name and requests an unknown one from the agent. Sets
-// null if the agent does not know it either.
+// Finds the job of that name, and requests an unknown job from the agent. Sets
+// null if the agent does not know the job either.
 int FindJob(Session& session, const std::string& nspace, const JobView** job) {
   *job = session.namespaces().Find(nspace);
   if (*job != nullptr || session.channel() == nullptr) return PMIX_SUCCESS;
@@ -44,8 +44,8 @@ std::vector<std::string> JobsOfTheAgent(Session& session) {
   return names ? Split(*names, ',') : std::vector<std::string>();
 }
 
-// Lists all running jobs, the own one first. If the agent does not answer,
-// lists the jobs that this process can read already.
+// Lists all running jobs, the process's own job first. If the agent does not
+// answer, lists the jobs that this process can read already.
 int AllJobs(Session& session, std::vector<Job>* jobs) {
   const std::string own = session.self().nspace;
   const std::vector<std::string> names = JobsOfTheAgent(session);

@@ -62,7 +62,7 @@ void OnAnswer(pmix_status_t status, pmix_info_t* infos, size_t count,
 std::optional<int> FindHere(Session& session, std::string_view key,
                             const GetOptions& options, pmix_value_t* value) {
   if (key == PMIX_MYSERVER_URI || session.channel() == nullptr) {
-    // A server without a connection to another one is its own server.
+    // A server without a connection to another server is its own server.
     const bool is_own =
         key == PMIX_MYSERVER_URI || !session.servers().is_tool();
     return is_own ? TakeOwn(session, value) : PMIX_ERR_NOT_FOUND;

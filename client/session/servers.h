@@ -58,8 +58,8 @@ class Servers {
   std::vector<ProcId> names() const;
   bool Knows(const ProcId& server) const;
 
-  // Adds a server. It becomes the primary if `primary` is set or there is no
-  // other. Subscriptions to events are repeated at it. Fails with
+  // Adds a server. The server becomes the primary if `primary` is set or there
+  // is no other. Subscriptions to events are repeated at it. Fails with
   // kErrOutOfResource if there are too many servers, and with kErrUnreach if
   // this process ends or the connection is lost already.
   int Attach(Bootstrap connected, bool primary);
@@ -71,7 +71,7 @@ class Servers {
   // at the deadline, and kErrUnreach if this process ends.
   int AwaitPrimary(const ProcId& server,
                    std::optional<Clock::time_point> deadline);
-  // Gives a connected server a second name, that of the launcher that this
+  // Gives a connected server a second name, the name of the launcher that this
   // process has started. SetPrimary, AwaitPrimary and Disconnect accept it.
   void SetLauncher(const ProcId& launcher, const ProcId& server);
   // Ends a connection; requests that wait for an answer over it get
@@ -81,7 +81,8 @@ class Servers {
 
   // Fails all pending requests to servers; later calls fail at once.
   void Close();
-  // Called in a child after fork, because its copies keep connections open.
+  // Called in a child after fork, because the child's copies of the sockets
+  // keep connections open.
   void CloseSocketsInChild();
 
  private:

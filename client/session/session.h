@@ -50,7 +50,8 @@ class Session final : public SourcePlaces {
   // Readable data: data of jobs, the process's own values, and both by the
   // rules of PMIx_Get.
   Namespaces& namespaces() { return namespaces_; }
-  const JobView& job() const { return namespaces_.own(); }  // the own job
+  // Returns this process's job.
+  const JobView& job() const { return namespaces_.own(); }
   ValueStore& store() { return store_; }
   PointerCache& pointers() { return pointers_; }
   const Lookup& lookup() const { return lookup_; }
@@ -83,9 +84,9 @@ class Session final : public SourcePlaces {
   // notifications of this process to the processes it serves.
   using Distributor =
       std::function<int(const Notification&, pmix_op_cbfunc_t, void* cbdata)>;
-  // Set only in servers: requests its host to spawn `call`, encoded as in a
-  // frame. On success `done` is called once, in a thread of the server. `waits`
-  // means that the caller blocks until then.
+  // Set only in servers: requests that the server's host spawn `call`, encoded
+  // as in a frame. On success `done` is called once, in a thread of the server.
+  // `waits` means that the caller blocks until then.
   using Spawned = std::function<void(int status, const std::string& nspace)>;
   using Spawner =
       std::function<int(std::string call, bool waits, Spawned done)>;
@@ -135,7 +136,7 @@ class Session final : public SourcePlaces {
 
  private:
   const ProcId self_;
-  const ProcId server_;  // of the first server
+  const ProcId server_;  // name of the first server
   Namespaces namespaces_;
   ValueStore store_;
   PointerCache pointers_;
@@ -145,7 +146,7 @@ class Session final : public SourcePlaces {
   Subscriptions subscriptions_;
   SeenEvents seen_;
   OutputWishes output_wishes_;
-  OutputPulls pulls_;  // its tasks run on the progress
+  OutputPulls pulls_;  // its tasks run on progress_
   StdinPush stdin_push_;
   Progress progress_;
   EventEngine events_;

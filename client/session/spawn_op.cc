@@ -46,8 +46,8 @@ int Check(const SpawnRequest& request) {
 }
 
 // Encodes an application with the whole command line, which the host's spawn
-// function expects, and with a working directory: the caller's current one if
-// the application names none.
+// function expects, and with a working directory: the caller's current
+// directory if the application names none.
 void PutApp(const pmix_app_t& app, Encoder* encoder) {
   AppCommand command = CommandOf(app.cmd, app.argv);
   std::vector<char*> argv;

@@ -14,8 +14,8 @@
 namespace canopy::client {
 
 // One key may have a value for each scope: PMIX_LOCAL for the processes of this
-// node, PMIX_REMOTE for those of other nodes. PMIX_GLOBAL replaces both; a
-// later put for one side replaces it on that side. Thread-safe.
+// node, PMIX_REMOTE for the processes of other nodes. PMIX_GLOBAL replaces
+// both; a later put for one side replaces it on that side. Thread-safe.
 class StagedPuts {
  public:
   // Keys and their KVALs in Canopy's own encoding.

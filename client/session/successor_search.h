@@ -15,8 +15,8 @@ namespace canopy::client {
 // agent that is being restarted while this process starts.
 Result<Bootstrap> ConnectAtStart(const Environment& environment);
 
-// Threads: one thread at a time calls Find and Accept, any thread the other
-// functions.
+// Threads: one thread at a time calls Find and Accept; any thread may call the
+// other functions.
 class SuccessorSearch {
  public:
   // `limit_ms` is the time to search for a successor; 0 means that no successor
@@ -32,8 +32,9 @@ class SuccessorSearch {
   void Stop() { stopped_ = true; }
 
   // Connects to a successor. Blocks until there is one or the limit has passed.
-  // Returns no value if no successor is expected or has come, if it refused
-  // this process, or if it is the agent that has just closed the connection.
+  // Returns no value if no successor is expected or has come, if the successor
+  // refused this process, or if the agent that is found has just closed the
+  // connection.
   std::optional<Bootstrap> Find();
   // Records that the process has reattached to this successor.
   void Accept(const Bootstrap& successor);

@@ -14,8 +14,9 @@
 
 namespace canopy::client {
 
-// Sets *target to `proc`: null means the caller, an empty namespace that of the
-// caller. Returns PMIX_ERR_BAD_PARAM for a rank whose data cannot be requested.
+// Sets *target to `proc`: null means the caller, an empty namespace the
+// caller's namespace. Returns PMIX_ERR_BAD_PARAM for a rank whose data cannot
+// be requested.
 int ResolveTarget(const Session& session, const pmix_proc_t* proc,
                   Target* target);
 

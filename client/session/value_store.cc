@@ -6,7 +6,7 @@ namespace canopy::client {
 namespace {
 
 // The order in which the scopes are searched for a key. A PMIX_LOCAL value is
-// newer than a PMIX_GLOBAL one that is also present.
+// newer than a PMIX_GLOBAL value that is also present.
 constexpr pmix_scope_t kOrder[] = {PMIX_INTERNAL, PMIX_LOCAL, PMIX_GLOBAL,
                                    PMIX_REMOTE};
 

@@ -77,7 +77,8 @@ TEST(ValueStore, DeletedKeysStayAsEmptyValues) {
   store.EraseInternal({"b", 1}, "i");
 }
 
-// A process sees the value for its node, unless it has stored one of its own.
+// A process sees the value for its node, unless it has stored a value of its
+// own.
 TEST(ValueStore, WithoutAScopeGlobalAndLocalPrecedeRemote) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_REMOTE);

@@ -95,7 +95,7 @@ int ConnectToServerInstead(Session& session, const pmix_info_t* info,
   if (rc != PMIX_SUCCESS) return rc;
   if (self != nullptr) *self = ToC(session.self());
   if (before.empty() || before.front() == found) return PMIX_SUCCESS;
-  // The server may be gone already, or may be one that the process cannot
+  // The server may be gone already, or may be a server that the process cannot
   // leave.
   (void)session.servers().Disconnect(before.front());
   return PMIX_SUCCESS;

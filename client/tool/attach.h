@@ -11,8 +11,8 @@
 
 namespace canopy::client {
 
-// PMIx_tool_attach_to_server: connects to one more server, found as by
-// PMIx_tool_init, under the present name of the process. Writes the names of
+// Implements PMIx_tool_attach_to_server: connects to one more server, found as
+// by PMIx_tool_init, under the present name of the process. Writes the names of
 // the tool and of the server unless the pointers are null. With
 // PMIX_PRIMARY_SERVER the server becomes the primary, even if it was connected
 // before.
@@ -24,19 +24,19 @@ namespace canopy::client {
 int AttachToServer(Session& session, const pmix_info_t* info, size_t ninfo,
                    pmix_proc_t* self, pmix_proc_t* server);
 
-// PMIx_tool_connect_to_server, the older form: the new server replaces the
-// primary, which is disconnected.
+// Implements PMIx_tool_connect_to_server, the older form: the new server
+// replaces the primary, which is disconnected.
 int ConnectToServerInstead(Session& session, const pmix_info_t* info,
                            size_t ninfo, pmix_proc_t* self);
 
-// PMIx_tool_set_server. Returns PMIX_ERR_UNREACH if the server is not connected
-// and PMIX_WAIT_FOR_CONNECTION was not given, and PMIX_ERR_TIMEOUT if it was
-// not connected within PMIX_TIMEOUT.
+// Implements PMIx_tool_set_server. Returns PMIX_ERR_UNREACH if the server is
+// not connected and PMIX_WAIT_FOR_CONNECTION was not given, and
+// PMIX_ERR_TIMEOUT if it was not connected within PMIX_TIMEOUT.
 int SetServer(Session& session, const pmix_proc_t* server,
               const pmix_info_t* info, size_t ninfo);
 
-// PMIx_tool_disconnect. Returns PMIX_ERR_NOT_FOUND if the server is not
-// connected.
+// Implements PMIx_tool_disconnect. Returns PMIX_ERR_NOT_FOUND if the server is
+// not connected.
 int DisconnectServer(Session& session, const pmix_proc_t* server);
 
 }  // namespace canopy::client

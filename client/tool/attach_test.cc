@@ -1,4 +1,4 @@
-// Tests with fake agents; those with real agents are in
+// Tests with fake agents; the tests with real agents are in
 // tests/conformance/servers.c.
 #include "client/tool/attach.h"
 
@@ -160,7 +160,8 @@ TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByItsHostName) {
   std::filesystem::copy(PathOf("three"), PathOf("pmix.far.host.tool"));
   ASSERT_EQ(Attach(far), PMIX_SUCCESS);
   EXPECT_STREQ(server_.nspace, "three");
-  // The system's server of this machine is not that of the other one.
+  // The system's server of this machine is not the system's server of the other
+  // machine.
   far.Add(PMIX_CONNECT_TO_SYSTEM, Value::Bool(true));
   EXPECT_EQ(Attach(far), PMIX_ERR_NOT_SUPPORTED);
 }

@@ -40,12 +40,12 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kDefaultTimeoutMs = 60'000;
 constexpr int kPollMs = 10;
 
-// The process to start, and how long to wait for it.
+// The process to start, and the time to wait for it.
 struct Order {
   std::string program;  // a path
   std::vector<std::string> argv;
   std::vector<std::string> env;
-  std::string directory;  // empty: that of this process
+  std::string directory;  // empty: the directory of this process
   std::string exec_agent;
   std::string fork_agent;
   bool outlives = false;
@@ -115,7 +115,7 @@ int ReadDirectives(const InfoArray& infos, Order* out) {
   return PMIX_SUCCESS;
 }
 
-// Adds an entry; it replaces one with the same name.
+// Adds an entry, in place of an entry with the same name.
 void SetEntry(std::string entry, std::vector<std::string>* env) {
   const std::string name = entry.substr(0, entry.find('=') + 1);
   std::erase_if(*env, [&](const std::string& one) {

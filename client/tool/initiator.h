@@ -1,6 +1,6 @@
-// The environment variables that a tool sets for the tool that it starts, this
-// process (PMIx Standard, chapter "Tools and Debuggers", "Tool initialization
-// environmental variables").
+// The environment variables of this process, if it is a tool that another tool
+// has started (PMIx Standard, chapter "Tools and Debuggers", "Tool
+// initialization environmental variables").
 #ifndef CANOPY_CLIENT_TOOL_INITIATOR_H_
 #define CANOPY_CLIENT_TOOL_INITIATOR_H_
 
@@ -29,8 +29,8 @@ struct Initiator {
   }
 };
 
-// Removes the variables from the environment, so that the processes that this
-// one starts do not get them. The name of a file that does not exist stays,
+// Removes the variables from the environment, so that processes that this
+// process starts do not get them. The name of a file that does not exist stays,
 // because a launcher will write the file. Must not be called while other
 // threads use the environment.
 Initiator TakeInitiator();

@@ -23,7 +23,7 @@ TEST(LauncherOrdersTest, OrdersSurviveEncoding) {
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->name, orders.name);
   EXPECT_EQ(read->job_data, orders.job_data);
-  // Every shorter text is refused, and so is a longer one.
+  // Every shorter text is refused, and so is a longer text.
   for (size_t size = 0; size < text->size(); ++size) {
     EXPECT_FALSE(ReadOrders(text->substr(0, size)).ok()) << size;
   }

@@ -10,14 +10,14 @@
 
 namespace canopy::client {
 
-// A server as a rendezvous file describes it. The server writes the file. Its
-// first lines are those that tools of every OpenPMIx release read; an agent
-// adds the path of its Unix socket.
+// A server as a rendezvous file describes it. The server writes the file. Tools
+// of every OpenPMIx release read the first lines; an agent adds the path of its
+// Unix socket.
 struct ServerContact {
   ProcId server;
   std::string uri;  // NSPACE.RANK;TRANSPORT://ADDRESS
   // Process ids by which tools look for the server: the pid in the file, and
-  // those in the files' names, such as the pid of its launcher.
+  // the pids in the files' names, such as the pid of the server's launcher.
   std::vector<int> pids;
   std::string socket;  // path of the agent's socket; empty: not an agent's
 };
@@ -36,8 +36,9 @@ std::vector<ServerContact> SearchRendezvous(const std::string& directory,
                                             const std::string& host);
 
 // Returns the directories that servers have made in `base`, which is shared
-// with other programs: those of this user or root whose names begin with
-// kDirectoryPrefix (common/posix/private_dir.h). Visits at most 10,000 entries.
+// with other programs: the directories of this user or root whose names begin
+// with kDirectoryPrefix (common/posix/private_dir.h). Visits at most 10,000
+// entries.
 std::vector<std::string> ServerDirectoriesIn(const std::string& base);
 
 }  // namespace canopy::client

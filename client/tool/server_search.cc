@@ -39,7 +39,7 @@ std::vector<std::string> Directories(const ServerChoice& choice) {
   // Agents use this directory by default.
   directories.push_back(UserRuntimeDir());
   // Programs that are servers make their directories in /tmp by default. They
-  // serve tools that they start, and these choose them explicitly.
+  // serve the tools that they start, and these tools choose them explicitly.
   if (choice.explicit_choice() && !has_tmpdir) {
     for (std::string& own : ServerDirectoriesIn(TemporaryBase())) {
       directories.push_back(std::move(own));
@@ -135,7 +135,7 @@ class Search {
   }
 
   // Searches the directories. A server that is already connected is an
-  // acceptable choice if it was chosen explicitly and no other one is found.
+  // acceptable choice if it was chosen explicitly and no other server is found.
   Result<ServerFound> BySearch() const {
     Result<ServerFound> found = NoneFound();
     for (const std::string& directory : Directories(choice_)) {

@@ -19,7 +19,8 @@
 namespace canopy::client {
 namespace {
 
-// The number of InitTool's successes minus those of FinalizeTool.
+// The number of InitTool's successes minus the number of FinalizeTool's
+// successes.
 std::atomic<int> g_references{0};
 
 struct End {
@@ -27,7 +28,8 @@ struct End {
   std::function<bool()> before CANOPY_GUARDED_BY(mu);
 };
 
-// Never destroyed, because a process may end while it is in use.
+// The object is never destroyed, because a process may end while a thread uses
+// the object.
 End& TheEnd() {
   static auto* const end = new End;
   return *end;

@@ -10,15 +10,15 @@
 
 namespace canopy::client {
 
-// PMIx_tool_init. Its calls and those of PMIx_Init are counted together. Any
-// thread. A launched process that does not choose a server is the tool that its
-// launcher has named. If another tool has started this one, the environment
-// variables of that tool are followed (initiator.h); an error there fails the
-// call.
+// Implements PMIx_tool_init. Its calls and those of PMIx_Init are counted
+// together. Any thread. A launched process that does not choose a server is the
+// tool that its launcher has named. If another tool has started this one, the
+// environment variables of that tool are followed (initiator.h); an error there
+// fails the call.
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 
-// PMIx_tool_finalize. Returns PMIX_ERR_INIT unless InitTool was called more
-// often than FinalizeTool. Other roles of this process do not end.
+// Implements PMIx_tool_finalize. Returns PMIX_ERR_INIT unless InitTool was
+// called more often than FinalizeTool. Other roles of this process do not end.
 int FinalizeTool();
 
 // Sets a function that the last FinalizeTool calls first, once. It ends parts

@@ -19,7 +19,7 @@ namespace canopy::client {
 struct ServerChoice {
   std::string attachment_file;  // PMIX_TOOL_ATTACHMENT_FILE
   std::string uri;              // PMIX_SERVER_URI or PMIX_TCP_URI
-  bool tcp = false;             // it was PMIX_TCP_URI
+  bool tcp = false;             // `uri` comes from PMIX_TCP_URI
   std::optional<int> pid;       // PMIX_SERVER_PIDINFO
   std::string nspace;           // PMIX_SERVER_NSPACE
   bool system = false;          // PMIX_CONNECT_TO_SYSTEM
@@ -43,7 +43,7 @@ struct ToolOptions {
   bool primary = false;   // PMIX_PRIMARY_SERVER
   bool optional = false;  // PMIX_TOOL_CONNECT_OPTIONAL: may have no server
   uint32_t retries = 0;   // PMIX_CONNECT_MAX_RETRIES
-  uint32_t delay_s = 1;   // PMIX_CONNECT_RETRY_DELAY, seconds between them
+  uint32_t delay_s = 1;   // PMIX_CONNECT_RETRY_DELAY: seconds between tries
   ServerChoice server;
   InitOptions init;
 };

@@ -39,7 +39,7 @@ std::string_view BaseName(std::string_view path) {
 }
 
 // Returns the position of the parenthesis that opens the arguments: the partner
-// of the last one, because names in C++ may contain parentheses too.
+// of the last parenthesis, because names in C++ may contain parentheses too.
 size_t ArgumentsOf(std::string_view call) {
   int depth = 0;
   for (size_t i = call.size(); i-- > 0;) {

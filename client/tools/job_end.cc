@@ -6,7 +6,8 @@
 namespace canopy::tools {
 namespace {
 
-// Never destroyed: the handler may be called until the library is finalized.
+// Never destroyed, because the handler may be called until the library is
+// finalized.
 struct Watched {
   Mutex mu;
   CondVar changed;

@@ -201,8 +201,8 @@ class Shown {
   bool detached_ CANOPY_GUARDED_BY(mu_) = false;
 };
 
-// The callback has no argument for user data. Never destroyed: it may be called
-// until the library is finalized.
+// The callback has no argument for user data. The object is never destroyed,
+// because the callback may be called until the library is finalized.
 Shown* g_shown = nullptr;
 
 void OnOutput(size_t /*handle*/, pmix_iof_channel_t channel,
@@ -283,7 +283,7 @@ int ConcludeAsTheJob(const std::string& nspace) {
 // ------------------------------------------------------------------ input ---
 
 // Pushes input to one rank or to all. Without a target it tries rank 0, then
-// all ranks, and keeps the one that the job allows.
+// all ranks, and keeps the target that the job allows.
 class Pusher {
  public:
   Pusher(std::string nspace, const std::string& to)

@@ -209,7 +209,7 @@ std::vector<std::string> VersionWords(const std::vector<std::string>& words) {
   return {words[0].substr(0, colon), words[0].substr(colon + 1)};
 }
 
-// Prints one part of a version, given what follows --show-version.
+// Prints one part of a version. `words` are the words after --show-version.
 int ShowVersionPart(const Report& report,
                     const std::vector<std::string>& words) {
   if (words.size() > 2 || (words[0] != "pmix" && words[0] != "all")) {

@@ -1,5 +1,5 @@
-// The tools that come with OpenPMIx, under their names and with those of their
-// options that can be honoured.
+// Tools with the names of OpenPMIx's tools, and with the options of those tools
+// that Canopy can honour.
 #ifndef CANOPY_CLIENT_TOOLS_REFERENCE_TOOLS_H_
 #define CANOPY_CLIENT_TOOLS_REFERENCE_TOOLS_H_
 

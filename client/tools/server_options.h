@@ -25,7 +25,7 @@ struct ServerOptions {
   bool version = false;
 };
 
-// Returns the options, which set the members of `to`; it must outlive the
+// Returns the options, which set the members of `to`; `to` must outlive the
 // result.
 cli::OptionTable ServerOptionTable(ServerOptions* to);
 

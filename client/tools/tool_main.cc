@@ -2,8 +2,10 @@
 // starts this program with words by position (commands.h). Under the name of a
 // tool of OpenPMIx, the program is that tool.
 //
-// canopy-tool [--json] DIRECTORY COMMAND WORD... DIRECTORY holds the agent's
-// rendezvous files. If it is empty, the library searches for the agent.
+// canopy-tool [--json] DIRECTORY COMMAND WORD...
+//
+// DIRECTORY holds the agent's rendezvous files. If it is empty, the library
+// searches for the agent.
 #include <unistd.h>
 
 #include <algorithm>

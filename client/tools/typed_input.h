@@ -18,8 +18,8 @@ char ControlCharacter(std::string_view text);
 
 // Reads the input of an attached job. A terminal keeps its line editing: the
 // key ends a read as a line feed does. Signals that end the process restore the
-// terminal first. At most one object exists in a process; it is
-// single-threaded, except for Restore.
+// terminal first. At most one object exists in a process; one thread uses it,
+// except for Restore.
 class TypedInput {
  public:
   // The caller keeps ownership of `fd`. `key` has an effect on a terminal only;

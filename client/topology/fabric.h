@@ -28,9 +28,9 @@ struct Fabric {
   std::vector<InfoList> devices;
 };
 
-// Returns all fabrics: those of OpenFabrics first, otherwise in hwloc's order
-// of their devices. Reads the state of the links from the kernel, unless the
-// topology was loaded from a file.
+// Returns all fabrics: OpenFabrics first, and each kind in hwloc's order of the
+// devices. Reads the state of the links from the kernel, unless the topology
+// was loaded from a file.
 std::vector<Fabric> FindFabrics(const Machine& machine);
 
 // Returns the content of pmix_fabric_t::info. `index` is the fabric's position

@@ -29,11 +29,11 @@ int UpdateFabric(pmix_fabric_t* fabric);
 // Returns PMIX_ERR_BAD_PARAM for null, and if the fabric is registered already.
 int MayRegisterFabric(const pmix_fabric_t* fabric);
 
-// Take the data of a fabric from a host: `told` becomes the fabric's infos and
-// PMIX_FABRIC_INDEX in it its index. If `told` has no index,
-// RegisterHostsFabric sets 0, and UpdateHostsFabric the index in the data
-// before. They return a PMIx status. RegisterHostsFabric: PMIX_ERR_BAD_PARAM
-// for null, and if the fabric is registered already. UpdateHostsFabric:
+// Take the data of a fabric from a host: `told` becomes the fabric's infos, and
+// PMIX_FABRIC_INDEX in `told` the fabric's index. If `told` has no index,
+// RegisterHostsFabric sets 0, and UpdateHostsFabric keeps the previous index.
+// Both return a PMIx status. RegisterHostsFabric returns PMIX_ERR_BAD_PARAM for
+// null, and if the fabric is registered already. UpdateHostsFabric returns
 // PMIX_ERR_BAD_PARAM if the fabric is not registered; `fabric` must not be
 // null, and its old infos are freed.
 int RegisterHostsFabric(pmix_fabric_t* fabric, InfoList told);

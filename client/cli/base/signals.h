@@ -21,7 +21,7 @@ class SignalSource {
   SignalSource(const SignalSource&) = delete;
   SignalSource& operator=(const SignalSource&) = delete;
 
-  // This descriptor becomes readable when Take has a signal to return.
+  // Returns a descriptor that is readable when Take has a signal to return.
   int fd() const { return fd_; }
   // Returns the next signal; no value if there is none.
   std::optional<int> Take();

@@ -68,8 +68,8 @@ Result<Agent> ConnectAgent(const v1::Context& context, int member) {
   return agent;
 }
 
-// Returns the agent of the node named `node`; if it is empty, the first agent
-// that answers.
+// Returns the agent of the node named `node`; if `node` is empty, the first
+// agent that answers.
 Result<Agent> FindAgent(const v1::Context& context, const std::string& node) {
   std::optional<Status> first;
   int tried = 0;

@@ -26,7 +26,7 @@ Json JobJson(const control::v1::JobStatus& job);
 Json JobsJson(const control::v1::ListJobsReply& jobs);
 // Returns the element for a job of the history.
 Json EndedJson(const HistoryEntry& entry);
-// Returns an array with the entries that no longer run.
+// Returns an array with the entries whose jobs no longer run.
 Json EndedJobsJson(std::span<const HistoryEntry> entries);
 
 Json WaitingJson(const control::v1::WhyReply& why);

@@ -16,7 +16,7 @@ std::string TimeText(int64_t ms);
 // Returns the duration, for example "12 s" or "3 min".
 std::string DurationText(int64_t ms);
 
-// Returns one row for each entry that is no longer running, in the given order;
+// Returns one row for each entry whose job no longer runs, in the given order;
 // an empty text if there is none. With `contexts`, a column names the contexts.
 // `max_command` is the length to which commands are shortened.
 std::string HistoryText(std::span<const HistoryEntry> entries, bool contexts,

@@ -28,7 +28,7 @@ constexpr int kLookMs = 500;
 struct Tail {
   std::string node;
   pid_t pid = 0;
-  UniqueFd output;   // empty: at its end
+  UniqueFd output;   // empty: the output has ended
   std::string held;  // the beginning of an unfinished line
 };
 

@@ -8,11 +8,11 @@
 
 namespace canopy::cli {
 
-// Starts agents for members without one first. Then replaces the running agents
-// one after the other, the root last; each replacement starts when the previous
-// agent is linked with the overlay again. Continues after a failure and reports
-// it. Updates the process ids and versions in `*context` and the store. Returns
-// the exit code.
+// First starts agents for members that have none. Then replaces the running
+// agents one after the other, the root last; each replacement starts when the
+// previous agent is linked with the overlay again. Continues after a failure
+// and reports it. Updates the process ids and versions in `*context` and the
+// store. Returns the exit code.
 int ReplaceAgents(v1::Context* context, const UpOptions& options, bool json,
                   const ContextStore& store);
 

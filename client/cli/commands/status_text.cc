@@ -19,7 +19,8 @@ namespace v1c = control::v1;
 
 constexpr int kMaxDepth = 64;
 
-// A neighbour of the root that has a time to its loss is not linked.
+// Returns true if the node counts as up, but does not answer or is not linked.
+// A node with a time to its loss is a neighbour of the root that is not linked.
 bool IsSilent(const v1c::NodeStatus& node) {
   return node.up() && (node.away() || node.has_lost_in_ms());
 }

@@ -31,7 +31,7 @@ struct Setting {
   uint32_t max = 0;
 };
 
-// All settings, in the order of `canopy config`.
+// Returns all settings, in the order of `canopy config`.
 std::span<const Setting> Settings();
 
 // Returns null for an unknown key.

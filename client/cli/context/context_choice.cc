@@ -69,7 +69,7 @@ Result<v1::Context> Needed(Result<Found> found, const Status& none) {
   return **std::move(found);
 }
 
-// Returns all overlays; inside an allocation, without those of other
+// Returns all overlays; inside an allocation, without the overlays of other
 // allocations.
 Result<std::vector<v1::Context>> LoadOverlays() {
   const ContextStore store;

@@ -16,28 +16,28 @@
 
 namespace canopy::cli {
 
-// For a command that launches. Returns the context of that name, or without a
-// name the overlay that ChooseContext chooses (context_store.h). Returns no
+// Finds the context for a command that launches: the named context, or without
+// a name the overlay that ChooseContext chooses (context_store.h). Returns no
 // value if no context is named and no overlay is up. The agents of another
 // `canopy run` are chosen only by name.
 Result<std::optional<v1::Context>> FindContext(const std::string& asked);
 
-// For a command that changes a whole overlay. Like FindContext, but returns
-// kErrNotFound if there is none.
+// Finds the context for a command that changes a whole overlay, like
+// FindContext. Returns kErrNotFound if FindContext returns no value.
 Result<v1::Context> NeedOverlay(const std::string& asked);
 
-// For a command that inspects one context. Like FindContext, but if no overlay
-// is up, returns the run that ChooseRun chooses (run_choice.h). Returns
-// kErrNotFound if there is neither, and kErrBadParam with a list if several
-// contexts match.
+// Finds the context for a command that inspects one context, like FindContext.
+// If no context is named and no overlay is up, returns the run that ChooseRun
+// chooses (run_choice.h). Returns kErrNotFound if there is no run either, and
+// kErrBadParam with a list if several contexts match.
 Result<v1::Context> NeedContext(const std::string& asked);
 
-// The contexts for a command that inspects jobs: only the context of the name
-// that is given; without a name, all overlays and runs of this user. Inside the
-// allocation of a batch system, the overlays of other allocations are omitted.
+// The contexts for a command that inspects jobs: only the named context, or
+// without a name all overlays and runs of this user. Inside the allocation of a
+// batch system, the overlays of other allocations are omitted.
 struct Contexts {
   std::vector<v1::Context> all;
-  // True if the first context is the one that NeedContext returns.
+  // True if NeedContext returns the first context.
   bool first_is_chosen = false;
 };
 // Returns kErrNotFound if the named context does not exist. Without a name, the
@@ -51,8 +51,8 @@ Status NoContext();
 // Fails if a directory of contexts is not private.
 Result<std::vector<std::string>> ContextNames();
 
-// Returns true if `run` is the context of a `canopy run` that has withdrawn it
-// because its job is over. It is then no error that the agents do not answer.
+// Returns true if a `canopy run` has withdrawn its context `run`, because the
+// job is over. The agents then need not answer.
 bool HasEnded(const v1::Context& run);
 
 }  // namespace canopy::cli

@@ -55,9 +55,10 @@ class ContextStore {
 
   // Returns the sorted names. Fails if the directory is not private.
   Result<std::vector<std::string>> List() const;
-  // kErrNotFound: there is no such context; kErrNoPermissions: the directory is
-  // not private, or the file cannot be read; kErrUnpackFailure: the file is
-  // damaged (the message gives its path); kErrBadParam: the name is invalid.
+  // Returns the context of that name. kErrNotFound: there is no such context;
+  // kErrNoPermissions: the directory is not private, or the file cannot be
+  // read; kErrUnpackFailure: the file is damaged (the message gives its path);
+  // kErrBadParam: the name is invalid.
   Result<v1::Context> Load(const std::string& name) const;
   // Creates the directory if needed. Returns kErrExists if the name is taken,
   // kErrBadParam if it is invalid, and kErrNoPermissions if the directory is

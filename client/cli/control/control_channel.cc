@@ -89,7 +89,7 @@ Status Unreachable(const ControlTarget& target) {
 
 void WarmUpGrpc() {
   PrepareGrpc();
-  // Never freed, because destroying the channel would shut the library down.
+  // The channel is never freed, because that would shut the library down.
   static const auto* const channel =
       new std::shared_ptr<grpc::Channel>(grpc::CreateCustomChannel(
           "unix:/nonexistent", grpc::InsecureChannelCredentials(),

@@ -8,7 +8,8 @@ namespace canopy::cli {
 
 struct ControlTarget {
   std::string address;  // "unix:PATH" or "HOST:PORT"
-  // For HOST:PORT: "tls" or "files"; otherwise there is no control.
+  // The security of the overlay. HOST:PORT needs "tls" or "files", because an
+  // overlay without TLS is controlled through Unix sockets only.
   std::string security;
   std::string cluster_key;  // 32 bytes
   std::string tls_ca;       // PEM files of "files"

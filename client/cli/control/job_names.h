@@ -17,7 +17,7 @@ namespace canopy::cli {
 // of the existing jobs, or kErrBadParam if `word` matches several.
 Result<std::string> ChooseJob(std::span<const std::string> names,
                               const std::string& word);
-// As above, and `word` may also be the name that the user has given one of the
+// Does the same; `word` may also be the name that the user has given one of the
 // jobs.
 Result<std::string> ChooseJob(const control::v1::ListJobsReply& jobs,
                               const std::string& word);

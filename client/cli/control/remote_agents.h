@@ -13,7 +13,7 @@ namespace canopy::cli {
 class RemoteAgents {
  public:
   virtual ~RemoteAgents() = default;
-  // Initializes in advance what the first call needs, while agents start.
+  // Prepares the first call while agents start, so that the call is faster.
   virtual void WarmUp() = 0;
   // Connects to the root of a running overlay and stores its number in
   // `*member`. Waits while the root changes. Returns kErrUnreach if no agent

@@ -118,8 +118,8 @@ Status CheckVersion(SqlDatabase* database, int64_t* version) {
   return Status(kErrNotSupported, "a newer release of Canopy has written it");
 }
 
-// Makes the table, or adds what a store of an older version lacks. Another
-// process may do the same at the same time.
+// Makes the table, or adds the columns that a store of an older version lacks.
+// Another process may do the same at the same time.
 Status Update(SqlDatabase* database) {
   Status status = database->Run("BEGIN IMMEDIATE");
   if (!status.ok()) return status;

@@ -19,8 +19,8 @@ namespace canopy::cli {
 struct HistoryEntry {
   int64_t id = 0;       // 0: not stored yet
   std::string job;      // the job's name
-  std::string earlier;  // names before it was requeued, separated by blanks
-  std::string context;  // the name of its overlay
+  std::string earlier;  // the job's names before requeues, separated by blanks
+  std::string context;  // name of the job's overlay
   std::string command;
   std::string output;  // path of the job's output file; empty: none
   int64_t num_procs = 0;
@@ -59,8 +59,8 @@ class HistoryStore {
   Status Put(HistoryEntry* entry) const;
 
   // Returns the youngest entry whose job has or had this name, or the youngest
-  // that the user has named so, or the youngest whose name ends with "-" and
-  // `word`. Returns kErrNotFound if there is none.
+  // to which the user gave this name, or the youngest whose name ends with "-"
+  // and `word`. Returns kErrNotFound if there is none.
   Result<HistoryEntry> Find(const std::string& word) const;
   Result<HistoryEntry> FindByGivenName(const std::string& word) const;
   Result<HistoryEntry> FindByPart(const std::string& word) const;

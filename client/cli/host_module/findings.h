@@ -35,7 +35,7 @@ class Findings {
  private:
   v1::SlotCheck unreported_;
   v1::SlotCheck* const slot_;
-  v1::CaseCheck* case_ = nullptr;  // the last one; null: none yet
+  v1::CaseCheck* case_ = nullptr;  // the last case; null: none yet
 };
 
 // Returns one line for each slot, and more for a slot that failed.

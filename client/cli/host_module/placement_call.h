@@ -34,7 +34,7 @@ class PlacementCall {
   // Waits, after the decision, for the end of the stream. Returns a description
   // of an error on the stream, or an empty string.
   std::string WaitEnd(int milliseconds);
-  // These return no value before the decision. An error after which an agent
+  // Return the decision, or no value before it. An error after which an agent
   // repeats the request is not a refusal.
   std::optional<hostmodule::v1::Granted> granted();
   std::optional<Status> refused();
@@ -55,7 +55,7 @@ class PlacementCall {
   Mutex mutex_;
   CondVar changed_;
   std::optional<hostmodule::v1::Granted> granted_ CANOPY_GUARDED_BY(mutex_);
-  std::string problem_ CANOPY_GUARDED_BY(mutex_);  // the first one
+  std::string problem_ CANOPY_GUARDED_BY(mutex_);  // the first problem
   bool ended_ CANOPY_GUARDED_BY(mutex_) = false;
   scheduler::CallEnd end_ CANOPY_GUARDED_BY(mutex_);
   std::thread thread_;

@@ -262,7 +262,7 @@ void PlacementCheck::Release(const Request& job) {
                     StatusText(EndOf(status)));
 }
 
-// Also releases the job, as an agent does, because a grant may have been on its
+// Releases the job too, as an agent does, because a grant may have been on its
 // way.
 void PlacementCheck::Withdraw(PlacementCall* call) {
   call->Cancel();

@@ -64,8 +64,8 @@ class PlacementCheck {
   // job of 1 slot".
   bool ExpectGrant(PlacementCall* call, const std::string& what);
   void ExpectNoGrant(PlacementCall* call, const std::string& what);
-  // Each function sends a request and expects a grant, or that there is no
-  // grant yet.
+  // Each function sends a request. Granted expects a grant; Waiting expects
+  // that there is no grant yet.
   Call Granted(Request request, const std::string& what);
   Call Waiting(Request request, const std::string& what);
   void CheckFits(const PlacementCall& call,

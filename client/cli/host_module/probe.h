@@ -28,8 +28,8 @@ int64_t NowMs();
 // Used by one thread, except for stub().
 class Probe {
  public:
-  // `timeout_ms` is the time for an answer. A tenth of it is used to confirm
-  // that something does not happen.
+  // `timeout_ms` is the time for an answer. A tenth of that time is used to
+  // confirm that an event does not happen.
   Probe(const std::shared_ptr<grpc::Channel>& channel, int timeout_ms);
   // Creates another overlay at the same service.
   Probe(const Probe& other);

@@ -69,7 +69,7 @@ std::string ProblemOfName(const std::string& what, const std::string& name) {
   return HasControl(name) ? what + " with control characters" : "";
 }
 
-// Returns a description of what is wrong with a text for people, or an empty
+// Returns a description of the problem of a text for people, or an empty
 // string.
 std::string ProblemOfText(const std::string& what, const std::string& text) {
   if (text.find('\n') != std::string::npos) {

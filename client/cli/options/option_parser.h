@@ -46,9 +46,10 @@ enum class RestRule {
 };
 
 // Parses a command line, applies its options in their order and returns the
-// rest. "--" ends the options. The error is one line. An unknown option (the
-// message has suggestions) or a missing value is kErrBadParam, and no option is
-// applied; otherwise the error is that of an option.
+// rest. "--" ends the options. The error is one line. Returns kErrBadParam for
+// an unknown option, for which the message has suggestions, and for a missing
+// value; no option is then applied. Otherwise returns the first error of an
+// option's Apply.
 Result<std::vector<std::string>> ApplyOptions(std::span<const Option> table,
                                               std::span<const std::string> args,
                                               RestRule rule);

@@ -57,7 +57,7 @@ Result<Rank> ParseLine(const std::string& line, RankLine* out) {
   return rank;
 }
 
-// Returns the number of processes of the job. `name` is that of the file.
+// Returns the number of processes of the job. `name` is the name of the file.
 Result<uint32_t> Count(const Rankfile& file, const std::string& name,
                        JobRequest* job) {
   uint64_t count = 0;
@@ -78,7 +78,8 @@ Result<uint32_t> Count(const Rankfile& file, const std::string& name,
   return static_cast<uint32_t>(count);
 }
 
-// Returns the host that a line names among those of --host, in their order.
+// Returns the host that a line names, which must be one of `hosts`, the hosts
+// of --host in their order. Returns no value for another host.
 std::optional<std::string> HostAmong(const std::vector<Host>& hosts,
                                      const std::string& named) {
   if (named.starts_with("+n")) {
@@ -104,8 +105,8 @@ Status CheckOptions(const JobPlaces& places) {
                     "CPUs of each rank; leave one of them out");
 }
 
-// Replaces the hosts of an application by one for each of its ranks, of which
-// `first` is the first.
+// Replaces the hosts of an application by one host for each of its ranks, which
+// begin with `first`.
 Status PlaceApp(const Rankfile& file, const std::string& name, Rank first,
                 JobApp* app) {
   const std::vector<Host> allowed = std::exchange(app->hosts, {});

@@ -26,12 +26,12 @@ Result<Rankfile> ParseRankfile(const std::string& text,
 // Reads and parses a file of at most 16 MiB.
 Result<Rankfile> LoadRankfile(const std::string& path);
 
-// Requests that the ranks of the job run on the nodes and CPUs of their lines. A job without a
-// number of processes gets as many as the file has ranks. Hosts of an
-// application are those that the file may name, and to which +nK refers.
-// Returns kErrBadParam, with the name of the file, for a rank without a line,
-// for a host that is none of them, and for placement options that contradict
-// the file.
+// Requests that each rank of the job run on the node and the CPUs of its line.
+// A job without a number of processes gets one process for each rank of the
+// file. If an application has hosts, the lines of its ranks may name only
+// these, and +nK means the K-th of them. Returns kErrBadParam, with the name of
+// the file, for a rank without a line, for a line that names another host, and
+// for placement options that contradict the file.
 Status ApplyRankfile(const Rankfile& file, const std::string& name,
                      JobRequest* job);
 

@@ -13,12 +13,12 @@ namespace canopy::cli {
 struct RunTargets {
   RunOptions* run = nullptr;
   JobApp* app = nullptr;            // the program being described
-  std::string* app_file = nullptr;  // file that describes the programs instead
-  // Appended to the policy after all options are applied.
+  std::string* app_file = nullptr;  // a file that describes the programs
+  // Text that is appended to the mapping policy after all options are applied.
   std::string* map_suffix = nullptr;
   const Environment* environment = nullptr;
-  // The command is called as mpirun: -c is the number of processes, not the
-  // CPUs of each process.
+  // True if the command is called as mpirun: -c is the number of processes, not
+  // the CPUs of each process.
   bool as_mpirun = false;
   std::string* rankfile = nullptr;  // path
 };

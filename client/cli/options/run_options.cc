@@ -145,7 +145,7 @@ Status RunParser::Check() const {
   return CheckAgentOptions(out_.agents);
 }
 
-// The output of a terminal is for the user's terminal alone, and as it is.
+// Output of the job's terminal goes to the user's terminal only, and unchanged.
 Status RunParser::CheckPty() const {
   if (!out_.pty) return Status();
   const char* const other = out_.json                   ? "-o json"

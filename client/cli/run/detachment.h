@@ -27,10 +27,10 @@ struct Detachment {
 // written.
 Result<Detachment> Detach(const OutputFile& output);
 
-// For the original command: waits until the launcher knows the job's name and
-// prints the name, with `json` as a document. If the launcher ends first,
-// prints what the launcher has written and removes the file. Returns the exit
-// code.
+// Called in the original command. Waits until the launcher knows the job's
+// name, and prints the name, with `json` as a document. If the launcher ends
+// first, prints what the launcher has written and removes the file. Returns the
+// exit code.
 int AwaitName(const OutputFile& output, const Detachment& detachment,
               bool json);
 

@@ -23,8 +23,9 @@ struct InputPiece {
 // except where noted.
 class InputSource {
  public:
-  // `fd` is -1 if there is no input. It is not owned. For a process that has a
-  // terminal, what is read gets the form of common/request/pty_input.h.
+  // `fd` is -1 if there is no input. It is not owned. With `for_terminal` the
+  // input is for a process that has a terminal, and the bytes read are encoded
+  // by EncodePtyText (common/request/pty_input.h).
   explicit InputSource(int fd, bool for_terminal = false);
 
   // Returns the descriptor to poll for reading, or -1 if nothing is to be read
@@ -67,7 +68,7 @@ class InputSource {
   // the input that was read.
   uint64_t begin_ CANOPY_GUARDED_BY(mutex_) = 0;
   uint64_t end_ CANOPY_GUARDED_BY(mutex_) = 0;
-  // the end of the input was read
+  // True if the end of the input was read.
   bool ended_ CANOPY_GUARDED_BY(mutex_) = false;
 };
 

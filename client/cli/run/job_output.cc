@@ -123,8 +123,8 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   return Add(0, {nspace, "", {std::move(own)}, {}});
 }
 
-// Combines the options of a job with those of all jobs. Ranks of several jobs
-// never share a directory.
+// Combines the options of a job with the options of all jobs. Ranks of several
+// jobs never share a directory.
 SpawnedOutputOptions JobOutput::Combined(SpawnedOutputOptions wanted,
                                          const std::string& nspace) const {
   wanted.tag |= options_.tag;

@@ -35,7 +35,7 @@ struct JobOutputOptions {
   // A monotonic clock in milliseconds; empty: the system's.
   std::function<int64_t()> now_ms = nullptr;
   bool xml = false;  // each line is an element
-  bool raw = false;  // parts of lines are shown as they come
+  bool raw = false;  // parts of lines are shown as they arrive
 };
 
 // Directives of a spawner for its processes, in addition to JobOutputOptions.
@@ -45,7 +45,8 @@ struct SpawnedOutputOptions {
   bool timestamp = false;
   bool xml = false;       // each line is an element
   bool raw = false;       // parts of lines are shown as they arrive
-  std::string directory;  // directory of the files; empty: that of all jobs
+  // Directory of the files. Empty: the directory of all jobs.
+  std::string directory;
   // The output also goes to the files FILE.NAMESPACE.RANK.stdout and .stderr,
   // where FILE is this name. Empty: none.
   std::string file;
@@ -105,7 +106,7 @@ class JobOutput {
   // Returns true while an unfinished line is held.
   bool wants_tick() const;
   // Returns one line about output that could not be written; empty if there was
-  // no problem. A reader that closed the output is no problem.
+  // no problem. Output that its reader has closed is not reported.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -47,7 +47,7 @@ class LineAssembler {
   // Adds output of a stream. `now_ms` is the time of any monotonic clock.
   void Add(OutputStream stream, std::string_view data, int64_t now_ms,
            std::string* out);
-  // Records the end of the stream and releases what is held of it.
+  // Records the end of the stream and releases the held output of the stream.
   void Close(OutputStream stream, std::string* out);
   // Releases the lines that have been held unchanged since `since_ms` or
   // earlier.

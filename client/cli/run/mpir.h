@@ -29,7 +29,8 @@ struct MpirProcess {
 std::optional<std::vector<MpirProcess>> ReadProcessTable(std::string_view text);
 
 // Fills the table for a running job, in its own thread. If no debugger waits,
-// it does so only after a second, so that short jobs have no cost. Thread-safe.
+// the thread starts only after a second, so that short jobs have no cost.
+// Thread-safe.
 class MpirTable {
  public:
   // `directories` are the runtime directories of agents, including agents of

@@ -11,12 +11,12 @@ namespace canopy::cli {
 // Returns the size of the window of a terminal; zeros if it is not known.
 PtySize WindowOf(int fd);
 
-// While it is entered, every key is passed on as it is typed: Ctrl-C is input
-// of the job, whose own terminal echoes it and makes a signal of it. Single-
-// threaded.
+// Between Enter and Leave, the terminal passes on every key as it is typed.
+// Ctrl-C, for example, is input of the job: the job's own terminal echoes it
+// and turns it into a signal. Used by one thread.
 class RawTerminal {
  public:
-  // `fd` is not owned. -1: there is none, and all calls have no effect.
+  // `fd` is not owned. -1: there is no terminal, and all calls have no effect.
   explicit RawTerminal(int fd) : fd_(fd) {}
   ~RawTerminal() { Leave(); }
   RawTerminal(const RawTerminal&) = delete;
@@ -24,10 +24,10 @@ class RawTerminal {
 
   bool exists() const { return fd_ >= 0; }
   PtySize Window() const { return WindowOf(fd_); }
-  // Has no effect in the background, where the terminal is that of another
-  // process.
+  // Starts to pass on the keys as they are typed. Has no effect in the
+  // background, where the terminal belongs to another process.
   void Enter();
-  // Restores what was set before.
+  // Restores the terminal's previous settings.
   void Leave();
 
  private:

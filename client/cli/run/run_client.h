@@ -29,13 +29,15 @@ enum class OutputFate {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // The job waits for a scheduler. Called again when the reason changes.
+  // Called when the job waits for a scheduler, and again when the reason
+  // changes.
   virtual void OnQueued(const control::v1::JobQueued&) {}
-  // The agents have ended the job, and this launcher has requested it anew.
+  // Called when the agents have ended the job and this launcher has requested
+  // it anew.
   virtual void OnRequeued(const control::v1::JobRequeued&) {}
   // Called first for the requested job, then for jobs that are spawned.
   virtual void OnMapped(const control::v1::JobMapped& mapped) = 0;
-  // A spawned job and its output have ended.
+  // Called when a spawned job and its output have ended.
   virtual void OnSpawnedEnd(const control::v1::SpawnedEnd& ended) = 0;
   // `text` is a line for the user.
   virtual void OnNotice(const std::string& text) = 0;
@@ -51,7 +53,7 @@ class RunObserver {
 
 struct RunClientOptions {
   int stdin_fd = -1;  // forwarded to the job; -1: none
-  bool pty = false;   // stdin_fd is a terminal that operates one of the job
+  bool pty = false;   // stdin_fd is a terminal, and the job has one of its own
   SignalSource* signals = nullptr;
   // The time between SIGTERM and SIGKILL when the job is ended.
   std::chrono::seconds kill_grace{0};
@@ -63,7 +65,7 @@ struct RunClientOptions {
 struct RunOutcome {
   control::v1::JobEnd end;
   int end_signal = 0;      // signal that made the launcher end the job
-  bool no_reader = false;  // the job was ended because of its output
+  bool no_reader = false;  // the job was ended because its output had no reader
 };
 
 // Returns the exit code for the process that requested the job.

@@ -153,7 +153,8 @@ Conclusion Conclude(const RunOptions& options, int json_fd,
 // The launcher's contacts other than agents.
 struct Surroundings {
   SignalSource signals;
-  LauncherContact contact;  // contact with the tool that has started it
+  // Contact with the tool that has started the launcher.
+  LauncherContact contact;
   int end_signal = 0;       // the end signal that was received
 
   bool TakeEndSignal() {
@@ -187,7 +188,7 @@ void WarnOfAgentOptions(const AgentOptions& options, bool up) {
 // The result of parsing the command line.
 struct Request {
   RunOptions options;
-  // the words from which `options` were parsed
+  // The words from which `options` were parsed.
   std::span<const std::string> args;
   bool allow_root = false;
   JobRequest job;

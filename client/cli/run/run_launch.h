@@ -29,11 +29,12 @@ Result<std::vector<preload::Item>> FilesToPreload(const JobRequest& request);
 // process's working directory and that directory has been removed.
 Status CheckWorkingDirectory(const JobRequest& request);
 
-// Returns kErrBadParam for a terminal that is requested where there is none.
+// Returns kErrBadParam if a terminal is requested for the job but standard
+// input is not a terminal.
 Status CheckTerminal(const RunOptions& options);
 
-// Checks that all values except those passed unchanged to the processes are
-// text.
+// Checks that all values are UTF-8 text, except those passed unchanged to the
+// processes. Returns kErrBadParam if one is not.
 Status CheckTexts(const RunOptions& options);
 
 }  // namespace canopy::cli

@@ -58,8 +58,8 @@ class RunLink {
 
   std::shared_ptr<RunConnection> Connection();
   void Acknowledge();
-  // Records what the link needs of an event. Returns false for an event that is
-  // not for the caller.
+  // Records the data of an event that the link needs. Returns false for an
+  // event that is not for the caller.
   bool Note(const control::v1::RunEvent& event);
   void NoteQueued(const control::v1::JobQueued& queued);
   void AskAnew(const control::v1::JobRequeued& requeued);

@@ -12,7 +12,7 @@
 
 namespace canopy::cli {
 
-// Returns an entry with what the request states. `context` is the name of the
+// Returns an entry with the data of the request. `context` is the name of the
 // overlay.
 HistoryEntry EntryOf(const RunOptions& options, const std::string& context);
 

@@ -1,10 +1,12 @@
-"""Writes what the shared library needs to have exactly the table's symbols."""
+"""Writes sources with which the shared library has exactly the table's
+symbols."""
 
 import re
 
 import tables as tbl
 
-# The result of a function without an implementation, by its return type.
+# The statement that returns from a function without an implementation, by
+# return type.
 _REFUSALS = {
     "void": None,
     "bool": "false",
@@ -17,25 +19,25 @@ _REFUSALS = {
 
 
 def exported(tables):
-  """The rows of the functions of libpmix."""
+  """Returns the rows of the functions of libpmix."""
   return [r for r in tables.functions if r.kind == "function" and
           r.group not in ("pmi1", "pmi2")]
 
 
 def exported_of(tables, group):
-  """The rows of the functions of libpmi (pmi1) or libpmi2 (pmi2)."""
+  """Returns the rows of the functions of libpmi (pmi1) or libpmi2 (pmi2)."""
   return [r for r in tables.functions if r.kind == "function" and
           r.group == group]
 
 
 def version_script(rows):
-  """A linker script that exports the symbols of these rows alone."""
+  """Returns a linker script that exports only the symbols of these rows."""
   names = "\n".join("    %s;" % r.name for r in rows)
   return "{\n  global:\n%s\n  local:\n    *;\n};\n" % names
 
 
 def _definition(row):
-  """A data symbol with the size that the table promises."""
+  """Returns the definition of a data symbol of the size in the table."""
   words = row.contents.split()
   if row.kind != "strings" or len(words) + 1 != int(row.slots):
     raise ValueError("%s: no array of %s slots" % (row.name, row.slots))
@@ -45,26 +47,28 @@ def _definition(row):
 
 
 def data_symbols(tables):
-  """C definitions of the library's data symbols."""
+  """Returns the C definitions of the library's data symbols."""
   return ("#include <stddef.h>\n\n" +
           "\n".join(_definition(r) for r in tables.symbols))
 
 
 def data_symbol_sizes(tables):
-  """The data symbols, one a line, each with its size in bytes on x86-64."""
+  """Returns the data symbols, one on each line, with their sizes in bytes on
+  x86-64."""
   return "".join("%s %d\n" % (r.name, 8 * int(r.slots))
                  for r in tables.symbols)
 
 
 def read_names(path):
-  """The names of a file that has one a line; `#` starts a comment."""
+  """Returns the names in a file that has one on each line; `#` starts a
+  comment."""
   with open(path, encoding="utf-8") as f:
     names = [line.split("#")[0].strip() for line in f]
   return {name for name in names if name}
 
 
 def _refusal(row):
-  """An entry point whose result is that it is not supported."""
+  """Returns an entry point that reports that it is not supported."""
   returns, name, parameters = tbl.split_prototype(row.prototype)
   lines = []
   # A caller that waits for a callback must not wait for ever.
@@ -84,7 +88,7 @@ def _refusal(row):
 
 
 def unsupported(tables, implemented):
-  """Entry points for the functions that are not among `implemented`."""
+  """Returns entry points for the functions that are not among `implemented`."""
   rows = exported(tables)
   unknown = sorted(implemented - {r.name for r in rows})
   if unknown:

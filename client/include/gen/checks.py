@@ -74,7 +74,8 @@ def _types(rows):
 
 
 def _functions(rows):
-  """Redeclares each function: a different type does not compile."""
+  """Returns a declaration of each function: if its type differs from that in
+  the headers, the program does not compile."""
   out = []
   for row in rows:
     out.append("%s;" % row.prototype)
@@ -83,7 +84,7 @@ def _functions(rows):
 
 
 def render(tables, releases):
-  """The program for the rows of the given releases."""
+  """Returns the program for the rows of the given releases."""
   skipped = ("pmi.h", "pmi2.h", "-")
 
   def chosen(rows):
@@ -112,7 +113,7 @@ def render(tables, releases):
 
 
 def names(tables, releases):
-  """The exported functions of the given releases, one a line."""
+  """Returns the exported functions of the given releases, one on each line."""
   rows = [r for r in tables.functions if r.kind == "function" and
           r.release in releases]
   return "".join("%s\n" % r.name for r in rows)

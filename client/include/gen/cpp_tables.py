@@ -50,13 +50,14 @@ _STALE = ("deprecated", "removed")
 
 
 def _data_type(name, codes):
-  """The data type code of C type `name`; 0 when it is open."""
+  """Returns the data type code of the C type `name`; 0 if the type is open."""
   known = _DATA_TYPES[name if name in _DATA_TYPES else name.rstrip("*")]
   return codes[known] if known else 0
 
 
 class _Texts:
-  """All strings of the tables, each once; rows have their places."""
+  """All strings of the tables, each once. Rows contain the positions of their
+  strings."""
 
   def __init__(self):
     self._places = {}
@@ -98,7 +99,8 @@ def _index(name, numbers):
 
 
 def _first_by(rows, key, preference):
-  """Positions of the preferred row of each key, in order of the keys."""
+  """Returns the position of the preferred row of each key, in the order of the
+  keys."""
   best = {}
   for position, row in enumerate(rows):
     at = key(row)
@@ -115,7 +117,8 @@ def _by_name(rows):
 
 
 def _rank(order):
-  """Preferred first: current names, measured release, table order."""
+  """Returns a sort key that puts the preferred row first: current names, then
+  the measured release, then the order of the table."""
 
   def rank(row):
     return (row.status in _STALE or row.header == "pmix_deprecated.h",
@@ -125,7 +128,7 @@ def _rank(order):
 
 
 def render(tables):
-  """The text of the data file."""
+  """Returns the text of the data file."""
   codes = {r.name: int(r.value) for r in tables.constants
            if r.type == "pmix_data_type_t"}
   attributes = _by_name(tables.attributes)

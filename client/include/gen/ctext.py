@@ -6,7 +6,7 @@ WIDTH = 80
 
 
 def comment(text, indent=""):
-  """A block comment that holds `text`, wrapped; one line if it fits."""
+  """Returns a block comment that holds `text`, wrapped; one line if it fits."""
   text = " ".join(text.split())
   if not text:
     return ""
@@ -18,7 +18,7 @@ def comment(text, indent=""):
 
 
 def paragraphs(parts, indent=""):
-  """A block comment of several paragraphs; empty ones are left out."""
+  """Returns a block comment of several paragraphs; empty ones are left out."""
   parts = [" ".join(p.split()) for p in parts if p.strip()]
   if len(parts) <= 1:
     return comment("".join(parts), indent)
@@ -35,7 +35,7 @@ def paragraphs(parts, indent=""):
 
 
 def sentence(text):
-  """`text` with a capital at the front and a full stop at the end."""
+  """Returns `text` with a capital at the front and a full stop at the end."""
   text = text.strip()
   if not text:
     return ""
@@ -44,7 +44,8 @@ def sentence(text):
 
 
 def prototype(returns, name, parameters, prefix=""):
-  """A declaration; parameters go on their own lines when it is long."""
+  """Returns a declaration; if it is long, the parameters are on lines of their
+  own."""
   gap = "" if returns.endswith("*") else " "
   head = "%s%s%s%s(" % (prefix, returns, gap, name)
   text = ", ".join(parameters) if parameters else "void"
@@ -54,7 +55,7 @@ def prototype(returns, name, parameters, prefix=""):
 
 
 def _fill(parameters):
-  """Lines of parameters, broken only after commas."""
+  """Returns lines of parameters, broken only after commas."""
   lines = [""]
   for i, parameter in enumerate(parameters):
     piece = parameter + ("," if i + 1 < len(parameters) else "")
@@ -65,7 +66,7 @@ def _fill(parameters):
 
 
 def define(name, value):
-  """An object-like macro."""
+  """Returns an object-like macro."""
   line = "#define %s %s" % (name, value)
   if len(line) <= WIDTH:
     return line + "\n"
@@ -73,7 +74,7 @@ def define(name, value):
 
 
 def define_lines(head, lines):
-  """A macro whose body is the given lines."""
+  """Returns a macro whose body is the given lines."""
   if not lines:
     return "#define %s\n" % head
   if len(lines) == 1 and len("#define %s %s" % (head, lines[0])) <= WIDTH:

@@ -16,7 +16,7 @@ STATUS_NOTES = {
 
 
 def literal(row):
-  """The C literal of a constant."""
+  """Returns the C literal of a constant."""
   value = int(row.value)
   if value < 0:
     return "(%d)" % value
@@ -27,12 +27,12 @@ def literal(row):
 
 
 def note(row):
-  """What a reader should know about the standing of a row."""
+  """Returns a note about the status of a row, or an empty text."""
   return STATUS_NOTES.get(row.status, "")
 
 
 def described(row, text):
-  """The description of a row, followed by its standing."""
+  """Returns the description of a row, followed by the note about its status."""
   return (ctext.sentence(text) + " " + note(row)).strip()
 
 
@@ -75,7 +75,7 @@ def _member(row, name, indent):
 
 
 def struct(name, head, fields, tag=None):
-  """A struct definition; `a.b` members become a nested union `a`."""
+  """Returns a struct definition; members `a.b` become a nested union `a`."""
   tag = head.tag if tag is None else tag
   out = [ctext.comment(ctext.sentence(head.meaning))]
   out.append("typedef struct %s{\n" % (tag + " " if tag else ""))
@@ -99,7 +99,8 @@ def _attribute_list(lead, rows):
 
 
 def _function_comment(row, attributes):
-  """The description of a function and the attributes that it knows."""
+  """Returns the description of a function and of the attributes that it
+  knows."""
   always = [r for r in attributes
             if (r.level, r.provider) == ("required", "library")]
   rest = [r for r in attributes if r not in always]
@@ -138,7 +139,8 @@ def macro(row):
 
 
 def in_order(rows, names_in):
-  """Rows so that each comes after those of the list that it mentions."""
+  """Returns the rows in an order in which each follows the rows of the list
+  that it mentions."""
   done, out, waiting = set(), [], list(rows)
   known = {r.name for r in rows}
   while waiting:

@@ -14,8 +14,9 @@ the tables:
   @@macros group...@@      function-like macros and static initialisers
   @@include file@@         the text of a file beside the template
 
-Group arguments are exact names, or prefixes when they end in `*`; rows come in
-the order of the arguments, then of the table. Every row names this header must be emitted exactly once.
+Group arguments are exact names, or prefixes if they end in `*`; rows are in the
+order of the arguments, then of the table. Every row that names this header must
+be emitted exactly once.
 """
 
 import os
@@ -33,7 +34,7 @@ def _matches(group, pattern):
 
 
 class Header:
-  """One header under construction."""
+  """A header that is being expanded."""
 
   def __init__(self, tables, name, template_dir):
     self.tables = tables
@@ -127,7 +128,8 @@ class Header:
       return f.read()
 
   def expand(self, template):
-    """The header's text; raises if a row of this header was left out."""
+    """Returns the header's text; raises an exception if a row of this header
+    was left out."""
     out = []
     for line in template.splitlines():
       match = _DIRECTIVE.match(line)

@@ -5,7 +5,7 @@ import re
 
 
 class Row:
-  """One line of a table; columns are attributes."""
+  """One line of a table. Its columns are attributes of the object."""
 
   def __init__(self, names, cells):
     self.__dict__.update(zip(names, cells))
@@ -42,22 +42,24 @@ class Tables:
     self.symbols = load("symbols")
 
   def attributes_of(self, function):
-    """The rows of the attributes that `function` knows, in table order."""
+    """Returns the rows of the attributes that `function` knows, in the order of
+    the table."""
     return [r for r in self.function_attributes if r.function == function]
 
   def struct_head(self, name):
-    """The row that describes type `name` itself."""
+    """Returns the row that describes the type `name` itself."""
     for row in self.structs:
       if row.type == name and row.kind in ("struct", "typedef"):
         return row
     raise KeyError(name)
 
   def struct_fields(self, name):
-    """The member rows of struct `name`, nested members included."""
+    """Returns the rows of the members of the struct `name`, including nested
+    members."""
     return [r for r in self.structs if r.type == name and r.kind == "field"]
 
   def enum_types(self):
-    """Types whose constants are enumerators rather than macros."""
+    """Returns the types whose constants are enumerators rather than macros."""
     return ("pmix_value_cmp_t", "pmix_group_opt_t", "pmix_group_operation_t",
             "pmix_fabric_operation_t", "pmix_boolean_t")
 

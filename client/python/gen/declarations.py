@@ -46,7 +46,7 @@ def without_bodies(text):
 
 
 def end_of_body(text):
-    """Returns the position behind the brace that closes the first one."""
+    """Returns the position behind the brace that closes the first brace."""
     depth = 0
     for match in re.finditer(r"[{}]", text):
         depth += 1 if match[0] == "{" else -1
@@ -56,6 +56,7 @@ def end_of_body(text):
 
 
 def declarations(include, compiler="cc"):
-    """Returns what cffi reads: types and functions of the installed headers."""
+    """Returns the text that cffi reads: types and functions of the installed
+    headers."""
     lines = "\n".join(own_lines(preprocessed(include, compiler), include))
     return SYSTEM + without_bodies(lines)

@@ -105,7 +105,8 @@ def answer_credential(status, credential, infos, answer):
 
 
 def answer_validation(status, _, infos, answer):
-    """The second argument is that of OpenPMIx's function, and unused."""
+    """The second argument is unused; it exists because OpenPMIx's function has
+    it."""
     memory = Arguments()
     answer.give(*_converted(status, lambda: memory.infos(infos),
                             (ffi.NULL, 0)))

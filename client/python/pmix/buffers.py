@@ -1,5 +1,5 @@
 """Packed data. A buffer is a dict with 'bytes', 'bytes_used' and
-'bytes_unpacked', which calls change; None is a new one."""
+'bytes_unpacked', which calls change; None is a new buffer."""
 from .constants import PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_AVAILABLE, \
     PMIX_INFO, PMIX_SUCCESS, PMIX_VALUE
 from .errors import Mismatch, returns

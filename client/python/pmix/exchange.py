@@ -8,7 +8,7 @@ from .values import VALUE, procs_of
 
 
 def _nspace(arguments, name):
-    """Returns a namespace for a call; an empty one means all."""
+    """Returns a namespace for a call; an empty name means all namespaces."""
     made = arguments.new("pmix_nspace_t *")
     put_name(made[0], name or "")
     return made[0]

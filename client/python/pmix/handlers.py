@@ -86,7 +86,7 @@ def on_event(number, status, source, infos, ninfo, results, nresults, done,
 
 
 def infos_of_event(infos, count):
-    """Returns those infos of an event that can be converted."""
+    """Returns the infos of an event that can be converted."""
     found = []
     for i in range(0 if infos == ffi.NULL else count):
         try:
@@ -98,7 +98,7 @@ def infos_of_event(infos, count):
 
 def _handle_event(number, status, source, infos, results):
     """Returns the handler's status and results. A handler that fails is an
-    error, and the next one is called."""
+    error, and the next handler is called."""
     handler = event_handlers.get(number)
     if handler is None:
         return PMIX_ERR_NOT_FOUND, None

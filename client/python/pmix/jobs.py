@@ -16,7 +16,7 @@ def _applications(arguments, apps):
 
 
 def _monitor(arguments, infos):
-    """The function takes one info; the list is that of OpenPMIx."""
+    """The function takes one info, in a list as in OpenPMIx."""
     if not infos:
         raise Mismatch(PMIX_ERR_BAD_PARAM, "there is nothing to monitor")
     return arguments.one(INFO, infos[0])

@@ -221,7 +221,8 @@ _slots = {}
 
 def module_of(host):
     """Returns the module of the functions of a host, a dict by their names, or
-    None if there is none or an unknown one. Functions of an earlier call stay.
+    None if the dict has no known function or an unknown one. Functions of an
+    earlier call stay.
     """
     for name, function in host.items():
         if name in UNSUPPORTED:

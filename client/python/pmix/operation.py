@@ -1,4 +1,4 @@
-"""Calls of the library: their arguments, and those that have an answer later.
+"""Calls of the library: their arguments, and calls that have an answer later.
 """
 import threading
 
@@ -12,8 +12,9 @@ from .values import DISTANCE, INFO, PUBLISHED, VALUE, infos_of, load_array, \
 
 
 class Arguments(Memory):
-    """The arguments of one call. Arrays come with their number. It must be in a
-    variable during the call: pointers do not keep it."""
+    """The arguments of one call. An array comes with the number of its
+    elements. The object must be in a variable during the call, because pointers
+    do not keep it."""
 
     def array(self, converter, elements):
         elements = elements or []
@@ -35,9 +36,9 @@ _pending = set()
 
 
 class Operation(Arguments):
-    """A call whose answer comes later, on a thread of the library. It exists
-    until then, with all that the library reads. FUNCTION gets the status, the
-    results, and DATA."""
+    """A call whose answer comes later, on a thread of the library. The object
+    exists until then, with all memory that the library reads. FUNCTION gets the
+    status, the results, and DATA."""
 
     def __init__(self, function, data=None):
         super().__init__()
@@ -94,8 +95,8 @@ class Waiting(Operation):
         return self._answer
 
 
-# The answers, one function for each form that the library calls. Results are
-# those of the corresponding blocking call.
+# The answers, one function for each form that the library calls. Results are as
+# for the corresponding blocking call.
 @ffi.callback("pmix_op_cbfunc_t")
 def on_done(status, handle):
     ffi.from_handle(handle).finish(status)
@@ -176,8 +177,8 @@ class Results:
         return self.start, self.count
 
     def take(self, status):
-        """Returns the status with the infos. An error has none, but for those
-        that a partial success has."""
+        """Returns the status with the infos. Of the errors, only a partial
+        success has infos."""
         try:
             found, status = _converted(
                 status, lambda: infos_of(self.start[0], self.count[0]), [])

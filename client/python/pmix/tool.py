@@ -32,7 +32,8 @@ class PMIxTool(PMIxServer):
 
     @returns(None, None)
     def attach_to_server(self, dicts):
-        """Returns the status, the name of the tool, and that of the server."""
+        """Returns the status, the name of the tool, and the name of the
+        server."""
         args, server = Arguments(), ffi.new("pmix_proc_t *")
         status = lib.PMIx_tool_attach_to_server(self._self, server,
                                                 *args.infos(dicts))

@@ -17,9 +17,10 @@ struct AppCommand {
 //
 // The Standard leaves open whether argv repeats the command, and programs do
 // both: Open MPI begins argv with the command, MPICH passes the arguments
-// alone. As in every release of OpenPMIx since 4.1, argv repeats the command if
-// the last component of argv[0] equals that of the command; otherwise that
-// component is put in front. Without a command, argv[0] is the program.
+// alone. As in every release of OpenPMIx since 4.1, argv counts as repeating
+// the command if the last component of argv[0] equals the last component of the
+// command; otherwise that component is put in front. Without a command, argv[0]
+// is the program.
 AppCommand CommandOf(const char* cmd, char* const* argv);
 
 }  // namespace canopy

@@ -59,7 +59,7 @@ class CpuSet {
  private:
   void Trim();
 
-  std::vector<uint64_t> words_;  // the last one is not 0
+  std::vector<uint64_t> words_;  // the last word is not 0
 };
 
 }  // namespace canopy

@@ -25,7 +25,7 @@ namespace canopy::wire {
 //   Bounded(number, list, limit)   a list of at most `limit` elements
 //   Choice(number, value, last)    an enum whose largest value is `last`
 //
-// For Describe functions that accept const and mutable structs.
+// Used by Describe functions that accept const and mutable structs.
 template <typename T, typename U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
@@ -56,8 +56,8 @@ constexpr uint64_t ToWire(N value) {
 template <typename M>
 size_t SizeOf(const M &message);
 
-// The fields that a message has on the wire: those with a value other than the
-// default. `Self` handles each by a method Present(number, value).
+// The fields that a message has on the wire: the fields with a value other than
+// the default. `Self` handles each by a method Present(number, value).
 template <typename Self>
 class PresentFields {
  public:

@@ -20,7 +20,8 @@ struct Unit {
   std::string_view name;
   uint32_t ms;
 };
-// A unit precedes all units with which its name ends: "ms" is before "s".
+// A unit whose name ends with the name of another unit precedes that unit: "ms"
+// is before "s".
 constexpr Unit kUnits[] = {
     {"ms", 1}, {"s", kSecond}, {"m", kMinute}, {"h", kHour}, {"d", kDay}};
 
@@ -57,8 +58,8 @@ std::optional<milliseconds> Scaled(std::string_view number, uint64_t unit_ms) {
   return Bounded(*whole * unit_ms + *part);
 }
 
-// Adds up the parts of a clock, of which the first counts `unit_ms` and each
-// later one a sixtieth of the one before.
+// Adds up the parts of a clock. The unit of the first part is `unit_ms`; the
+// unit of each later part is a sixtieth of the unit before.
 std::optional<milliseconds> Clock(std::string_view text, uint64_t unit_ms) {
   uint64_t sum = 0;
   bool first = true;

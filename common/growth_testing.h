@@ -23,9 +23,9 @@ inline constexpr size_t kGrowthFactor = 8;
 // kGrowthFactor squared, 64, for work in O(n^2).
 inline constexpr double kAlmostLinear = 24;
 
-// Returns the cost of work(kGrowthFactor * n) divided by that of work(n), each
-// the best of several runs. work(n) should take a few milliseconds at most if
-// it is cheap.
+// Returns the cost of work(kGrowthFactor * n) divided by the cost of work(n),
+// each the best of several runs. work(n) should take a few milliseconds at most
+// if it is cheap.
 template <typename F>
 double GrowthOf(size_t n, F work) {
   const auto best_of = [&work](size_t size, int runs) {

@@ -95,7 +95,7 @@ void Describe(V& v, wire::Is<ResourceUnit> auto& m) {
 // PMIx_Resource_block.
 struct BlockResources {
   uint8_t directive = 0;   // pmix_resource_block_directive_t
-  std::string_view block;  // its name
+  std::string_view block;  // name of the block
   std::vector<ResourceUnit> units;
   std::string_view infos;
 };

@@ -6,7 +6,7 @@
 
 namespace canopy {
 
-// The numbers are those of the local protocol and of the overlay's protocol.
+// The local protocol and the overlay's protocol use these numbers.
 enum class HostOp : uint8_t {
   kJobControl = 1,
   kAllocate = 2,

@@ -31,7 +31,7 @@ enum class Overflow : uint8_t {
 // so far. Each read repeats the puller's properties, so that an agent that does
 // not know the puller can continue.
 struct OutputRead {
-  uint64_t handle = 0;  // of the puller; unique in its process
+  uint64_t handle = 0;  // of the puller; unique in the puller's process
   uint16_t channels = 0;
   uint64_t cache_size = 0;  // bytes; 0: the default
   Overflow overflow = Overflow::kDropNewest;
@@ -60,7 +60,7 @@ void Describe(V& v, wire::Is<OutputRead> auto& m) {
 
 struct OutputPiece {
   Rank rank = 0;
-  uint16_t channel = 0;  // one bit
+  uint16_t channel = 0;  // one bit of pmix_iof_channel_t
   Bytes data;            // empty if the channel is closed
 };
 

@@ -23,12 +23,13 @@ namespace canopy {
 struct JobNode {
   std::string name;                  // PMIX_HOSTNAME
   std::vector<std::string> aliases;  // other names of the same node
-  NodeId agent = kNoNode;            // the agent that hosts it: PMIX_NODEID
+  // The agent that hosts the node: PMIX_NODEID.
+  NodeId agent = kNoNode;
   uint32_t slots = 0;                // slots in the allocation
   uint32_t first_node_rank = 0;      // PMIX_NODE_RANK of local rank 0
   uint32_t other_procs = 0;          // other jobs' processes at the mapping
-  // NAME=VALUE for its processes, from the scheduler. It overrides what the job
-  // sets.
+  // Variables NAME=VALUE for the node's processes, from the scheduler. They
+  // override the variables of the job.
   std::vector<std::string> env = {};
 };
 
@@ -64,7 +65,7 @@ struct AppNodes {
 struct JobMap {
   std::vector<JobNode> nodes;
   std::vector<ProcPlacement> procs;     // index = rank
-  std::vector<std::string> allocation;  // names of nodes, also unused ones
+  std::vector<std::string> allocation;  // names of nodes, also unused nodes
   uint32_t universe_size = 0;           // slots of the session
   uint32_t max_procs = 0;               // slots of the allocation
   std::string map_by;                   // as applied, e.g. "slot", "ppr:2:node"
@@ -83,7 +84,7 @@ struct JobMap {
 };
 
 // A job as the agents have it. `cmd` and `num_procs` of its applications have
-// values; everything else of the request is as it was made.
+// values; everything else of the request is unchanged.
 struct JobSpec : JobRequest, JobMap {
   std::string nspace;
   uint32_t session_id = 0;

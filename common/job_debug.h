@@ -34,7 +34,7 @@ struct JobDebug {
   StopRanks in_init;  // PMIX_DEBUG_STOP_IN_INIT: in PMIx_Init
   StopRanks in_app;   // PMIX_DEBUG_STOP_IN_APP: where the program chooses
   // PMIX_DEBUG_TARGET of debugger daemons. The namespace is empty if the
-  // processes are no debugger daemons.
+  // processes are not debugger daemons.
   ProcId target;
 
   bool stops() const { return on_exec || in_init || in_app; }

@@ -13,7 +13,7 @@ namespace canopy {
 std::string JobName(uint32_t instance, uint32_t number);
 
 // Returns true for every name that JobName can return. Other names can thus be
-// kept apart from those of jobs without a list of all jobs.
+// distinguished from the names of jobs without a list of all jobs.
 bool IsJobName(std::string_view name);
 
 }  // namespace canopy

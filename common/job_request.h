@@ -29,8 +29,9 @@ struct JobApp {
   uint32_t num_procs = 0;
   // PMIX_PSET_NAME: the process set of all its processes, or empty.
   std::string pset = {};
-  // The stderr of its processes goes to their stdout stream, and their stderr
-  // stream has nothing. JobRequest::merge_stderr does this for the whole job.
+  // True if the stderr of its processes goes to their stdout stream, and their
+  // stderr stream has nothing. JobRequest::merge_stderr does this for the whole
+  // job.
   bool merge_stderr = false;
   std::vector<Host> hosts = {};    // the nodes to use; empty: the job's
   bool preload_program = false;    // the program is copied to the nodes
@@ -46,17 +47,18 @@ struct JobPlaces {
   std::string rank_by;
   std::string bind_to;
   bool oversubscribe = false;
-  bool no_local = false;  // no process on the node of the agent that maps
-  // The job runs beside other jobs: it ignores their slots, may have more
-  // processes than slots unless `map_by` forbids that, and is bound only if it
-  // requests a binding.
+  // True if no process runs on the node of the agent that maps the job.
+  bool no_local = false;
+  // True if the job runs beside other jobs: it ignores their slots, may have
+  // more processes than slots unless `map_by` forbids that, and is bound only
+  // if it requests a binding.
   bool tool = false;
   // PMIX_CPU_LIST: the CPUs of each node that the job may use; empty: all.
   std::string cpu_list;
-  // Without a scheduler, the job waits until enough slots are free.
+  // True if the job waits, without a scheduler, until enough slots are free.
   bool waits = false;
   uint32_t gpus_per_proc = 0;  // GPUs of each process alone; 0: none
-  // Bytes of its node's memory that are booked for each process; 0: none.
+  // Bytes of memory that are booked for each process on its node; 0: none.
   uint64_t memory_per_proc = 0;
 };
 
@@ -79,9 +81,9 @@ struct ResourceLimit {
 // The execution of each process. The shim gets this part of the job unchanged.
 struct ProcessPolicies {
   bool index_argv = false;                 // argv[0] is NAME-RANK
-  std::optional<NiceValue> nice = {};      // no value: that of the agent
-  std::optional<uint64_t> umask = {};      // no value: that of the agent
-  std::vector<ResourceLimit> limits = {};  // others are those of the agent
+  std::optional<NiceValue> nice = {};      // no value: the agent's
+  std::optional<uint64_t> umask = {};      // no value: the agent's
+  std::vector<ResourceLimit> limits = {};  // other limits are the agent's
 };
 
 enum class StdinTarget : uint8_t { kNone, kRank, kAll };
@@ -120,7 +122,7 @@ enum JobReports : uint32_t {
   kLogCompletion = 1 << 5,
   kLogProcs = 1 << 6,
   kLogFailedProcs = 1 << 7,
-  kSilentEnd = 1 << 8,  // but no normal end
+  kSilentEnd = 1 << 8,  // the bits above exclude a normal end
   // On a timeout the launcher gets the states of the job's processes, or their
   // stacks, before the job ends.
   kTimeoutStates = 1 << 9,
@@ -137,8 +139,8 @@ struct JobPriority {
   auto operator<=>(const JobPriority&) const = default;
 };
 
-// The user's wishes for the scheduler, which alone knows what they mean. An
-// overlay without a scheduler refuses a job that has any.
+// The user's requests to the scheduler. Only the scheduler knows their meaning.
+// An overlay without a scheduler refuses a job that has any.
 struct SchedulerHints {
   std::string queue;
   std::string account;
@@ -161,7 +163,7 @@ struct JobRequest {
   JobPlaces places;
   ProcessPolicies process;
   Inject inject = Inject::kAuto;
-  // The ranks find each other as programs of torch.distributed do
+  // True if the ranks find each other as programs of torch.distributed do
   // (docs/torch.md).
   bool torch_env = false;
 

@@ -8,8 +8,8 @@
 namespace canopy {
 
 // Insertion and removal in ascending order cost the same for any number of
-// runs. Otherwise they cost what it takes to move the runs on one side of the
-// number. Not synchronised.
+// runs. Otherwise they also move the runs on one side of the number. Not
+// synchronised.
 class NumberRuns {
  public:
   // Inserts the numbers from `first` to `last`, none of which may be present.

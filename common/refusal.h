@@ -8,8 +8,8 @@
 namespace canopy {
 
 // Returns true if the agent did not let the process take part, so that the
-// number of its collectives on that set is unchanged. A process and a later
-// agent must agree on this number.
+// number of its collectives with these participants is unchanged. A process and
+// a later agent must agree on this number.
 inline bool IsRefusal(int status) {
   switch (status) {
     case kErrBadParam:

@@ -10,7 +10,7 @@ TEST(RequiredTest, IsRequiredUntilItIsMarkedAsProcessed) {
   EXPECT_TRUE(MustHonour(kInfoRequired));
   EXPECT_FALSE(MustHonour(kInfoRequired | kInfoRequiredProcessed));
   EXPECT_FALSE(MustHonour(kInfoRequiredProcessed));
-  // flag 2 marks the end of an array
+  // Flag 2 marks the end of an array.
   EXPECT_TRUE(MustHonour(kInfoRequired | 2));
 }
 

@@ -12,7 +12,7 @@
 namespace canopy {
 
 // PMIx status codes that internal code raises, so that this code need not
-// include the public headers. The values are those of the Standard.
+// include the public headers. The Standard defines the values.
 enum StatusCode : int {
   kSuccess = 0,
   kError = -1,

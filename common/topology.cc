@@ -84,7 +84,7 @@ CpuSet Touched(const std::vector<CpuSet>& objects, const CpuSet& cpus) {
 }
 
 // Returns the part of a locality string for one level. The set is empty if
-// there is none.
+// there is no such part.
 CpuSet PartOf(std::string_view locality, std::string_view prefix) {
   while (!locality.empty()) {
     const size_t colon = locality.find(':');

@@ -64,14 +64,14 @@ Topology Restrict(const Topology& topology, const CpuSet& cpus);
 // Returns a summary of the levels, such as "2N:2S:2L3:8L2:8L1:8C:16H".
 std::string TopologySignature(const Topology& topology);
 
-// Encode in and decode from a compact binary form. DecodeTopology bounds every
+// Encode to and decode from a compact binary form. DecodeTopology bounds every
 // count by the bytes left; an error is kErrUnpackFailure.
 std::string EncodeTopology(const Topology& topology);
 Result<Topology> DecodeTopology(std::string_view bytes);
 
 // Returns the objects that a CPU set touches, level by level, in the text that
 // MPI libraries parse: "NM0:SK0:L30:L20-1:L10-1:CR0-1:HT0-3". The text is empty
-// for an empty set or one outside the topology.
+// for an empty set and for a set outside the topology.
 std::string LocalityString(const Topology& topology, const CpuSet& cpus);
 
 // Returns the PMIx locality bits (PMIX_LOCALITY_SHARE_*) of two processes on

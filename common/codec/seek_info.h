@@ -9,8 +9,9 @@
 namespace canopy {
 
 // `in` must stand before infos (SIZE n, then n INFOs). If an info has this key,
-// returns true, and `in` stands before the value of the first one. Returns
-// false if there is none or if the bytes before it are malformed.
+// returns true, and `in` stands before the value of the first such info.
+// Returns false if there is no such info or if the bytes before the info are
+// malformed.
 bool SeekInfo(std::string_view key, Decoder* in);
 
 }  // namespace canopy

@@ -28,7 +28,7 @@ std::string ScopeNameOf(std::string_view key);
 
 // Returns the name for the value of `key` with these qualifiers: the `infos`
 // that are marked with PMIX_INFO_QUALIFIER, in any order. Returns `key` itself
-// if no info is marked. The value under the name is one of PMIX_QUALIFIED_VALUE
+// if no info is marked. The value under the name is a PMIX_QUALIFIED_VALUE
 // (qualified_value.h).
 std::string QualifiedNameOf(std::string_view key,
                             std::span<const pmix_info_t> infos);

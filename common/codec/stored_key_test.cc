@@ -105,7 +105,7 @@ TEST(StoredKey, NamesAreBounded) {
   }
 }
 
-// Peers may send any name, so a malformed one must do no harm.
+// Peers may send any name, so a malformed name must do no harm.
 TEST(StoredKey, MalformedNamesAreHarmless) {
   for (const std::string name :
        {"\x01q", "\x01q:", "\x01q9999999999999999999999:k", "\x01q5:k",

@@ -89,7 +89,7 @@ std::optional<std::string_view> TextAt(std::string_view strings,
 }
 
 // Returns the bytes from `address` to the end of the smallest data object in a
-// symbol table that contains it.
+// symbol table that contains the address.
 template <typename Elf>
 std::optional<uint64_t> FindObjectIn(FileBytes bytes,
                                      const typename Elf::Section& table,
@@ -434,7 +434,7 @@ FileStamp StampOf(const std::string& path) {
 
 Result<ElfFile> ElfFile::Open(const std::string& path) {
   ElfFile file;
-  // O_NONBLOCK: the name may be that of a pipe, which must not block.
+  // O_NONBLOCK: the file may be a pipe, whose opening must not block.
   file.fd_.Reset(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.fd_) {
     const bool full = errno == EMFILE || errno == ENFILE;

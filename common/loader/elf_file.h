@@ -32,7 +32,7 @@ FileStamp StampOf(const std::string& path);
 // Symbol versions that a file needs from one library (DT_VERNEED), without the
 // weak ones.
 struct VersionNeed {
-  std::string library;  // its soname
+  std::string library;  // soname of the library
   std::vector<std::string> versions;
 };
 
@@ -80,7 +80,8 @@ class ElfFile {
   // Returns the number of bytes from `address` to the end of the data object
   // that contains it, by the file's symbol tables. `address` counts from where
   // the file is loaded. Returns no value if no table names such an object.
-  // Malformed tables and those with more than four million symbols are skipped.
+  // Malformed tables and tables with more than four million symbols are
+  // skipped.
   std::optional<uint64_t> BytesOfObjectAt(uint64_t address) const;
 
   // File offsets of the symbol tables; 0: none.

@@ -30,7 +30,7 @@ class LdCache {
   bool IsAt(uint32_t offset, std::string_view name) const;
 
   std::vector<char> bytes_;
-  size_t base_ = 0;   // of the header; offsets are relative to it
+  size_t base_ = 0;   // position of the header, to which offsets are relative
   size_t count_ = 0;  // number of entries
 };
 

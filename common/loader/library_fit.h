@@ -1,6 +1,6 @@
-// Decides whether a program can use Canopy's libpmix instead of the one that it
-// would load by itself. The decision is made before the program is started,
-// from its files alone.
+// Decides whether a program can use Canopy's libpmix instead of the libpmix
+// that the program would load by itself. The decision is made before the
+// program is started, from its files alone.
 #ifndef CANOPY_COMMON_LOADER_LIBRARY_FIT_H_
 #define CANOPY_COMMON_LOADER_LIBRARY_FIT_H_
 
@@ -20,10 +20,10 @@ enum class LibraryFit : uint8_t {
   kStatic,   // loads no library
   // Not linked with libpmix; libraries that it opens later are unknown.
   kNotLinked,
-  kOwnPlace,  // its rpath decides, whatever the environment contains
-  kFits,      // Canopy's library has all symbols that it requires from its own
-  kLacksSymbols,  // Canopy's library lacks symbols, so it must use its own
-  kCannotLoad,    // Canopy's library cannot be loaded into it
+  kOwnPlace,  // the program's rpath decides, whatever the environment contains
+  kFits,      // Canopy's library has all symbols that the program requires
+  kLacksSymbols,  // Canopy's library lacks symbols that the program requires
+  kCannotLoad,    // Canopy's library cannot be loaded into the program
 };
 
 // Returns true if Canopy's library must be left out of the program's
@@ -42,10 +42,10 @@ struct LibraryQuestion {
 
 struct LibraryFinding {
   LibraryFit fit = LibraryFit::kUnknown;
-  // Why the program uses its own library, in one line that begins with the
-  // program. Empty if no difference is known.
+  // The reason why the program uses its own library, in one line that begins
+  // with the program. Empty if no difference is known.
   std::string reason;
-  // Everything that was found, one line each: a label and what was found.
+  // All findings, one line each: a label and a text.
   std::vector<std::pair<std::string, std::string>> details;
   // The files that the decision depends on, with their state.
   std::vector<std::pair<std::string, FileStamp>> evidence;

@@ -122,8 +122,8 @@ TEST_F(LibraryFitTest, ASymbolThatAnotherLibraryHasIsNotMissing) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kFits);
 }
 
-// A program that uses a symbol without being linked with its library, but gets
-// it anyway.
+// The program uses a symbol of libevent without being linked with libevent. It
+// gets the symbol because its own libpmix loads libevent.
 TEST_F(LibraryFitTest, ASymbolThatComesWithTheOwnLibraryIsMissing) {
   ElfSpec event;
   event.soname = "libevent.so";
@@ -209,8 +209,8 @@ TEST_F(LibraryFitTest, MuslAndOtherMachinesCannotLoadOurs) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kCannotLoad);
 }
 
-// A program that does not load libpmix at its start needs no report that it
-// cannot.
+// No report is needed if the program cannot load a libpmix that it does not
+// load at its start anyway.
 TEST_F(LibraryFitTest, GivesNoReasonIfTheProgramLosesNothing) {
   ElfSpec program = Program();
   program.needed = {"libc.so.6"};

@@ -199,7 +199,7 @@ std::string LinkResolver::OriginOf(size_t object, const Search& search) {
 }
 
 // Returns the rpaths of the requesting object, of the object that requested
-// that one, and so on up to the program. No rpath applies if the requesting
+// this object, and so on up to the program. No rpath applies if the requesting
 // object has a runpath.
 std::vector<std::string> LinkResolver::RpathDirectories(
     size_t loader, const Search& search) const {

@@ -1,6 +1,6 @@
-// Determines the files of which a program would consist: those that glibc's
-// dynamic loader finds for it and for all libraries that it is linked with
-// (ld.so(8)). Nothing is executed.
+// Determines the files of which a program would consist: the files that glibc's
+// dynamic loader finds for the program and for all libraries that it is linked
+// with (ld.so(8)). Nothing is executed.
 #ifndef CANOPY_COMMON_LOADER_LINK_CLOSURE_H_
 #define CANOPY_COMMON_LOADER_LINK_CLOSURE_H_
 
@@ -25,7 +25,7 @@ struct LoaderEnvironment {
 };
 
 struct LoadedObject {
-  std::string name;  // as it was requested
+  std::string name;  // the requested name
   std::string path;
   std::shared_ptr<const ElfFile> file;
   size_t loader = 0;  // index of the object that requested it first
@@ -61,7 +61,7 @@ class LinkResolver {
                               const LoaderEnvironment& environment);
 
   // Returns the files and directories on which the results so far depend, with
-  // their state: while that is unchanged, so are the results.
+  // their state. While the state is unchanged, the results are valid.
   const std::map<std::string, FileStamp>& evidence() const { return evidence_; }
   // Records the state of another file.
   void Note(const std::string& path);

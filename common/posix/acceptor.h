@@ -16,8 +16,8 @@ class Acceptor {
  public:
   // Descriptors that are kept open and released when no others are left.
   // `descriptors` is their number, and `per_connection` the number released for
-  // one connection and for what it opens. The last ones are used only to refuse
-  // connections.
+  // one connection and for what it opens. The last descriptors are used only to
+  // refuse connections.
   struct Reserve {
     size_t descriptors = 1;
     size_t per_connection = 1;

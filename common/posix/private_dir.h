@@ -18,7 +18,7 @@ inline constexpr char kDirectoryPrefix[] = "canopy-";
 inline constexpr size_t kSocketNameRoom = 40;
 
 // Returns true if `path` is a directory and, for root, no other user can change
-// what the path leads to (OpenDirectory).
+// where the path leads (OpenDirectory).
 bool IsOwnDirectory(const std::string& path);
 
 // Returns ${XDG_RUNTIME_DIR} if it is set, writable and IsOwnDirectory,

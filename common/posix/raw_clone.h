@@ -7,8 +7,9 @@
 #include <cstddef>
 
 #if defined(__SANITIZE_THREAD__)
-// The sanitizer treats every clone() as a fork, whose child has a copy of its
-// state; a child that shares the memory shares the state.
+// The sanitizer treats every clone() as a fork, whose child has its own copy of
+// the sanitizer's state. A child that shares this process's memory shares that
+// state too, so it is made by a name that the sanitizer does not intercept.
 extern "C" int __clone(int (*function)(void*), void* stack, int flags,
                        void* argument, ...);
 #define CANOPY_CLONE __clone
@@ -18,8 +19,8 @@ extern "C" int __clone(int (*function)(void*), void* stack, int flags,
 
 namespace canopy {
 
-// Size of the kernel's signal set, in bytes. The sets of the C library's calls
-// lack the two signals that it uses itself.
+// Size of the kernel's signal set, in bytes. The C library's own sets lack the
+// two signals that the C library uses itself.
 inline constexpr size_t kKernelSigsetSize = 8;
 
 }  // namespace canopy

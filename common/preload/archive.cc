@@ -30,7 +30,7 @@ struct Opened {
   int error = 0;
 };
 
-// Opens a file for reading. O_NONBLOCK: the name may be that of a FIFO, which
+// Opens a file for reading. O_NONBLOCK: the file may be a FIFO, whose opening
 // must not block this process.
 Opened Open(const std::string& path, bool executable) {
   Opened out;

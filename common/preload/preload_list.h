@@ -39,8 +39,8 @@ struct Item {
 };
 
 // Returns the namespace of the job whose processes copy the files of job
-// `nspace`. The agents move the files from the directory of the former into
-// that of the latter.
+// `nspace`. The agents then move the files from the directory of that job into
+// the directory of job `nspace`.
 std::string StagingNspace(const std::string& nspace);
 
 // Returns true if `name` is a relative path that cannot leave the job's

@@ -1,6 +1,7 @@
-// The request of a terminal, and the input of the process that has it: what the
-// user types, and the sizes of the user's window, in their order. Agents
-// forward both as they forward any other variable and input.
+// The request for a terminal, and the input of the process that has the
+// terminal: the text that the user types, and the sizes of the user's window,
+// in their order. Agents forward both as they forward any other variable and
+// input.
 #ifndef CANOPY_COMMON_REQUEST_PTY_INPUT_H_
 #define CANOPY_COMMON_REQUEST_PTY_INPUT_H_
 
@@ -25,9 +26,9 @@ struct PtySize {
 std::string PtySizeText(const PtySize& size);
 std::optional<PtySize> ParsePtySize(std::string_view text);
 
-// Bytes stand for themselves, except 0xff, which is no byte of UTF-8: two of
-// them stand for one, and 0xff 'W' precedes a size of four bytes, rows before
-// columns, high bytes first.
+// Bytes stand for themselves, except 0xff, which does not occur in UTF-8: two
+// such bytes stand for one, and 0xff 'W' precedes a size of four bytes, rows
+// before columns, high bytes first.
 std::string EncodePtyText(std::string_view typed);
 std::string EncodePtySize(const PtySize& size);
 

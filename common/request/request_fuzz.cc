@@ -1,5 +1,5 @@
-// Fuzz target of what reads the parts of requests: any text is parsed safely,
-// and a stream means the same however it is cut.
+// Fuzz target of the parsers of requests: any text is parsed safely, and a
+// stream has the same meaning however it is divided into pieces.
 #include <cstdint>
 #include <cstdlib>
 #include <optional>

@@ -11,7 +11,7 @@ using enum TopologyLevel;
 
 CpuSet Cpus(const std::string& list) { return *CpuSet::Parse(list); }
 
-// Two packages of two cores with two hardware threads.
+// Returns two packages of two cores with two hardware threads each.
 Topology Machine() {
   Topology machine;
   machine.at(kPackage) = {Cpus("0-1,4-5"), Cpus("2-3,6-7")};

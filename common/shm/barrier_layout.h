@@ -18,7 +18,7 @@ inline constexpr uint32_t kBarrierVersion = 2;
 // participant arrives again, by message.
 inline constexpr int kBarrierAgain = INT32_MIN;
 // Number of ranks in one word; the word's top bit is set when the agent has
-// closed it.
+// closed the word.
 inline constexpr uint32_t kBarrierRanksPerWord = 63;
 inline constexpr uint64_t kBarrierClosedWord = uint64_t{1} << 63;
 inline constexpr uint32_t kMaxBarrierRanks = 1 << 16;
@@ -26,7 +26,7 @@ inline constexpr uint32_t kMaxBarrierRanks = 1 << 16;
 // Requests of an arrival, in the top bits of the state. kBarrierCollect: the
 // fence collects data for other nodes.
 inline constexpr uint64_t kBarrierCollect = uint64_t{1} << 62;
-// The rank has sent commits that the agent may not have read yet.
+// kBarrierSync: the rank has sent commits that the agent may not have read yet.
 inline constexpr uint64_t kBarrierSync = uint64_t{1} << 63;
 inline constexpr uint64_t kBarrierWants = kBarrierCollect | kBarrierSync;
 

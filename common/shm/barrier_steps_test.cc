@@ -1,4 +1,4 @@
-// A participant that is killed at each instruction of its arrival.
+// Kills a participant at each instruction of its arrival.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -18,7 +18,8 @@ namespace {
 // Far more instructions than an arrival has.
 constexpr int kMaxSteps = 200000;
 
-// Begins as a process that arrives at the barrier as rank 0, and stops before.
+// Starts a process that stops, and arrives at the barrier as rank 0 when it is
+// continued. Returns -1 if the process does not stop.
 pid_t StartRank0(const BarrierServer& server) {
   const pid_t child = fork();
   if (child != 0) {

@@ -293,8 +293,8 @@ TEST_F(BarrierTest, OtherFilesAreRejected) {
   EXPECT_FALSE(BarrierParticipant::Map(other.get(), 4096, 0).ok());
 }
 
-// Does what agent and core do together with the barrier: closes it repeatedly,
-// and ends the fence when all ranks have arrived, in the barrier or by message.
+// Plays agent and core together: closes the barrier repeatedly, and ends the
+// fence when all ranks have arrived, in the barrier or by message.
 class Guardian {
  public:
   Guardian(BarrierServer* server, uint32_t ranks)

@@ -45,7 +45,7 @@ class CommitReader {
   // Called when all data taken so far has been persisted: the ranks may reuse
   // its space. Until then a successor would find it again.
   void Release();
-  // From now on the mailbox is not read any more.
+  // Ends the reading of the mailbox, because its content is malformed.
   void MarkCorrupted(uint32_t index) { corrupted_[index] = true; }
 
   // Requests a signal for the rank's next commit; valid until the next Take.

@@ -29,7 +29,7 @@ class CommitWriter {
 
   enum class Outcome {
     kWritten,  // the agent reads it when it needs it
-    kNotify,   // the same, and the caller must signal the agent now
+    kNotify,   // like kWritten, but the caller must signal the agent now
     kMessage,  // nothing was written: send the commit as a message
   };
   // Writes a commit, the payload of a commit frame. To preserve the order of

@@ -7,8 +7,8 @@
 namespace canopy::shm {
 
 // ThreadSanitizer does not support fences, and the compiler rejects them there.
-// On the platforms where it runs, a compiler barrier suffices for these two
-// orders.
+// On the platforms of ThreadSanitizer, a compiler barrier suffices for these
+// two orders.
 #if defined(__SANITIZE_THREAD__)
 inline void AcquireFence() { __asm__ volatile("" ::: "memory"); }
 inline void ReleaseFence() { __asm__ volatile("" ::: "memory"); }

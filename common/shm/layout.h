@@ -2,11 +2,10 @@
 // (the agent) and any number of readers (the job's processes).
 // docs/shm_layout.md describes it in prose.
 //
-//   [0, fixed_size)          header, rows, directory, job-level tables.
-//   Complete
-//                            before the first reader gets the file; only the
-//                            directory entries, PIDs and reincarnation numbers
-//                            change later.
+//   [0, fixed_size)          header, rows, directory, job-level tables. They
+//                            are complete before the first reader gets the
+//                            file; only the directory entries, PIDs and
+//                            reincarnation numbers change later.
 //   [arena_begin, file_size) blocks of committed data, one Table per rank.
 //                            Sparse: pages exist once they are written.
 //
@@ -136,8 +135,7 @@ struct Entry {
 static_assert(sizeof(Entry) == 12);
 
 // A directory entry: the offset of a rank's table (0: none yet), whether the
-// table is incomplete, and a generation that differs from those of all earlier
-// tables of the rank.
+// table is incomplete, and a generation that no earlier table of the rank had.
 //   bits 0..35 offset / kBlockAlign, 36 incomplete, 37..63 generation
 inline constexpr uint64_t kEntryOffsetMask = (uint64_t{1} << 36) - 1;
 inline constexpr uint64_t kEntryIncomplete = uint64_t{1} << 36;

@@ -1,5 +1,6 @@
-// Fuzz target: a damaged segment. The input overwrites a good segment: a
-// sequence of four bytes of position and one byte of content.
+// Fuzz target: reads a damaged segment. The input overwrites bytes of a good
+// segment: it is a sequence of records, each with a position of four bytes and
+// one byte of content.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -44,7 +44,7 @@ struct NodeContents {
   std::vector<std::string> aliases;
   std::string hostname;  // VALUE
   KeyValues keys;
-  uint32_t id = 0;  // PMIX_NODEID: its number in the session
+  uint32_t id = 0;  // PMIX_NODEID: the node's number in the session
 };
 
 // Everything that is known when the job is registered.
@@ -91,9 +91,9 @@ class SegmentWriter {
   // readers that miss a key of this rank get LookupState::kNoRoom.
   Status Publish(Rank rank, const std::vector<TableItem>& items);
   // Adds items to a rank's committed data or replaces the values of its keys,
-  // with the conditions and errors of Publish. The amortised cost is that of
-  // the new items: the table is rewritten only when additions and replacements
-  // have filled it.
+  // with the conditions and errors of Publish. The amortised cost depends on
+  // the new items alone: the table is rewritten only when additions and
+  // replacements have filled it.
   Status Update(Rank rank, const std::vector<TableItem>& items);
   // Called when the rank's process was started: sets PMIX_PROC_PID.
   void SetPid(Rank rank, uint32_t pid);
@@ -118,7 +118,8 @@ class SegmentWriter {
   void Replace(Rank rank, uint64_t block);
   // Adds items to the rank's present table. Returns false if it has no room.
   bool PutIntoTable(Rank rank, const std::vector<TableItem>& items);
-  // Returns the rank's committed items, except those with the keys of `items`.
+  // Returns the rank's committed items without the items that have the keys of
+  // `items`.
   std::vector<TableItem> Others(Rank rank, const std::vector<TableItem>& items);
 
   UniqueFd fd_;

@@ -239,7 +239,7 @@ std::string SpawnAttributes(const Scheduler& scheduler) {
 }
 
 // Returns the attributes of a spawn that a debugger needs from a launcher in
-// addition to the process tables: those of the debug group that are honoured.
+// addition to the process tables: the honoured attributes of the debug group.
 std::string DebugAttributes() {
   std::string keys;
   for (const Attribute& attribute : AttributesAt("PMIx_Spawn", Level::kHost)) {

@@ -1,6 +1,6 @@
 // The functions and attributes that this release supports, at the levels that
-// PMIX_QUERY_ATTRIBUTE_SUPPORT distinguishes. Derived from the tables of the
-// headers, without the attributes that neither Canopy nor its scheduler
+// PMIX_QUERY_ATTRIBUTE_SUPPORT distinguishes. They are derived from the tables
+// of the headers, without the attributes that neither Canopy nor its scheduler
 // honours.
 #ifndef CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_
 #define CANOPY_COMMON_SUPPORT_ATTRIBUTE_SUPPORT_H_

@@ -9,7 +9,8 @@
 namespace canopy::support {
 namespace {
 
-// Never destroyed, as a process may end while it is used.
+// The object is never destroyed, because a process may end while a thread uses
+// the object.
 std::atomic<IgnoredDirectives*>& Instance() {
   static std::atomic<IgnoredDirectives*> instance{new IgnoredDirectives};
   return instance;

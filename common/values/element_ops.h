@@ -1,5 +1,5 @@
 // Operations on one element of any data type, driven by the type table. An
-// element is what an array of that type holds; see ValueElement for the
+// element is one entry of an array of that type; see ValueElement for the
 // element inside a pmix_value_t. All memory is malloc memory.
 #ifndef CANOPY_COMMON_VALUES_ELEMENT_OPS_H_
 #define CANOPY_COMMON_VALUES_ELEMENT_OPS_H_
@@ -17,8 +17,9 @@ inline constexpr int kMaxNesting = 64;
 // Makes `element`, which is uninitialised memory of type.size bytes, empty.
 void ConstructElement(const TypeInfo& type, void* element);
 
-// Frees what `element` owns and sets it to zeros. The content of a PMIX_INFO
-// that is marked persistent belongs to another owner and is not freed.
+// Frees the memory that `element` owns, and sets `element` to zeros. The
+// content of a PMIX_INFO that is marked persistent belongs to another owner and
+// is not freed.
 void DestructElement(const TypeInfo& type, void* element);
 
 // Makes in `to`, which may be uninitialised, a deep copy of `from`. Returns

@@ -57,7 +57,7 @@ const Hwloc* TheHwloc() {
   return hwloc;
 }
 
-// Returns true if the object is one of hwloc: its source begins with "hwloc",
+// Returns true if the object belongs to hwloc: its source begins with "hwloc",
 // or it has no source because this library made it.
 bool IsHwlocSource(const char* source) {
   return source == nullptr || strncasecmp(source, "hwloc", 5) == 0;

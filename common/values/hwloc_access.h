@@ -26,7 +26,8 @@ std::optional<std::string> CpusetText(const pmix_cpuset_t& cpuset);
 
 // Returns the levels of the topology from the root, with the number of objects
 // in each ("Machine 1, Package 2, Core 8, PU 16"). Returns no value if the
-// object holds no topology or one of another library, or if hwloc is absent.
+// object holds no topology or a topology of another library, or if hwloc is
+// absent.
 std::optional<std::string> TopologyText(const pmix_topology_t& topology);
 
 // Sets `cpuset`, whose previous content is ignored, from the list form. Null

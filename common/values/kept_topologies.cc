@@ -7,7 +7,7 @@
 namespace canopy {
 namespace {
 
-// Never destroyed: a program may free topologies while it exits.
+// Never destroyed, because a program may free topologies while it exits.
 struct Kept {
   Mutex mu;
   std::vector<pmix_topology_t> all CANOPY_GUARDED_BY(mu);

@@ -1,6 +1,6 @@
-// Memory that crosses the C interface. Callers free with free() what this
-// library allocates, and this library frees what they allocated. No function
-// here throws.
+// Memory that crosses the C interface. Callers free with free() the memory that
+// this library allocates, and this library frees the memory that callers have
+// allocated. No function here throws.
 #ifndef CANOPY_COMMON_VALUES_MEMORY_H_
 #define CANOPY_COMMON_VALUES_MEMORY_H_
 

@@ -37,7 +37,7 @@ size_t MeasureRegex(std::string_view in) {
 size_t RegexLength(const char* regex) {
   if (regex == nullptr) return 0;
   if (strcmp(regex, "blob") != 0) return strlen(regex) + 1;
-  // The length is what this call finds out. The view has no known end, but
+  // This call finds out the length, so the view has no known end, but
   // MeasureBlob reads no further than the header requires.
   return MeasureBlob(
       std::string_view(regex, PTRDIFF_MAX));  // NOLINT(bugprone-string*)

@@ -95,7 +95,8 @@ class Value {
   pmix_value_t raw_ = {};
 };
 
-// Do the same for a C value, which keeps the ownership of its content.
+// Read a C value as the getters of Value do. The C value keeps the ownership of
+// its content.
 std::optional<std::string_view> StringOf(const pmix_value_t& v);
 std::optional<uint64_t> Uint64Of(const pmix_value_t& v);
 std::optional<int64_t> Int64Of(const pmix_value_t& v);
@@ -106,7 +107,7 @@ std::optional<std::string_view> BytesOf(const pmix_value_t& v);
 std::optional<std::span<const pmix_info_t>> InfosOf(const pmix_value_t& v);
 std::optional<std::span<const pmix_proc_t>> ProcsOf(const pmix_value_t& v);
 
-// Convert between Canopy's process identity and the one of the C interface.
+// Convert between Canopy's identity of a process and the C interface's.
 ProcId FromC(const pmix_proc_t& proc);
 pmix_proc_t ToC(const ProcId& proc);
 

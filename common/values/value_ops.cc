@@ -45,8 +45,8 @@ int UnloadElement(const TypeInfo& type, const void* element, void** data,
                   size_t* size) {
   const bool flat = IsFlat(type);
   // Open MPI 5 unloads the number of process sets into a null pointer and reads
-  // this error as zero sets; it would take a number that was allocated here for
-  // the count.
+  // this error as zero sets; it would take the address of a number allocated
+  // here for the count.
   if (flat && *data == nullptr) return kErrBadParam;
   void* copy = flat ? *data : AllocateZeroed(1, type.size);
   if (copy == nullptr) return kErrNomem;

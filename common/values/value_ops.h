@@ -22,8 +22,8 @@ const void* ValueElement(const TypeInfo& type, const pmix_value_t& value);
 void* EmplaceValue(pmix_value_t* value, pmix_data_type_t id,
                    const TypeInfo& type);
 
-// Frees what `value` owns and empties it. The content of an unknown type is not
-// freed.
+// Frees the memory that `value` owns, and empties `value`. The content of an
+// unknown type is not freed.
 void DestructValue(pmix_value_t* value);
 
 // Makes a deep copy in `to`, which may be uninitialised; see CopyElement.
@@ -60,7 +60,7 @@ int LoadInfo(pmix_info_t* info, const char* key, const void* data,
 // Makes a deep copy of one info with its directives, except persistence.
 int CopyInfo(pmix_info_t* to, const pmix_info_t& from);
 
-// Frees what `info` owns, except the value of a persistent info.
+// Frees the memory that `info` owns, except the value of a persistent info.
 void DestructInfo(pmix_info_t* info);
 
 // Returns `count` infos, the last of which is marked as the array's end, or

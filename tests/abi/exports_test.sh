@@ -5,7 +5,7 @@
 set -euo pipefail
 
 library=$1
-required=$2  # what release 4.2.2 exports
+required=$2  # every function of release 4.2.2
 allowed=$3   # every function of the table
 data=$4      # every data symbol with its size
 tmp=$TEST_TMPDIR

@@ -55,7 +55,7 @@ void ReadPayload(std::string_view bytes, const CodecForm& form) {
 }  // namespace
 }  // namespace canopy
 
-// One value of every type in every form.
+// Returns one value of every type in every form.
 std::vector<std::string> canopy::fuzz::Seeds() {
   std::vector<std::string> seeds;
   for (const Sample& sample : Samples()) {

@@ -135,7 +135,7 @@ TEST(GoldenTest, CpusetsTravelAsLists) {
   DestructValue(&value);
   // The length does not match the text.
   EXPECT_NE(DecodeValue(bytes, &value), kSuccess);
-  // The text is no list.
+  // The text is not a list.
   EXPECT_EQ(DecodeValue(Unhex("34 08 78797a00"), &value), kErrUnpackFailure);
 }
 

@@ -213,7 +213,7 @@ static void TooMany(void) {
 }
 
 // An added member ends before it calls. All other processes learn that the
-// group is not constructed, and may construct a smaller one.
+// group is not constructed, and may construct a smaller group.
 static int OneEnds(void) {
   Barrier();
   if (g_self.rank == g_size - 1) return Finish();

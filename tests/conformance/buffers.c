@@ -125,7 +125,7 @@ static void Payloads(void) {
   PMIX_DATA_BUFFER_DESTRUCT(&copy);
 }
 
-// DATA-08.
+// DATA-08: compression, and its refusal if the result would not be smaller.
 static void Compression(void) {
   enum { kSize = 1 << 16 };
   uint8_t *plain = calloc(kSize, 1);

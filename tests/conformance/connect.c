@@ -20,7 +20,7 @@ static void WrongArguments(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(NULL, 0, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 0, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 1, NULL, 1));
-  // without this process
+  // This process is not among the participants.
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(others, 1, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(nobody, 2, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Connect(&g_job, 1, negative.info, 1));
@@ -150,8 +150,8 @@ static void Collects(void) {
           OnOperation);
 }
 
-// Lets the other job's rank 0 continue, or waits until it lets this one
-// continue.
+// Lets the other job's rank 0 continue, or waits until that rank lets this
+// process continue.
 static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
   if (first) {
     PutU32(PMIX_GLOBAL, key, 1);

@@ -3,9 +3,9 @@
 every documented attribute.
 
 A conformance program must exercise each status that function_statuses.tsv of
-client/include/tables documents for a function: it counts if a program expects it
-of the call itself, with a macro of check.h, pmi_codes.h or nonblocking.h; a
-function that does not return, if a program calls it.
+client/include/tables documents for a function. A status counts if a program
+expects it of the call itself, with a macro of check.h, pmi_codes.h or
+nonblocking.h. A function that does not return counts if a program calls it.
 
 Each attribute that function_attributes.tsv has for a function of clients and
 tools, and each of chapter_attributes.tsv for any function, must be in one of

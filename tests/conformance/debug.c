@@ -3,7 +3,7 @@
 // child ..." are the programs that it spawns:
 //   app              rank 1 stops where it chooses
 //   sized N          is one of N processes
-//   daemon N NSPACE  is one of N daemons of that job; "-": of another one
+//   daemon N NSPACE is one of N daemons of that job; "-": of another job
 #include <time.h>
 
 #include "check.h"
@@ -20,7 +20,7 @@ typedef struct {
   pmix_status_t code;
   pmix_nspace_t nspace;
   char breakpoint[32];
-  pmix_status_t status;  // of a job that has ended
+  pmix_status_t status;  // status of a job that has ended
 } Event;
 
 static Event g_events[kMaxEvents];
@@ -280,7 +280,7 @@ static void CoSpawned(void) {
   AwaitGoodEnd(nspace);
 }
 
-// DBG-01, DBG-07.
+// DBG-01, DBG-07: debugger daemons need a target job that exists.
 static void Refused(void) {
   Child child;
   pmix_nspace_t nspace;

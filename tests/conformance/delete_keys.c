@@ -40,7 +40,8 @@ static bool IsAmongAll(pmix_rank_t rank, const char *key) {
   return found;
 }
 
-// Only the deleted key of the process that deletes it is gone, on all nodes.
+// A process deletes one of its keys. That key of that process is gone on all
+// nodes, and no other key.
 static void Globally(void) {
   PutOwn("victim", g_self.rank);
   PutOwn("keeper", g_self.rank);

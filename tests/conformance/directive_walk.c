@@ -1,8 +1,8 @@
-// GEN-10, GEN-11 and QRY-11 together: every function that takes directives,
-// with every attribute of the tables. A required attribute that the answer to
-// PMIX_QUERY_ATTRIBUTE_SUPPORT does not list for the function makes the call
-// fail with PMIX_ERR_NOT_SUPPORTED or PMIX_ERR_BAD_PARAM, so that no function
-// succeeds without its effect. Word: the table of attributes.
+// Checks GEN-10, GEN-11 and QRY-11 together: calls every function that takes
+// directives with every attribute of the tables. A required attribute that the
+// answer to PMIX_QUERY_ATTRIBUTE_SUPPORT does not list for the function makes
+// the call fail with PMIX_ERR_NOT_SUPPORTED or PMIX_ERR_BAD_PARAM, so that no
+// function succeeds without its effect. Word: the table of attributes.
 #include <errno.h>
 #include <pmix_tool.h>
 
@@ -37,7 +37,7 @@ static void Add(Attributes *all, const char *key, pmix_data_type_t type) {
   one->type = type;
 }
 
-// Reads lines of a name, a key and a C type. Environment variables are no
+// Reads lines of a name, a key and a C type. Environment variables are not
 // attributes.
 static void ReadTable(Attributes *all, const char *path) {
   FILE *file = fopen(path, "r");
@@ -298,8 +298,8 @@ static pmix_info_t Sample(const Attribute *attribute) {
   return list.info[0];
 }
 
-// The user and group of the caller are statements, which libraries pass with
-// many calls.
+// Returns true for the caller's statements about its user and group, which
+// libraries pass with many calls.
 static bool IsOwner(const Attribute *attribute) {
   return strcmp(attribute->key, PMIX_USERID) == 0 ||
          strcmp(attribute->key, PMIX_GRPID) == 0;

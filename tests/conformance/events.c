@@ -178,7 +178,7 @@ static void Selection(void) {
   Remove(end);
 }
 
-// A handler that returns ACTION_COMPLETE is the last one.
+// A handler that returns ACTION_COMPLETE is the last handler of the chain.
 static void Completes(size_t id, pmix_status_t status,
                       const pmix_proc_t *source, pmix_info_t info[],
                       size_t ninfo, pmix_info_t results[], size_t nresults,
@@ -421,7 +421,7 @@ static void NonBlocking(void) {
   EXPECT(PMIX_ERR_NOT_FOUND, WaitFor(&unknown, 1));
 }
 
-// No handler received the event, so the next registered handler does.
+// An event that no handler has received is kept for the next handler.
 static void Cached(void) {
   const Directives dropped = Flag(PMIX_EVENT_DO_NOT_CACHE);
   Notify(kUnasked, &dropped);

@@ -18,7 +18,7 @@ static const char *TextOf(const pmix_info_t *infos, size_t count,
   return info->value.data.string;
 }
 
-// FAB-07: an array for each device, which begins with its ID.
+// FAB-07: each device has an array, which begins with the device's ID.
 static void Devices(const pmix_data_array_t *array, size_t count) {
   CHECK(array->type == PMIX_INFO, "an array of %s",
         PMIx_Data_type_string(array->type));
@@ -157,7 +157,7 @@ static void Got(void) {
   free(host);
 }
 
-// FAB-12, also with PMIx_Get.
+// FAB-12: distances by PMIx_Compute_distances and by PMIx_Get.
 static void Distances(void) {
   Directives kind = {.count = 0};
   pmix_info_t *type = NextInfo(&kind, PMIX_DEVICE_TYPE);

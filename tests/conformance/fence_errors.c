@@ -17,7 +17,7 @@ static void WrongArguments(void) {
   Signal done = SIGNAL_INIT;
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(NULL, 1, NULL, 0));
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(NULL, 0, NULL, 1));
-  // without this process
+  // This process is not among the participants.
   EXPECT(PMIX_ERR_BAD_PARAM, PMIx_Fence(set, 2, NULL, 0));
   set[0] = g_self;
   set[1] = ProcOf(g_size);  // no such rank
@@ -96,11 +96,11 @@ static int OneLeaves(void) {
   Signal done = SIGNAL_INIT;
   OK(PMIx_Fence_nb(set, g_size, NULL, 0, RaiseOp, &done));
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC, WaitFor(&done, 1));
-  // The same holds long after it has ended.
+  // The same holds long after the last rank has ended.
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC, PMIx_Fence(set, g_size, NULL, 0));
   EXPECT(PMIX_ERR_PROC_TERM_WO_SYNC, PMIx_Fence(NULL, 0, NULL, 0));
-  // Data that it never posted cannot arrive any more; the other data is
-  // available.
+  // Data that the last rank never posted cannot arrive any more; its other data
+  // is available.
   const pmix_proc_t gone = ProcOf(g_size - 1);
   MustFail(PMIX_ERR_NOT_FOUND, &gone, "never", NULL);
   char *posted = MustGetText(&gone, "posted", NULL);

@@ -1,6 +1,6 @@
-// Fences over the whole job that overlap in one process: no rank leaves one
-// before all have arrived, whichever kinds of fences they use. Ranks run on one
-// machine, so that their clocks agree.
+// Fences over the whole job that overlap in one process: no rank leaves a fence
+// before all ranks have arrived, in each combination of kinds of fences. Ranks
+// run on one machine, so that their clocks agree.
 #include <time.h>
 
 #include "check.h"

@@ -284,7 +284,7 @@ static void Pushes(void) {
 }
 
 static Signal g_input_ended = SIGNAL_INIT;
-static pmix_nspace_t g_input_of;  // whose input has ended
+static pmix_nspace_t g_input_of;  // the job whose input has ended
 
 static void OnInputEnd(size_t id, pmix_status_t status,
                        const pmix_proc_t *source, pmix_info_t info[],
@@ -325,7 +325,7 @@ static void HasLines(const char *what, const char *found, const char *first,
         "%s has '%s'", what, found);
 }
 
-// The file must have these lines. Removes it.
+// Checks that the file has exactly these lines, and removes the file.
 static void InFile(const char *path, const char *first, const char *second) {
   char found[256] = "";
   FILE *file = fopen(path, "r");
@@ -429,7 +429,7 @@ static void PushesRefused(void) {
          PMIx_IOF_push(&first, 1, NULL, NULL, 0, NULL, NULL));
   ANSWERS(PMIX_ERR_BAD_PARAM, PMIx_IOF_push, NULL, 0, NULL, NULL, 0,
           OnOperation);
-  // Ends input that is not collected.
+  // Ends the reading of standard input, which is not in progress.
   const Directives end = Flag(PMIX_IOF_COMPLETE);
   ANSWERS(PMIX_SUCCESS, PMIx_IOF_push, NULL, 0, NULL, end.info, end.count,
           OnOperation);

@@ -1,6 +1,6 @@
-// The effects of attributes of PMIx_IOF_pull, and of those of PMIx_Spawn that
-// concern pulled output. Rank 0 spawns jobs that wait for a line of input, and
-// pulls their output. run.py checks the output of canopy run.
+// The effects of attributes of PMIx_IOF_pull, and of attributes of PMIx_Spawn
+// that concern pulled output. Rank 0 spawns jobs that wait for a line of input,
+// and pulls their output. run.py checks the output of canopy run.
 #include <errno.h>
 #include <limits.h>
 #include <pmix_tool.h>

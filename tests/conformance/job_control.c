@@ -208,7 +208,7 @@ static void Unsupported(void) {
          PMIx_Job_control(NULL, 0, with.info, with.count, NULL, NULL));
 }
 
-// Makes contradictory registrations, and one with all attributes.
+// Makes contradictory registrations, and a registration with all attributes.
 static void Cleanup(void) {
   Directives with = {.count = 0};
   AddText(&with, PMIX_REGISTER_CLEANUP_DIR, "/tmp/canopy-no-such-directory");

@@ -33,7 +33,7 @@ enum { kNumCodes = sizeof(kCodes) / sizeof(kCodes[0]) };
 typedef struct {
   const char *word;
   pmix_status_t job;   // code of the job's failure; 0: none
-  pmix_status_t proc;  // code of its processes; 0: none
+  pmix_status_t proc;  // code of the processes' failures; 0: none
   int procs;           // minimum number of these processes
   int exit_code;       // of one of these processes
 } Ending;
@@ -59,7 +59,7 @@ static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t g_changed = PTHREAD_COND_INITIALIZER;
 static Seen g_seen[kMaxSeen];
 static int g_num_seen;
-static char g_path[4096];  // of this program
+static char g_path[4096];  // path of this program
 
 static const pmix_info_t *FindInfo(const pmix_info_t *info, size_t ninfo,
                                    const char *key) {

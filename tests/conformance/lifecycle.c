@@ -164,14 +164,15 @@ static void Transport(void) {
   }
 }
 
-// GEN-03: ending another role does not end this one.
+// GEN-03: ending another role does not end this role.
 static void OtherRoles(void) {
   CHECK(PMIx_tool_finalize() < 0, "finalized a tool");
   CHECK(PMIx_server_finalize() < 0, "finalized a server");
   CHECK(PMIx_Initialized(), "the client is finalized with another role");
 }
 
-// INIT-06: directives conflict unless they agree with those of the first call.
+// INIT-06: directives conflict unless they agree with the directives of the
+// first call.
 static void Conflict(void) {
   Directives progress = {.count = 0};
   AddFlag(&progress, PMIX_EXTERNAL_PROGRESS, true);

@@ -53,7 +53,7 @@ static void Decorations(void) {
   OK(PMIx_Log(data.info, 1, time.info, time.count));
 }
 
-// The texts of one kind are one line of each node.
+// Each node combines the texts of one kind into one line.
 static void Gathered(void) {
   Directives kind = Flag(PMIX_LOG_AGG);
   AddText(&kind, PMIX_LOG_KEY, "conformance");

@@ -60,8 +60,8 @@ static void WaitsForCommit(void) {
   Barrier();
 }
 
-// The agent has the keys of processes of its node. Of other nodes, it has only
-// the keys that were fetched or collected.
+// The agent has the keys of processes of its node. Of processes of other nodes,
+// the agent has only the keys that were fetched or collected.
 static void Immediate(void) {
   PutNow("immediate", 5 + g_self.rank);
   Barrier();

@@ -40,13 +40,13 @@ PROGRAMS = {"server files": "server_files", "tool server": "tool_server",
             "launcher: indirect": "indirect"}
 # The least time of a program that lacks an attribute, in seconds.
 LEAST_SECONDS = 6
-# How long all worlds may take to run every program unchanged, in seconds.
+# The time in which all worlds run every program unchanged, in seconds.
 UNCHANGED_SECONDS = 900
 
 
 def name_of(function, attribute):
-    """Returns the name of a pair, which has no function if the attribute is one
-    of a chapter."""
+    """Returns the name of a pair, which has no function if the attribute
+    belongs to a chapter."""
     return f"{'any' if function == '-' else function} {attribute}"
 
 
@@ -107,7 +107,8 @@ class Suite(run.Suite):
         yield True
 
     def lower(self):
-        """Leaves the overlay up for the next case, unless that needs none."""
+        """Leaves the overlay up for the next case, unless the next case needs
+        no overlay."""
         if self.chosen is not None and "nodes" not in self.chosen:
             super().lower()
 
@@ -117,10 +118,10 @@ class Suite(run.Suite):
         self.jobs = []
         try:
             body()
-        except Exception as error:  # whatever a mutation brings about
+        except Exception as error:  # any effect of a mutation
             self.problem = str(error) or type(error).__name__
         self.end_jobs()
-        if self.problem:  # the overlay ends with what the case has left
+        if self.problem:  # the overlay ends, with the leftovers of the case
             super().lower()
             self.sweep(types.SimpleNamespace(processes=()))
 
@@ -183,9 +184,9 @@ class Mutations:
             return json.load(file)
 
     def candidates(self, pair, key):
-        """Returns (label, seconds) of the programs with the pair: first the one
-        that noticed it last time, then those of effects, then the others, the
-        fastest first."""
+        """Returns (label, seconds) of the programs with the pair: first the
+        program that noticed the pair last time, then the programs of effects,
+        then the others, the fastest first."""
         def has(lines):
             return any(line.endswith(" " + key) and
                        (pair[0] == "-" or line == f"{pair[0]} {key}")

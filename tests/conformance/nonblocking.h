@@ -46,8 +46,9 @@ static inline pmix_status_t Await(Call *call) {
   return WaitFor(&call->answered, 1);
 }
 
-// `function` with these arguments must return the status `want`. The last
-// argument, the callback's data, is omitted. The variable `call` is the call.
+// Calls `function` with these arguments and with a new Call as the callback's
+// data, which is the last argument. The function must return the status `want`.
+// Declares the variable `call`, which points to the new Call.
 #define BEGINS(want, call, function, ...)    \
   Call *const call = NewCall();              \
   call->accepted = (want) == PMIX_SUCCESS;   \

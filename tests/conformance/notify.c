@@ -126,7 +126,7 @@ static void Ranges(void) {
     OK(PMIx_Notify_event(kEnd, NULL, PMIX_RANGE_NAMESPACE, with.info,
                          with.count, NULL, NULL));
   }
-  // All earlier events of a process arrive before its last one.
+  // All earlier events of a process arrive before its last event.
   Await(&g_ends, (int)(kEvents * g_size));
   for (pmix_rank_t source = 0; source < g_size; ++source) CheckSeen(source);
   OK(PMIx_Deregister_event_handler(handler, NULL, NULL));

@@ -7,7 +7,7 @@
 #include "pmi_codes.h"
 
 static int g_rank;
-static char g_path[4096];  // of this program
+static char g_path[4096];  // path of this program
 
 static int Init(int want) {
   int spawned = 7;

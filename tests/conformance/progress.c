@@ -57,7 +57,7 @@ static void OnModel(size_t id, pmix_status_t status, const pmix_proc_t *source,
   cbfunc(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
 }
 
-// A handler of the first programming model is notified of the second one.
+// A handler of the first programming model is notified of the second model.
 static void Model(void) {
   pmix_status_t code = PMIX_MODEL_DECLARED;
   CHECK(

@@ -221,7 +221,7 @@ static void Defined(void) {
 }
 
 // GRP-01: a set stays as it was defined, also when another set of its name is
-// requested. GRP-03: the name must not be that of a job or of another set.
+// requested. GRP-03: the name must not belong to a job or to another set.
 static void Refused(void) {
   const pmix_proc_t nobody = ProcOf(g_size);
   char fresh[kMaxName];

@@ -120,7 +120,7 @@ static pmix_status_t LookupOne(const char *key, const Directives *with) {
   return status;
 }
 
-// The key must exist, published by that rank of this job with that number.
+// `rank` of this job must have published the key with this number.
 static void MustFind(const char *key, const Directives *with, pmix_rank_t rank,
                      uint32_t number) {
   Found found = FOUND_INIT;
@@ -311,8 +311,8 @@ static pmix_status_t UnpublishOn(const char *key, const Directives *with) {
   return PMIx_Unpublish(keys, with->info, with->count);
 }
 
-// Rank 0 publishes for itself and the last rank. These look up its data and
-// data of another process.
+// Rank 0 publishes for itself and the last rank. Both look up the data with the
+// range of these two, and with the range of another process.
 static void CustomRange(void) {
   const pmix_rank_t last = g_size - 1;
   const char *key = KeyOf("custom", 0);
@@ -397,7 +397,7 @@ static void Permissions(void) {
   MustFind("for me", NULL, 0, 1);
   if (g_self.rank != 0) {
     EXPECT(PMIX_ERR_NO_PERMISSIONS, LookupOne("for others", NULL));
-    // If another key is found, the reason why one is missing is not reported
+    // If one key is found, the reason why the other is missing is not reported
     // (PUB-17).
     const char *both[] = {"for me", "for others"};
     Found found = FOUND_INIT;
@@ -488,7 +488,7 @@ static int OneLeaves(void) {
     usleep(kOneSecond / 50);
   }
   MustFind("of an application", NULL, last, 2);
-  // PUB-01: the same as for the application
+  // PUB-01: the default persistence is the application's.
   MustFind("of no persistence", NULL, last, 4);
   MustFind(session, NULL, last, 3);
   return Finish();

@@ -62,7 +62,8 @@ static void AddProcid(Directives *list, pmix_rank_t rank) {
   PMIX_INFO_LOAD(NextInfo(list, PMIX_PROCID), PMIX_PROCID, &proc, PMIX_PROC);
 }
 
-// QRY-01, QRY-02, QRY-03, QRY-05, QRY-06
+// QRY-01, QRY-02, QRY-03, QRY-05, QRY-06: the status shows whether all, some or
+// no keys have an answer.
 static void HowManyHaveAnAnswer(void) {
   char *both[] = {PMIX_QUERY_NAMESPACES, PMIX_JOB_SIZE, NULL};
   char *one[] = {PMIX_JOB_SIZE, "no.such.key", NULL};
@@ -234,7 +235,7 @@ static void Memory(void) {
         "%zu", all->size);
 }
 
-// QRY-11
+// QRY-11: the attributes of a function at each level.
 static void Support(void) {
   char *keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get", NULL};
   const char *levels[] = {PMIX_CLIENT_ATTRIBUTES, PMIX_HOST_ATTRIBUTES,

@@ -10,8 +10,8 @@ enum { kJob, kSelf, kNear, kFar, kInSession, kInJob, kInApp, kInNode, kInFar };
 static const char kWays[] = "jsnfSJANF";
 enum { kNumWays = sizeof(kWays) - 1 };
 
-static pmix_rank_t g_near;  // another rank of this node, or the own one
-static pmix_rank_t g_far;   // a rank of another node, or the own one
+static pmix_rank_t g_near;  // another rank of this node, or this rank
+static pmix_rank_t g_far;   // a rank of another node, or this rank
 static char *g_far_host;
 
 static void FindPeers(void) {

@@ -277,7 +277,8 @@ def with_place(suite, place, name):
 
 
 def shown(result, where):
-    """What spawn_output.c wants to be shown, and the files it wants."""
+    """Checks the output that spawn_output.c requests to be shown, and its
+    files."""
     all_kept(result, "spawn_output", SIZE)
     lines = result.out.splitlines() + result.err.splitlines()
     patterns = (
@@ -441,7 +442,7 @@ def tools(suite):
     def jobs():
         return {one["job"] for one in suite.json("ps", *where)["jobs"]}
 
-    # The second job ends with its tool; the first one has had time to end.
+    # The second job ends with its tool; the first job has had time to end.
     stays, goes = spawned_by("nohup"), spawned_by("spawner")
     cases_running.until(lambda: goes not in jobs())
     harness.check(stays in jobs(), "a job has ended in spite of PMIX_NOHUP")
@@ -519,7 +520,8 @@ def helpers(suite):
     harness.Result(done.returncode, done.stdout, done.stderr, 0).expect(code=0)
 
 
-# Programs about what release 4.2, whose headers libpmix-dev has, does not define.
+# Programs that use definitions which release 4.2, whose headers libpmix-dev
+# has, lacks.
 NEWER = ("delete_keys", "usage")
 
 

@@ -175,7 +175,7 @@ static void Replaced(void) {
   CheckPeers("fence", NULL, 400);
 }
 
-// Checks a key as the processes of this node and those of other nodes see it.
+// Checks a key as the processes of this node and of other nodes see it.
 static void CheckSides(const char *key, uint32_t near, uint32_t far) {
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     MustSee(rank, key, NULL, IsLocal(rank) ? near : far);

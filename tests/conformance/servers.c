@@ -168,7 +168,7 @@ static void Choosing(Directives list, const char *what) {
   Drop(two);
 }
 
-// Tests each way to name a server, and each way that names none.
+// Tests each way to name a server, and each way that names no server.
 static void Choices(void) {
   const Server *two = &g_servers[1];
   char uri[PATH_MAX + 8];
@@ -306,7 +306,8 @@ static void Waiting(void) {
   Are(2, two, one);
 }
 
-// First the second server becomes the primary one, and then there is none.
+// First the second server becomes the primary server, and then there is no
+// server.
 static void Disconnecting(void) {
   const Server *one = &g_servers[0];
   const Server *two = &g_servers[1];
@@ -319,7 +320,7 @@ static void Disconnecting(void) {
   OK(Ask());
   Drop(one);
   CHECK(!PMIx_tool_is_connected(), "still connected");
-  // The first server is the primary one.
+  // The first server is the primary server.
   Attached(File(one), one);
   Are(1, one, NULL);
   OK(Ask());

@@ -7,7 +7,7 @@
 
 enum { kMaxWords = 16 };
 
-static char g_path[4096];  // of this program
+static char g_path[4096];  // path of this program
 
 // ---------------------------------------------------------------- child ---
 
@@ -46,7 +46,7 @@ static const char *Variable(const char *name) {
   return value == NULL ? "(unset)" : value;
 }
 
-// PROC-10: edits of the job, and then those of the application, have changed
+// PROC-10: edits of the job, and then edits of the application, have changed
 // the variables of the application.
 static void HasEditedVariables(void) {
   CHECK(strcmp(Variable("CONFORMANCE_LIST"), "app:env:job") == 0, "it is %s",
@@ -359,8 +359,8 @@ static void PoliciesCanBeRead(void) {
   EndsWell(&app, &job);
 }
 
-// PROC-12: a process that asks for it is notified of the end, of its time and
-// of its status.
+// PROC-12: the process that spawned a job is notified of its end, with the time
+// and the status.
 static void EndIsTold(void) {
   App app;
   Describe(&app, 1, 1, "plain");
@@ -385,7 +385,7 @@ static void CommandLines(void) {
 }
 
 // PROC-09: a program that PATH does not have is found in the working directory,
-// which is the caller's current one if the application names none.
+// which is the caller's current directory if the application names none.
 static void ProgramsOfTheDirectory(void) {
   char place[] = "/tmp/conformance-XXXXXX", link[64], before[4096];
   CHECK(mkdtemp(place) != NULL && getcwd(before, sizeof before) != NULL, "%s",

@@ -18,7 +18,7 @@ typedef enum {
                // nodes
   kTogether,   // two processes on one node
   kTwo,        // two processes with different lines
-  kSpread,     // the same on two nodes, if there are two
+  kSpread,     // like kTwo, on two nodes if there are two
   kPair,       // two processes a node, of which ranks 0 and 1 are on one node
 } Shape;
 
@@ -178,7 +178,7 @@ static size_t Attributes(const Effect *effect, pmix_info_t *info) {
   return count;
 }
 
-// Returns the lines that as many processes have written.
+// Reads the given number of lines into `text`: processes write one line each.
 static void Read(int fd, int lines, char *text, size_t room) {
   size_t size = 0;
   while (lines > 0) {

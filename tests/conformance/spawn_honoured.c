@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-static char g_path[4096];  // of this program
+static char g_path[4096];  // path of this program
 
 static char g_count[16];
 static char *g_argv[] = {g_path, g_count, (char *)"1", (char *)"child", NULL};

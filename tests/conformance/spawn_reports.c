@@ -1,7 +1,7 @@
 // Reports about spawned jobs by attributes of PMIx_Spawn and PMIx_Spawn_nb:
-// events for a default handler of the spawner, which gets only requested ones,
-// and text for the launcher. Each job that the launcher reports about is in a
-// line "ATTRIBUTE NAMESPACE"; run.py looks for its text.
+// events for a default handler of the spawner, which gets only requested
+// events, and text for the launcher. Each job that the launcher reports about
+// is in a line "ATTRIBUTE NAMESPACE"; run.py looks for its text.
 #include <errno.h>
 
 #include "children.h"

@@ -24,7 +24,7 @@ static char *File(const char *name, const char *text, mode_t mode) {
   return path;
 }
 
-// A failed request must leave nothing that disturbs the next one.
+// A failed request must leave nothing that disturbs the next request.
 static void Starts(void) {
   pmix_app_t app = True();
   pmix_nspace_t nspace = "";

@@ -4,8 +4,7 @@
 
 #include "check.h"
 
-// The text is the same each time, and at the same address if it is that of a
-// constant.
+// Two equal calls must return the same text.
 static void Is(const char *got, const char *again, const char *what) {
   CHECK(got != NULL && got[0] != '\0', "no text of %s", what);
   CHECK(again != NULL && strcmp(got, again) == 0, "%s, then %s", got, again);

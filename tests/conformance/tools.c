@@ -26,8 +26,8 @@ bool PMIx_tool_is_connected(void);
 static const char *g_directory;
 static const char *g_nspace;
 static char g_file[PATH_MAX];  // a rendezvous file of the agent
-static char g_uri[512];        // its first line
-static int g_pid;              // its third line
+static char g_uri[512];        // first line of the file
+static int g_pid;              // third line of the file
 static pmix_proc_t g_server;
 static char g_place[] = "/tmp/canopy-tools-XXXXXX";
 
@@ -205,7 +205,7 @@ static void Addresses(void) {
   OK(PMIx_tool_finalize());
 }
 
-// An agent that is not the machine's system server does not claim to be.
+// An agent that is not the machine's system server does not claim that role.
 static void SystemServer(void) {
   char host[256];
   char name[300];
@@ -226,7 +226,8 @@ static void SystemServer(void) {
   unlink(InPlace(name));
 }
 
-// An explicit choice that fails leads to no other server.
+// If an explicit choice of a server fails, the tool connects to no other
+// server.
 static void WrongChoices(void) {
   MustBeRefused(PMIX_ERR_UNREACH, Pid(1));
   MustBeRefused(PMIX_ERR_UNREACH, Text(PMIX_SERVER_NSPACE, "nobody"));
@@ -245,7 +246,7 @@ static void WrongChoices(void) {
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED,
                 Text(PMIX_SERVER_HOSTNAME, "another.machine"));
   MustConnect(Text(PMIX_SERVER_HOSTNAME, "localhost"));
-  // A tool is no server that others could find.
+  // Other processes cannot find a tool as their server.
   MustBeRefused(PMIX_ERR_NOT_SUPPORTED,
                 Text(PMIX_LAUNCHER_RENDEZVOUS_FILE, InPlace("launcher")));
   Directives unknown = Flag("no.such.directive");
@@ -352,7 +353,7 @@ static void OnModel(size_t id, pmix_status_t status, const pmix_proc_t *source,
 }
 
 // A tool may declare a programming model in its start, as a client does. A
-// handler of the first model is notified of the second one.
+// handler of the first model is notified of the second model.
 static void Model(void) {
   pmix_status_t code = PMIX_MODEL_DECLARED;
   Directives model = TestModel();

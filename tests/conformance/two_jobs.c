@@ -1,6 +1,5 @@
 // Two jobs at once on one overlay, which connect: fences of both, data and job
-// data of the other, events, resolving. Words: a directory with the pipes
-// "first" and "second", and which of the two jobs this is.
+// data of the other, events, resolving. Words: see meet.h.
 #include "meet.h"
 
 // Each number among all jobs of a node belongs to one process.
@@ -97,7 +96,7 @@ static void SameSession(void) {
       MustGetNumber(&job, PMIX_NPROC_OFFSET, NULL, PMIX_PROC_RANK);
   CHECK(mine + g_size <= theirs || theirs + g_size <= mine,
         "global ranks from %u and from %u", mine, theirs);
-  // The later job was mapped while the other one ran.
+  // The later job was mapped while the other job ran.
   LocalProcs(theirs < mine);
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     const pmix_proc_t peer = Other(rank);

@@ -285,8 +285,8 @@ static void Cancel(const char *id) {
   EXPECT(PMIX_ERR_NOT_FOUND, Ask(&what, PMIX_SUCCESS, &kNone).status);
 }
 
-// The call returns the first sample, events have the others; another process's
-// monitors are not seen.
+// The call returns the first sample, and events have the other samples. The
+// events of another process's monitors do not arrive.
 static void Periodically(void) {
   Directives list = {.count = 0};
   NextInfo(&list, PMIX_PROC_RSS);

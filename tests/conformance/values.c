@@ -340,7 +340,7 @@ static void GetAll(const char *round, pmix_rank_t rank) {
   }
 }
 
-// Puts data arrays alone and through Store_internal.
+// Stores values of every type about another process, and gets them back.
 static void OwnCache(void) {
   const pmix_proc_t peer = ProcOf((g_self.rank + 1) % g_size);
   for (size_t i = 0; i < kCount; ++i) {

@@ -1,7 +1,7 @@
-"""Clients that speak a protocol of the agent correctly up to a point and then do
-their worst, each seed in another way, beside a job that fences all the time on the
-same agents: no lost agent, no slow fence, no wrong result, and the agents need no
-more memory and descriptors afterwards.
+"""Clients that speak a protocol of the agent correctly up to a point and then
+attack it, each seed in another way, beside a job that fences all the time on
+the same agents. No agent may be lost, no fence may be slow or have a wrong
+result, and the agents must need no more memory and descriptors afterwards.
 
 Nine seeds, unless CANOPY_ADVERSARY_SECONDS=S makes it last S seconds;
 CANOPY_ADVERSARY_SEED=N is the first seed. CANOPY_ADVERSARY_STEP=9, the number of

@@ -182,8 +182,8 @@ def contexts(bench):
 
 
 def ambiguous(bench):
-    """If there are two overlays, commands choose none of them. Commands that list
-    jobs list those of both."""
+    """If there are two overlays, commands choose none of them. Commands that
+    list jobs list the jobs of both."""
     bench.run(*UP, "another", "--emulate", 1).expect()
     try:
         bench.run("ps").expect(out=["CONTEXT", " bad "])
@@ -242,7 +242,7 @@ def removed_directory(bench):
 
 
 def incomplete(bench):
-    """An installation that lacks a program reports which one."""
+    """An installation that lacks a program reports the name of the program."""
     with tempfile.TemporaryDirectory() as base:
         copy = os.path.join(base, "bin", "canopy")
         os.mkdir(os.path.dirname(copy))

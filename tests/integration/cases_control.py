@@ -118,7 +118,8 @@ def slots_of_jobs(bench, context):
 
 
 def json_of_ends(bench):
-    """The report has the rank that failed first if and only if one failed."""
+    """The report has the rank that failed first if and only if a rank
+    failed."""
     well = bench.run(*RUN, "-o", "json", "-n", 2, "true").expect()
     check(json.loads(well.err)["first_failed"] is None, "a failure" + well.tail())
     for program, code in (("no-such-program", 127), ("/etc/passwd", 126)):
@@ -269,7 +270,7 @@ def without_run_socket(bench, context):
 
 def no_further_process(bench):
     """The user of an agent may have few processes and threads. A job that needs
-    more is refused with the reason, and the next one runs."""
+    more is refused with the reason, and the next job runs."""
     home = "/tmp/of-user"
     make_for_user(home)
     os.chmod(os.path.dirname(bench.prefix), 0o711)  # the user runs what is there

@@ -35,8 +35,8 @@ def tool(bench, *args, kind="ours"):
 
 
 def runtime_dir():
-    """Returns the directory of the first agent. OpenPMIx connects to none if
-    there are several."""
+    """Returns the directory of the first agent. OpenPMIx connects to no agent
+    if there are several."""
     base = os.path.join(harness.RUNTIME, f"canopy-{os.getuid()}")
     for directory, _, names in os.walk(base):
         if any(name.endswith(".tool") for name in names) and "node1" in directory:
@@ -110,7 +110,7 @@ def stop_in_init_of_openpmix(bench):
 
 
 def debugger_dies(bench):
-    """If a debugger dies, the job waits for the next one."""
+    """If a debugger dies, the job waits for the next debugger."""
     job, nspace = start(bench, "--stop-in-init", bench.pmix("fences"), RANKS, 8)
     first = tool(bench, nspace, "release")
     first.end(signal.SIGKILL)

@@ -31,7 +31,7 @@ def interrupt(bench):
 
 
 def twice(bench):
-    """A second Ctrl-C kills processes that ignore the first one."""
+    """A second Ctrl-C kills processes that ignore the first Ctrl-C."""
     job = bench.start(*RUN, "--kill-grace", 1000, "-n", 2, *STUBBORN)
     job.wait_for("up\n", 2)
     job.signal(signal.SIGINT, group=True)

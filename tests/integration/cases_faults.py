@@ -81,7 +81,7 @@ def agent_dies(bench, name, command, ranks=4):
     text = bench.run("status", "--context", CONTEXT).expect().out
     check(name in text and "3 nodes up" in text and "lost" in text,
           "status does not tell of the loss:\n" + text)
-    # The other job continues, and new ones use the remaining nodes.
+    # The other job continues, and new jobs use the remaining nodes.
     after = bench.run(*HERE, "-n", 3, "--map-by", "node", bench.mpi("hello"), 3)
     after.expect(out=["hello ok size 3"])
     bench.run(*HERE, "--host", name, "-n", 1, "true").expect_refusal(

@@ -1,5 +1,5 @@
 """canopy host-module check: a scheduler that behaves as agents expect, and
-others that each deviate in one point."""
+schedulers that each deviate in one point."""
 import json
 import os
 import signal

@@ -12,8 +12,8 @@ CONTEXT = "hostile"
 RUN = ["run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node"]
 
 # Sends every kind of garbage, each on a connection of its own, until the agent
-# closes it; then opens a connection that sends nothing and one that reads
-# nothing.
+# closes it; then opens a connection that sends nothing and a connection that
+# reads nothing.
 GARBAGE = r"""
 import os, socket, struct, sys
 path = os.path.join(os.environ["PMIX_SERVER_TMPDIR"], "clients.sock")
@@ -76,7 +76,7 @@ def another_rank(bench):
 
 
 def wrong_key(bench):
-    """Uses a context whose cluster key differs from that of its overlay."""
+    """Uses a context whose cluster key differs from the key of its overlay."""
     path = os.path.join(RUNTIME, f"canopy-{os.geteuid()}", "contexts",
                         CONTEXT + ".json")
     with open(path, encoding="utf-8") as file:

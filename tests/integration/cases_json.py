@@ -1,5 +1,5 @@
-"""The documents of -o json are those of docs/json.md: each documented field appears with
-its type, and no other."""
+"""The documents of -o json agree with docs/json.md: each documented field
+appears with its type, and no other field appears."""
 import json
 import os
 import re
@@ -81,8 +81,8 @@ class Documents:
         return self.add(name, json.loads(result.out), also)
 
     def finish(self, only=None):
-        """Fails if a field of the page was never printed: of one command, or of all
-        but that of a scheduler's check."""
+        """Fails if a field of the page was never printed: of one command, or of
+        all commands except a scheduler's check."""
         for name, known in self.known.items():
             if name != only and (only or name == "host-module check"):
                 continue

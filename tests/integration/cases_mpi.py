@@ -50,8 +50,8 @@ def ended_badly(bench, family, nodes, radix):
 
 
 def over_ucx(bench, inject, nodes):
-    """With UCX a rank puts one address for its own node and one for others,
-    under the same key."""
+    """With UCX a rank puts one address for its own node and one address for
+    other nodes, under the same key."""
     for name in ("hello", "ring", "alltoall"):
         program = bench.mpi(name)
         bench.case(

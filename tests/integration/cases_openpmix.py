@@ -142,7 +142,7 @@ def mixed(bench):
 
 
 def mixed_abort(bench):
-    """Whichever kind aborts, all ranks of both kinds end."""
+    """If a rank of either kind aborts, all ranks of both kinds end."""
     for kinds in (["openpmix", "ours"], ["ours", "openpmix"]):
         for nodes in (1, 2):
             loaded = [f"rank {rank} loaded {kinds[rank % 2]}"
@@ -425,8 +425,8 @@ def hostile(bench):
 
 
 def injection(bench):
-    """Tests which library programs load: those that search the library by their
-    environment, and those with a fixed path."""
+    """Tests the library that is loaded by programs that search it by their
+    environment, and by programs with a fixed path."""
     plain = build(bench, "modex")
     fixed = build(bench, "modex", "fixed",
                   "-Wl,-rpath,/usr/lib/x86_64-linux-gnu,--disable-new-dtags")

@@ -151,8 +151,8 @@ def attach_without_input(bench):
 
 
 def attach_ends_as_the_job(bench):
-    """The command returns the job's exit code, or that of its signal or its
-    time limit. A user who detaches ends it with 0."""
+    """The command returns the job's exit code, or the exit code for its signal
+    or its time limit. A user who detaches ends it with 0."""
     for limit, script, code in (
             ([], "read x; exit 3", 3), ([], "read x; kill -9 $$", 137),
             (["--timeout", 1], "sleep 600", 110)):

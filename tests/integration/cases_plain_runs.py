@@ -166,7 +166,7 @@ def several_victims(bench):
 
 
 def same_terminal(bench):
-    """Of several runs, the one of the command's session is chosen."""
+    """If there are several runs, the run of the command's session is chosen."""
     place = place_of(bench, "terminal")
     other, _, _ = waiting(bench, cwd=place)
     canopy = shlex.quote(bench.canopy)

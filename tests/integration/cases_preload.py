@@ -164,7 +164,7 @@ def searched(bench, place):
 
 
 class Copying:
-    """Copies a file that takes a while, with agents that stay."""
+    """A file whose copy takes a while, with agents that stay."""
 
     def __init__(self, bench, place):
         self.bench = bench

@@ -12,7 +12,7 @@ DIRECTORY = os.path.join(PROGRAMS, "python")
 RANKS = 4
 RACING = 16
 CONTEXT = "python-tool"
-# Programs of a job on two nodes, and what each rank of it prints.
+# Programs of a job on two nodes, and the text that each rank prints.
 CLIENTS = {"client": "client", "forms": "forms", "publish": "publish",
            "events": "events", "group": "group", "spawn": "parent",
            "with_mpi": "with_mpi"}
@@ -115,7 +115,7 @@ def host_of_a_tool(bench):
 
 def every_function():
     """The module calls each function of the interface that is not deprecated,
-    except those for structures of C, which have no use in Python."""
+    except functions for structures of C, which have no use in Python."""
     called = set()
     for source in glob.glob(os.path.join(MODULE, "*.py")):
         with open(source, encoding="utf-8") as file:

@@ -92,7 +92,7 @@ def whole(bench, desk, kind):
 
 
 def ways(bench, desk):
-    """Tests each way that leads to a relay; none works without one."""
+    """Tests each way that leads to a relay; none works without a relay."""
     job, nspace = waiting_job(bench)
     pps = os.path.join(bench.prefix, "bin", "canopy-pps")
 

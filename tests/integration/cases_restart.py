@@ -248,11 +248,12 @@ def down_unlinked(bench):
 
 
 def launched_meanwhile(bench, overlay):
-    """A run that starts while the root's agent is gone continues as soon as a new
-    one is there."""
+    """A run that starts while the root's agent is gone continues as soon as a
+    new agent is there."""
     overlay.kill("node1")
     job = bench.start("run", "--context", overlay.name, "-n", 2, "echo", "hello")
-    time.sleep(2)  # it has reached another agent, and waits for a root
+    # The launcher has reached another agent, and waits for a root.
+    time.sleep(2)
     overlay.restart("node1")
     back = time.monotonic()
     job.finish(60).expect_lines(["hello"] * 2)

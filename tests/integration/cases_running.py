@@ -90,7 +90,8 @@ def detached(bench):
 
 
 def output_files(bench):
-    """The file is made before the job; its name has the job's name and rank."""
+    """The output file is made before the job; its name contains the job's name
+    and the rank."""
     run = ["run", "--context", CONTEXT, "-n", 2]
     bench.run(*run, "--detach", "--output", "file=missing/out", "true"
               ).expect_refusal(1, "missing/out", "No such file", "--output file=")
@@ -222,8 +223,8 @@ def shell(bench, command):
 
 
 def callers_world(bench):
-    """Ranks have the umask and the resource limits of the command, not those of
-    the agents; a soft limit is at most the hard limit of the agents."""
+    """Ranks have the umask and the resource limits of the command, not of the
+    agents; a soft limit is at most the hard limit of the agents."""
     run = f"canopy run --context {CONTEXT} -n 2 --map-by node sh -c"
     shell(bench, f"umask 027; ulimit -S -c 0; ulimit -S -s 4096; {run} "
           "'umask; ulimit -s; ulimit -c'").expect_lines(

@@ -1,4 +1,4 @@
-"""A scheduler, that of examples/host_module, decides where and when jobs run.
+"""The scheduler of examples/host_module decides where and when jobs run.
 """
 import contextlib
 import itertools

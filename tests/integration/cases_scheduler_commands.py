@@ -35,7 +35,7 @@ def ask(bench, *words, ranks=1, program=None, how=()):
 
 
 def answers(bench):
-    """The results combine the scheduler's data with that of the library and the
+    """The results combine the data of the scheduler, the library and the
     agents."""
     result = ask(bench, QUEUE_LIST, QUEUE_STATUS, TIME_REMAINING, "pmix.job.size",
                  "no.such.key").expect(

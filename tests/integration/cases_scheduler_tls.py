@@ -12,7 +12,7 @@ from cases_tls import Authority
 from harness import check, until
 
 NAME = "scheduler-tls"
-# An address of this machine that is no loopback address.
+# An address of this machine that is not a loopback address.
 ADDRESS = "10.213.9.1"
 HELLO = ("run", "--context", NAME, "-n", 2, "echo", "hello")
 NAMES = {what: f"scheduler by TLS: {what}" for what in (

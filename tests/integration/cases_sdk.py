@@ -1,5 +1,5 @@
-"""What is installed for people who build programs: pmixcc, pkg-config and
-pmix_info."""
+"""The parts of an installation for people who build programs: pmixcc,
+pkg-config and pmix_info."""
 import os
 import subprocess
 

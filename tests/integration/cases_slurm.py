@@ -1,5 +1,5 @@
-"""Inside an allocation of a real Slurm: agents are steps of it, and its end
-ends all."""
+"""Jobs inside an allocation of a real Slurm: the agents are steps of the
+allocation, and end with it."""
 import contextlib
 import glob
 import os
@@ -281,7 +281,7 @@ def srun_ours(place):
 
 
 def srun_openpmix(place):
-    # Such a library reads from its own copy what a rank has read once.
+    # OpenPMIx's library reads data that a rank has read once from its own copy.
     examples(place, ("nonblocking", "direct"), cases_openpmix.PMIX,
              {"LD_LIBRARY_PATH": place.openpmix})
 
@@ -364,8 +364,8 @@ def cleanup_race(place):
         for number in range(3):
             users = exposed.directory(f"users.{number}")
             # Slurm may end a step for a rank that does not finalize, and lose
-            # what the others have written. A rank that cannot register all
-            # paths leaves its file "last". The step has one node, because the
+            # the output of the others. A rank that cannot register all paths
+            # leaves its file "last". The step has one node, because the
             # plug-in's fence between nodes does not wait for late ranks.
             result = exposed.start(*user_step(
                 "--nodes=1", f"--ntasks={slurm.CPUS}", race, users,

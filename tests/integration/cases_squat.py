@@ -143,7 +143,7 @@ def run(bench):
     if bench.wanted(name):
         with bench.overlay(CONTEXT, "--emulate", "2", *OPTIONS) as up:
             if up:
-                # The agent is a new one.
+                # The case leaves a new agent, because it kills the second one.
                 bench.case(name, lambda: shut_in(bench, Nodes(bench)),
                            leaves=True)
     names = {"squat: an agent's ports, from another machine": "n3",

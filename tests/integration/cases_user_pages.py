@@ -91,9 +91,9 @@ class Shell:
         self.process.stdin.flush()
 
     def run(self, command):
-        """Returns the exit code and the output of a command. It sees the exit code
-        of the one before it as `$?`, and an empty file as its input. Jobs behind the
-        prompt keep the file of their own command."""
+        """Returns the exit code and the output of a command. The command sees
+        the exit code of the previous command as `$?`, and an empty file as its
+        input. Jobs behind the prompt keep the file of their own command."""
         self.commands += 1
         name = f".out.{self.commands}"
         self.send(f"was $last\n{{ {command}\n}} > {name} 2>&1 < /dev/null\n"
@@ -110,7 +110,7 @@ class Shell:
 
 
 def step(shell, command, shown, after):
-    """Runs one command; AFTER is the next one."""
+    """Runs one command; AFTER is the next command."""
     code, problem, out = 0, None, ""
 
     def as_shown():

@@ -47,8 +47,8 @@ def in_directory(bench, path, *words):
 
 
 def counts(bench):
-    """--nodes requests nodes of those that exist. Counts that are given twice are
-    refused."""
+    """--nodes requests a number of the existing nodes. Counts that are given
+    twice are refused."""
     hosts = row(bench, "run", *WHERE, "--nodes", 2, "-n", 4, "--map-by", "node",
                 "printenv", "PMIX_HOSTNAME")
     check(set(hosts.out.split()) == {"node1", "node2"}, hosts.tail())
@@ -510,7 +510,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def wait_for(self, text):
-        """Reads until TEXT, and returns what comes before it."""
+        """Reads until TEXT, and returns the text before it."""
         def read():
             if text not in self.text and select.select([self.master], [], [], 0.1)[0]:
                 self.text += os.read(self.master, 65536).decode(errors="replace")

@@ -12,8 +12,8 @@ from harness import agent_logs, check
 # before that.
 SLOW_MS = 250
 # A shared machine stops sometimes by itself. These are the slow fences per
-# thousand, and the slowest fence, that are allowed in addition to those without
-# an attack.
+# thousand, and the slowest fence, that are allowed in addition to the values
+# without an attack.
 SLOW_PER_THOUSAND = 30
 SLOWEST_MS = 1000
 # The duration of an attack, long enough to show its effect.

@@ -14,7 +14,7 @@ import leftovers
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PROGRAMS = os.path.join(ROOT, "tests", "integration", "programs")
 RUNTIME = "/tmp/run"  # XDG_RUNTIME_DIR of all processes of the tests
-PYTHON = "/usr/bin/python3"  # the one of Debian's mpi4py
+PYTHON = "/usr/bin/python3"  # the interpreter of Debian's mpi4py
 
 FAMILIES = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 

@@ -7,7 +7,7 @@ from harness import check
 
 USER = 60001
 NAME = "canopy-test"
-# options of setpriv
+# Options of setpriv.
 AS_USER = (f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--")
 CONTENT = "precious"
 

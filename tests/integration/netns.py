@@ -40,7 +40,7 @@ class Relay:
     def _open(self, link):
         end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
                             socket.htons(self.ETH_P_ALL))
-        # Packets carry the work that is left to the network card.
+        # Packets have a header with the work that is left to the network card.
         end.setsockopt(self.SOL_PACKET, self.PACKET_VNET_HDR, 1)
         end.setsockopt(self.SOL_PACKET, self.PACKET_IGNORE_OUTGOING, 1)
         end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)

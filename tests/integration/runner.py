@@ -29,7 +29,8 @@ def missing_packages():
 
 
 def survey(script, work, words):
-    """Returns what SCRIPT would run, or None if that cannot be found out."""
+    """Returns the survey of the cases that SCRIPT would run, or None if the
+    survey fails."""
     if isolation.enter(script, [harness.ROOT, work], [shards.SURVEY, *words]):
         print("FAILED worlds: the cases cannot be counted", flush=True)
         return None
@@ -38,7 +39,7 @@ def survey(script, work, words):
 
 def listing(script, words):
     """Prints the names of the wanted cases. Cases of an overlay are listed only
-    as such, since they depend on what is found when it is up."""
+    as such, because they are known only when the overlay is up."""
     with tempfile.TemporaryDirectory(prefix="canopy-it-", dir="/tmp") as work:
         found = survey(script, work, words)
     names = found["names"] if found else []

@@ -3,8 +3,8 @@ import contextlib
 
 # Linux gives each session (setsid) a group of its own with one share of each
 # CPU. If a few groups of busy processes compete for few CPUs, a runnable
-# process may get no CPU for seconds, whatever it does: a test would attribute
-# that to the agent.
+# process may get no CPU for seconds, and a test would attribute that delay to
+# the agent.
 _GROUPS = "/proc/sys/kernel/sched_autogroup_enabled"
 
 

@@ -95,7 +95,7 @@ class Survey(Share):
         self.found["names"].append(name)
 
     def end(self):
-        """Records what was found, for found()."""
+        """Records the results of the survey, for found()."""
         with open(os.path.join(self.directory, SURVEY), "w",
                   encoding="utf-8") as file:
             json.dump(self.found, file)

@@ -54,8 +54,8 @@ PARTITION = "PartitionName=all Nodes={nodes} Default=YES MaxTime=INFINITE State=
 
 @contextlib.contextmanager
 def bound(source, path):
-    """Mounts SOURCE over PATH within the block. Processes that have opened it
-    keep it."""
+    """Mounts SOURCE over PATH within the block. Processes that have opened the
+    former file keep that file."""
     subprocess.run(["mount", "--bind", source, path], check=True)
     try:
         yield
@@ -124,7 +124,7 @@ class Cluster:
         text += PARTITION.format(nodes=",".join(self.space.names))
         with open(self.env["SLURM_CONF"], "w", encoding="utf-8") as file:
             file.write(text)
-        # Slurm searches this file beside the other one, and loads a plug-in
+        # Slurm searches this file beside the other file, and loads a plug-in
         # even if none is used: this plug-in has no requirements.
         with open(os.path.join(self.directory, "cgroup.conf"), "w",
                   encoding="utf-8") as file:
@@ -178,8 +178,8 @@ class Cluster:
     @staticmethod
     @contextlib.contextmanager
     def with_user(name, number):
-        """Adds a user of that name and number, and a group of the same, for
-        processes started in the block."""
+        """Adds a user and a group of that name and number for processes started
+        in the block."""
         lines = {"/etc/passwd": f"{name}:x:{number}:{number}::/:/bin/sh\n",
                  "/etc/group": f"{name}:x:{number}:\n"}
         with contextlib.ExitStack() as stack:

@@ -52,8 +52,8 @@ def overlay(place):
 
 
 def numbers(place, *states):
-    """Returns the numbers of Slurm's jobs that are not over, or those in one of
-    these states."""
+    """Returns the numbers of Slurm's jobs that are not over, or of its jobs in
+    one of these states."""
     return place.cluster.ask("squeue", "--noheader", "--format=%A",
                              *(f"--states={state}" for state in states)).split()
 

@@ -12,8 +12,8 @@ ENDPOINT = [*VALUES, "common/posix", "common/shm", "server/core/step",
 CLIENT = [*VALUES, "common/local", "common/posix", "common/shm", "common/support"]
 
 # Package: the packages, and targets of @system, that it may depend on. Adapters
-# do not depend on each other, except on what serves several of them;
-# server/agent connects them.
+# do not depend on each other, except on packages that serve several adapters;
+# server/agent connects the adapters.
 LAYERS = {
     # These are loaded into users' programs and may link only the C++ library
     # and libc. The functions of hwloc and zlib are found by dlopen;
@@ -35,8 +35,8 @@ LAYERS = {
                    "server/registration", "server/setup", "server/spawn"],
     "client/channel": CLIENT,
     "client/events": CLIENT,
-    # It uses only the exported functions of libpmix. From common it uses
-    # headers that link nothing.
+    # client/pmi uses only the exported functions of libpmix. From common it
+    # uses headers that link nothing.
     "client/pmi": ["client/abi", "client/include", "common"],
     "client/session": [*CLIENT, "client/channel", "client/events",
                        "client/topology"],
@@ -61,10 +61,10 @@ LAYERS = {
     "protos": ["@grpc++", "@protobuf"],
     # The agent, from the pure core outwards.
     "server/core/...": ["common", "common/codec", "server/core/..."],
-    # It has the table of the statistics that agents measure.
+    # This package has the table of the statistics that agents measure.
     "server/core/step": ["client/include", "common", "common/codec",
                          "server/core/..."],
-    # It reads queries and writes results, which are PMIx values.
+    # This package reads queries and writes results, which are PMIx values.
     "server/core/query": [*VALUES, "common/support", "server/core/..."],
     "server/ports": ["common", "common/posix", "server/core/..."],
     "server/runtime": ["common", "server/core/...", "server/ports"],
@@ -98,7 +98,7 @@ LAYERS = {
                            "server/overlay/...", "server/ports",
                            "server/rpc", "server/security", "@absl",
                            "@grpc++"],
-    # What the agent and the check of a scheduler have in common.
+    # The code that the agent and the check of a scheduler share.
     "server/scheduler/contract": ["client/include", "common",
                                   "common/wording", "protos", "@protobuf"],
     "server/scheduler": [*ENDPOINT, "hostmodule", "protos",
@@ -139,8 +139,8 @@ EXCEPT = {
     "server/core/...": ["common/event_loop.h", "common/mutex.h"],
 }
 
-# Folders in which files include each other both ways: what one header declares
-# is defined in several sources, each with a header for the others.
+# Folders in which files include each other both ways: the declarations of one
+# header are defined in several sources, each with a header for the others.
 BOTH_WAYS = ["client/cli/options", "client/include", "common/values",
              "server/registration", "server/spawn"]
 
@@ -165,7 +165,8 @@ LINKS_NOTHING = {"@system//:hwloc_headers", "@system//:nlohmann_json",
                  "@system//:tomlplusplus",
                  "//common:mutex", "//common:thread_annotations"}
 
-# What the macros of build/ add to targets: compiled headers of the system.
+# The targets that the macros of build/ add to others: compiled headers of the
+# system.
 OF_EVERY_TARGET = {"//build:gtest_precompiled"}
 
 # Headers of system packages, by the beginning of their names, with the target

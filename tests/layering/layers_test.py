@@ -130,7 +130,8 @@ def include_faults(target, owners):
 
 
 def unused_faults(target, targets):
-    """Returns libraries that a library names and includes nothing of."""
+    """Returns the dependencies of a library of whose headers it includes
+    none."""
     generated = not all(map(exists, target.files))
     if target.kind != "cc_library" or not target.files or generated:
         return

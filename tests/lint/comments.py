@@ -19,7 +19,7 @@ WORD = re.compile(
     r"\b(whoever|nobody|(?:is|are|was|were|be) told|again and again|so often|"
     r"so many|says|said)\b", re.IGNORECASE)
 LINE = re.compile(r"^\s*// ?(.*)$")
-# Words in quotation marks or back quotes are those of somebody else.
+# Words in quotation marks or back quotes are quotations, which are not checked.
 QUOTED = re.compile(r"\"[^\"]*\"|`[^`]*`")
 
 
@@ -32,7 +32,8 @@ def sources(words):
 
 
 def comments(path):
-    """The comments of one source: the number of the first line, and the text."""
+    """Yields each comment of one source: the number of its first line, and its
+    text."""
     block, first = [], 0
     with open(os.path.join(ROOT, path), encoding="utf-8") as source:
         for number, line in enumerate([*source, ""], 1):
@@ -46,7 +47,8 @@ def comments(path):
 
 
 def problems(path):
-    """Returns what a reader would stumble over, one line for each comment."""
+    """Yields the problems in the comments of a source, one line for each
+    comment."""
     for number, text in comments(path):
         text = QUOTED.sub("", text)
         sentence = re.split(r"(?<=[.:;])\s", text, maxsplit=1)[0]

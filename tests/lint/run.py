@@ -19,7 +19,7 @@ FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "bazel-bin",
          "-isystem", "bazel-bin/client/include", "-isystem", "client/include",
          "-DSPDLOG_COMPILED_LIB", "-DSPDLOG_SHARED_LIB",
          "-DSPDLOG_FMT_EXTERNAL", "-Wthread-safety"]
-# Warnings of the compiler count as much as those of clang-tidy.
+# Warnings of the compiler count as much as warnings of clang-tidy.
 CHECKS = "--checks=clang-diagnostic-thread-safety*"
 
 

@@ -93,7 +93,7 @@ class Expressions:
         elif word == ":":
             self.open[-1].append("|")
         elif word == "?":
-            # The condition is no part of the text.
+            # The condition is not part of the text.
             while self.open[-1] and self.open[-1][-1] not in ("(", "|"):
                 self.open[-1].pop()
         else:

@@ -95,7 +95,7 @@ class Play {
     return std::ranges::all_of(
         actors_, [](const auto& item) { return item.second.told; });
   }
-  // Ends the part of a process of a lost node.
+  // Records that the process of a lost node takes no further part.
   void Lose(const ProcId& proc) { lost_.insert(proc); }
   bool IsLost(const ProcId& proc) const { return lost_.contains(proc); }
 

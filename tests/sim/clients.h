@@ -155,8 +155,8 @@ class Clients {
   RequestId last_request_ = 0;
   std::map<RequestId, Answer> answers_;
   std::map<ClientId, RequestId> at_barrier_;
-  std::map<RequestId, ProcId> gets_;            // by get: its target
-  std::map<RequestId, ProcId> lookups_;         // by lookup: its caller
+  std::map<RequestId, ProcId> gets_;            // target of each get
+  std::map<RequestId, ProcId> lookups_;         // caller of each lookup
   std::map<RequestId, ClientId> on_their_way_;  // answers in transit: receiver
   std::vector<Notice> notices_;
   // The events that each process's library has recorded, under all its agents.
@@ -168,8 +168,8 @@ class Clients {
   std::map<RequestId, std::pair<ProcId, core::Input>> pending_;
   std::map<ProcId, std::vector<core::ScopedData>> commits_;
   std::map<ProcId, std::map<Series, uint64_t>> ended_;
-  // By process: the destructs of the groups of which it is a member, by name;
-  // and those of the groups that it has left since.
+  // By process: the destructs of the groups of which the process is a member,
+  // by name, and the destructs of the groups that the process has left since.
   std::map<ProcId, std::map<std::string, Series>> groups_;
   std::map<ProcId, std::set<Series>> left_;
 };

@@ -28,7 +28,8 @@ struct MemberUpdate {
 // An input from the agent's own node, or from a launcher.
 struct LocalInput {
   NodeId node = 0;
-  uint64_t start = 0;  // start of the agent; not delivered to a later one
+  // Start of the agent; a later agent does not get the input.
+  uint64_t start = 0;
   core::Input input;
 };
 

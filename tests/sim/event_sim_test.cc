@@ -294,8 +294,8 @@ TEST_P(EventRestartSim, ARegistrationAfterTheEndGetsTheEvent) {
   ASSERT_EQ(cluster.clients().notices().size(), 1u);
   EXPECT_EQ(cluster.clients().notices()[0].source,
             (ProcId{"job", kRankWildcard}));
-  // The messages are those of the registration, and of the event on its way
-  // from the root.
+  // The messages belong to the registration, and to the event on its way from
+  // the root.
   EXPECT_LE(cluster.observed().messages(kEvent) - before, 6u + 2u);
 }
 

@@ -69,7 +69,7 @@ TEST_P(Healing, LossOfForwardingAgentsIsInvisible) {
 }
 
 // The top of a collective's tree dies while it releases. Agents that have the
-// result must send it to those that lack it.
+// result must send it to the agents that lack it.
 TEST_P(Healing, ALossOfTheTopDoesNotAffectFences) {
   Cluster cluster(31, 2, GetParam());
   // Both sides are below agent 1.
@@ -117,7 +117,8 @@ TEST_P(Healing, ARestartOfAForwardingAgentDoesNotAffectFences) {
       for (uint64_t i = cluster.rng()() % 8; i > 0; --i) cluster.RunOne();
       if (r == 7) {
         cluster.KillNode(victim);
-        cluster.RunFor(3 * kMs);  // long enough that all agents know it
+        // Long enough for all agents to learn of the loss.
+        cluster.RunFor(3 * kMs);
         cluster.ReviveNode(victim);
       }
     }

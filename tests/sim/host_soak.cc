@@ -49,8 +49,8 @@ struct OpenCall {
 
 struct PlayedJob {
   JobSpec spec;
-  // True if its processes only fence. Faults of other jobs must not affect
-  // them.
+  // True if the job's processes only fence. Faults of other jobs must not
+  // affect them.
   bool bystander = false;
   uint32_t rounds = 0;
   bool launched = false;
@@ -529,7 +529,7 @@ void HostSoak::RunToQuiet() {
   }
 }
 
-// Reports every remaining process: it waits forever.
+// Reports every remaining process, because it waits forever.
 void HostSoak::CheckEnd() {
   for (const auto& [proc, played] : procs_) {
     Error(ToString(proc) + " waits for ever for " +

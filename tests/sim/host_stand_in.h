@@ -58,7 +58,7 @@ class HostStandIn {
     Manner manner = Manner::kPrompt;
     int status = 0;
     std::string results;
-    uint32_t asked = 0;  // how many times it has arrived
+    uint32_t asked = 0;  // number of times that the call has arrived
   };
   using Manners = std::function<Manner(const core::AskHost&)>;
 

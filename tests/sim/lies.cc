@@ -80,7 +80,7 @@ class Liar {
     Call(std::move(leave));
   }
 
-  // Raises an event with the number of another one and a range that does not
+  // Raises an event with the number of another event and a range that does not
   // leave the node, an event without receivers, and an event that is too large.
   void TellOfEvent() {
     EventRaised in;

@@ -75,7 +75,8 @@ UndetectedLoss Membership::Lose(NodeId node) {
     loss.detected[neighbor] = detected;
     ForwardLoss(node, neighbor, detected, &loss);
   }
-  // Data that it has sent and no member has read is lost with its connections.
+  // Data that the agent has sent and no member has read is lost with the
+  // agent's connections.
   ++members_[node].incarnation;
   return loss;
 }
@@ -178,8 +179,8 @@ void Membership::Partition(const std::set<NodeId>& cut_off) {
 
 // ------------------------------------------------------------------ views ---
 
-// Returns the states that `from` has had from the beginning of the members that
-// `node` has not seen since it lost its links.
+// If `from` still knows the first members, but `node` does not, returns as up
+// the members that `node` has not seen since it lost its links; otherwise none.
 std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
                                                         NodeId node) const {
   std::map<NodeId, MemberUpdate> out;

@@ -58,7 +58,7 @@ class Network {
   // Called when an agent is lost: messages in transit through it may be lost,
   // and so may messages that are sent through it before its loss is detected.
   void OnLoss(UndetectedLoss loss);
-  // Called when a new agent joins, which is on the root's side.
+  // Called when a new agent joins; the new agent is on the root's side.
   void OnReturn(NodeId node) { cut_off_.erase(node); }
   // Called when the agent is restarted: messages in transit from and to it are
   // lost; messages in transit through it may be lost.

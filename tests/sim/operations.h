@@ -48,7 +48,7 @@ struct Operation {
   core::CollectiveId id;   // set for a collective
   std::set<ProcId> arrived;
   std::map<RequestId, ProcId> unanswered;
-  // For publishing operations.
+  // Set for publishing operations.
   std::string key;
   core::PublicationId publication;
   std::set<NodeId> owners;  // owners of the keys to which a request was sent

@@ -69,7 +69,7 @@ class Oracle {
     spawns_[request] = call;
   }
   void OnSpawn(core::RequestId request, std::string_view call);
-  // Return the number of calls that have received a key, and of those that have
+  // Return the number of calls that have received a key, and of calls that have
   // published it.
   size_t NumReaders(const std::string& key) const;
   size_t NumPublishers(const std::string& key) const;
@@ -100,7 +100,8 @@ class Oracle {
     ProcId proc;
   };
   struct Collective {
-    std::map<ProcId, uint64_t> arrived;  // value: commits before it
+    // By process: its commits before it arrived.
+    std::map<ProcId, uint64_t> arrived;
     bool all_collect = true;
     std::map<NodeId, std::string> data;  // data as first seen
   };
@@ -108,13 +109,13 @@ class Oracle {
     std::vector<ProcId> members;  // every process of the group
     std::map<NodeId, std::vector<ProcId>> by_node;
     std::map<ProcId, uint64_t> arrivals;
-    // if true, it is unknown which process arrived at which collective
+    // True if it is unknown which process arrived at which collective.
     bool refusals = false;
     std::map<uint64_t, Collective> sequence;
   };
   using Key = std::pair<core::CollectiveOp, std::vector<ProcId>>;
   struct Shown {
-    // by key: the number of the published commit
+    // By key: the number of the published commit.
     std::map<std::string, uint64_t> keys;
   };
 

@@ -39,8 +39,8 @@ class PushedInput {
   void MayRepeat() { repeats_ = true; }
 
   void OnRead(Rank rank, std::string_view data) { read_[rank] += data; }
-  // Returns the errors in the input that a rank has read which ends now.
-  // `ended` is true if the rank has read the end of its input.
+  // Returns the errors in the input that a rank has read. Called when the rank
+  // ends. `ended` is true if the rank has read the end of its input.
   std::vector<std::string> Check(Rank rank, bool ended) const;
 
  private:

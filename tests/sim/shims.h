@@ -59,7 +59,7 @@ class Shims {
   std::vector<ProcId> RunningOn(NodeId node) const;
   // Returns the number of signals that a process has received.
   uint32_t signals(const ProcId& proc) const;
-  // Returns how often it has received the signal `number`.
+  // Returns how often the process has received the signal `number`.
   uint32_t signals(const ProcId& proc, int number) const;
 
   // Removes the shims and processes of a machine that fails.
@@ -104,7 +104,7 @@ class Shims {
   Errors& errors_;
   const OnProcess on_end_;
   std::vector<Node> nodes_;
-  // with the number of boots
+  // The jobs for which a shim was started, with the number of boots.
   std::set<std::tuple<NodeId, uint64_t, std::string>> started_;
   std::map<ProcId, std::map<int, uint32_t>> signals_;  // by number
 };

@@ -132,8 +132,8 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
 
 void Soak::PlanJobs() {
   uint64_t count = 1 + Random(options_.max_jobs);
-  // If there are two jobs, a loss that ends one leaves the other. Operations on
-  // names take too long for two jobs.
+  // If there are two jobs, a loss that ends one job leaves the other.
+  // Operations on names take too long for two jobs.
   const bool several = !aims_.empty() && !Aims(Engine::kNames);
   if (several && options_.max_jobs > 1) count = std::max<uint64_t>(count, 2);
   for (uint64_t i = 0; i < count; ++i) {
@@ -264,7 +264,7 @@ void Soak::OnAnswer(RequestId request) {
 // Continues the process after a pause. In the pause between two operations,
 // faults can hit the results of the first operation, such as published keys or
 // connections. Most processes wait until a restart is over: an operation that
-// begins during a restart cannot be hit by the next one.
+// begins during a restart cannot be hit by the next restart.
 void Soak::GoOnLater(const ProcId& proc) {
   if (aims_.empty()) return ready_.push_back(proc);
   const bool waits = !OneIn(kHasty);

@@ -67,7 +67,7 @@ void Soak::KillStopped() {
     cluster_.Input(cluster_.members().root(),
                    KillRequested{job->spec.nspace, 0, ""});
   }
-  // Jobs whose controller is lost were ended without it.
+  // Jobs whose controller is lost were ended without the controller.
   RunToQuiet();
   for (const auto& [proc, actor] : actors_) {
     Error(ToString(proc) + " is left although its job was to be ended");

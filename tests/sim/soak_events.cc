@@ -14,7 +14,7 @@ namespace {
 constexpr char kRegister[] = "registration for events";
 constexpr char kRaise[] = "event ";
 
-// pmix_data_range_t
+// Ranges, with the values of pmix_data_range_t.
 constexpr uint8_t kLocal = 2;
 constexpr uint8_t kNamespace = 3;
 constexpr uint8_t kCustom = 6;
@@ -22,7 +22,7 @@ constexpr uint8_t kCustom = 6;
 }  // namespace
 
 // Registers the process: every second process for all events, the others for
-// those of their job.
+// the events of their job.
 void Soak::Register(const ProcId& proc, Actor& actor) {
   std::vector<int> codes;
   for (const auto& [status, event] : events_) {

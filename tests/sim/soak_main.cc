@@ -1,12 +1,12 @@
 // Runs many seeds of the simulation. A seed that fails is printed with the
 // faults of its run. With --restarts, agents are restarted and none is lost.
-// With --matrix, one seed in three does so, and a table at the end shows in how
-// many seeds each fault occurred in each phase of an operation; a cell with too
-// few seeds is a failure. A seed that failed with --matrix must be replayed
-// with --matrix. With --matrix there are also seeds of the host (host_soak.h)
-// and of tools (tool_soak.h), a share of the other seeds, with tables of their
-// own. With --host or --tools only these run, and their table is printed with
-// --matrix.
+// With --matrix, this holds for one seed in three, and a table at the end shows
+// in how many seeds each fault occurred in each phase of an operation; a cell
+// with too few seeds is a failure. A seed that failed with --matrix must be
+// replayed with --matrix. With --matrix there are also seeds of the host
+// (host_soak.h) and of tools (tool_soak.h), a share of the other seeds, with
+// tables of their own. With --host or --tools only these run, and their table
+// is printed with --matrix.
 // Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
 //        [--no-rejoins] [--restarts] [--matrix] [--host] [--tools]
 //        [--verbose] [--trace]

@@ -13,7 +13,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// In seconds.
+// Time limits of lookups, in seconds.
 constexpr uint32_t kNamePatience = 600;
 constexpr uint32_t kGreed = 1;
 constexpr uint32_t kLastPatience = 60;

@@ -60,14 +60,15 @@ constexpr size_t kNumAims = 8;
 // be hit in every run, and late phases hardly ever.
 constexpr size_t kFewAims = 4;
 
-// In one run in kFocused with rare cells and losses, all aims are at one phase.
-// Earlier losses would often keep an operation from reaching it.
+// One in kFocused runs with only rare cells and with losses has all its aims at
+// one phase. Aims at other phases would often keep an operation from reaching
+// that phase.
 constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;
 
 // Returns the weight of a cell, up to kMostRare, in the seeds that have only
-// rare cells, which are three of four. A phase is rare if many operations never
+// rare cells: three of four seeds. A phase is rare if many operations never
 // reach it or pass it in a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);

@@ -47,7 +47,8 @@ struct Op {
   };
   Kind kind = Kind::kCommit;
   uint32_t number = 0;
-  // For kSome, kConnect, kAbort, kGroup, kControl and kInvite.
+  // The processes that kSome, kConnect, kAbort, kGroup, kControl and kInvite
+  // concern.
   std::vector<ProcId> some;
   // For kGroup: the number of times that its members have constructed it
   // before, their directive, and the member that leaves it (an empty namespace:
@@ -83,19 +84,19 @@ struct PlayedSet {
 struct PlannedJob {
   JobSpec spec;
   std::vector<Op> script;
-  // its processes end with an error when an operation fails
+  // True if the job's processes end with an error when an operation fails.
   bool strict = false;
-  // jobs whose processes this job's processes wait for
+  // The jobs for whose processes this job's processes wait.
   std::set<PlannedJob*> partners;
   bool launched = false;
   NodeId controller = kNoNode;
   // True after a fault that may end the job with a failure.
   bool harmed = false;
-  bool stopped = false;  // one of its processes does nothing any more
+  bool stopped = false;  // one process does nothing any more
   uint32_t signals = 0;  // sent to all ranks of the job
   // True if processes that consume input end after the end of the input.
   bool takes_input = false;
-  uint64_t pieces_left = 0;  // pieces of its input left to offer
+  uint64_t pieces_left = 0;  // pieces of input left to offer
 };
 
 // Returns a script of one to five phases for a job of `ranks` ranks.

@@ -27,30 +27,30 @@ namespace canopy::sim {
 struct Actor {
   PlannedJob* job = nullptr;
   size_t next = 0;         // position in the script
-  RequestId waiting = 0;   // the request that it waits for
-  std::string operation;   // the operation that it waits in
+  RequestId waiting = 0;   // the awaited request
+  std::string operation;   // the operation in progress
   uint32_t next_get = 0;   // the next peer
   uint32_t next_name = 0;  // the next step of kNames
-  std::string last_key;    // the key that its last reader looks up
+  std::string last_key;    // the key that the last reader looks up
   // The statuses that the answer may have if there are no faults.
   std::set<int> expected;
-  bool disconnects = false;  // it has connected in this operation
-  bool constructed = false;  // it has constructed a group in this operation
-  bool registered = false;   // it has registered for events
-  std::set<int> awaited;     // events that it waits for
-  std::set<int> excused;     // events that it may miss
-  int signal = 0;            // the signal of its job control
-  // targets of its abort, foreign get, control or query
+  bool disconnects = false;  // has connected in this operation
+  bool constructed = false;  // has constructed a group in this operation
+  bool registered = false;   // has registered for events
+  std::set<int> awaited;     // awaited events
+  std::set<int> excused;     // events that may be missed
+  int signal = 0;            // the signal of the job control
+  // Targets of the abort, foreign get, control or query.
   std::vector<ProcId> targets;
   TimeNs started = 0;
-  TimeNs asked = 0;  // when its query was sent
-  // For kInvite and kSet, which make several calls and wait for events between
-  // them.
+  TimeNs asked = 0;  // when the query was sent
+  // Used by kInvite and kSet, which make several calls and wait for events
+  // between them: whether more steps follow, and the number of the step.
   bool goes_on = false;
   uint32_t step = 0;
-  TimeNs answers_at = 0;               // an invitation
-  bool has_group = false;              // its last construct succeeded
-  std::set<std::string> excused_sets;  // sets that it may miss
+  TimeNs answers_at = 0;               // time of the answer to an invitation
+  bool has_group = false;              // the last construct succeeded
+  std::set<std::string> excused_sets;  // sets that may be missed
   bool stopped = false;
   bool connected = false;
   bool input_ended = false;

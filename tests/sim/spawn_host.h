@@ -1,4 +1,4 @@
-// A stand-in for the control service where processes spawn jobs.
+// A stand-in for the part of the control service that executes spawns.
 #ifndef CANOPY_TESTS_SIM_SPAWN_HOST_H_
 #define CANOPY_TESTS_SIM_SPAWN_HOST_H_
 
@@ -44,8 +44,8 @@ class SpawnHost {
             StandardInput& standard_input, Launchers& launchers,
             Errors& errors);
 
-  // Sets a function that decides about each request of a spawn; by default it
-  // is executed at once.
+  // Sets a function that decides about each request of a spawn; by default the
+  // spawn is executed at once.
   void set_place(Place place) { place_ = std::move(place); }
 
   void On(NodeId node, core::HostSpawn& a);
@@ -72,10 +72,10 @@ class SpawnHost {
     NodeId node = kNoNode;
     Id id;
     size_t num_procs = 0;
-    bool ran = false;  // all of its processes have started
+    bool ran = false;  // all processes have started
     bool over = false;
     bool answered = false;
-    bool twice = false;  // its answer comes twice
+    bool twice = false;  // the answer comes twice
   };
 
   void CheckNotExecuted(const Id& id);

@@ -25,7 +25,7 @@ struct Spawning {
     request = cluster.clients().Spawn(spawner, SpawnCallFor({1, 5, 6}));
   }
 
-  // Runs until all waits are over, including those with time limits.
+  // Runs until all waits are over, including waits with time limits.
   void Settle() { cluster.RunFor(60'000 * kMs); }
 
   void EndAll() {

@@ -31,24 +31,24 @@ struct ToolTarget {
   JobSpec spec;
   NodeId controller = kNoNode;
   bool launched = false;
-  bool over = false;    // all of its processes have ended
+  bool over = false;    // all processes have ended
   bool harmed = false;  // a fault may end it with a failure
-  bool restarted = false;  // since the launch, its controller was restarted
-  // since the launch, an agent of its ranks was restarted
+  bool restarted = false;  // the controller was restarted after the launch
+  // True if an agent of the job's ranks was restarted after the launch.
   bool any_restarted = false;
-  bool forgotten = false;  // its controller was restarted after its end
+  bool forgotten = false;  // the controller was restarted after the job's end
   std::set<Rank> running;
   std::set<Rank> started;  // ranks that have been started
   WrittenOutput written;
   std::map<Rank, uint32_t> writes_left;
   PushedInput pushed;
-  // For a job whose processes stop.
+  // Set for a job whose processes stop for a debugger.
   std::set<Rank> stopped;
   std::set<Rank> released;
-  bool is_released = false;  // a debugger has released it
+  bool is_released = false;  // a debugger has released the job
   uint32_t debuggers = 0;
-  // The time until which its output may be sent to a puller that has redirected
-  // it.
+  // The time until which the job's output may be sent to a puller that has
+  // redirected the output.
   TimeNs redirected_until = 0;
 
   bool stops() const { return spec.debug.stops(); }
@@ -71,18 +71,19 @@ struct PlayedPull {
   std::set<Rank> ranks;  // empty: all
   ReadOutput got;
   State state = State::kBegins;
-  RequestId request = 0;  // its read
+  RequestId request = 0;  // the pending read
   RequestId end = 0;
   uint64_t dropped = 0;
-  TimeNs pace = 0;          // time between its reads
-  uint32_t reads_left = 0;  // number of reads until it ends or stalls
-  TimeNs stall = 0;         // time for which it stalls; 0: it ends
+  TimeNs pace = 0;          // time between reads
+  uint32_t reads_left = 0;  // number of reads until the end or a stall
+  TimeNs stall = 0;         // length of the stall; 0: the end
   TimeNs read_at = 0;       // time of the last read
-  bool late = false;        // its unread output may be gone
-  // unknown to a successor of the agent from which it has read
+  bool late = false;        // the unread output may be gone
+  // True if a successor of the agent from which the puller has read does not
+  // know the puller.
   bool unknown = false;
-  bool expires = false;  // its own agent was restarted since the last read
-  bool resumed = false;  // it resumed too late after a restart
+  bool expires = false;  // the puller's agent was restarted since the last read
+  bool resumed = false;  // the puller resumed too late after a restart
   uint64_t pieces = 0;
 
   uint64_t Wanted() const { return job.written.Total(read.channels, ranks); }
@@ -97,16 +98,16 @@ struct PlayedTool {
   bool connected = false;
   std::vector<std::unique_ptr<PlayedPull>> pulls;
   // For a pusher: the number of pushes left, the number at a time, and the
-  // pending ones.
+  // pending pushes.
   uint32_t pushes_left = 0;
   uint32_t depth = 1;
   bool completes = false;
   std::map<RequestId, uint64_t> pushes;
   // For a debugger.
-  bool is_blind = false;  // it does not wait until all have stopped
+  bool is_blind = false;  // does not wait until all have stopped
   RequestId registration = 0;
   RequestId release = 0;
-  bool told = false;  // it was notified that all have stopped
+  bool told = false;  // was notified that all have stopped
 };
 
 class ToolSoak {

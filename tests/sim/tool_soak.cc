@@ -401,7 +401,7 @@ bool ToolSoak::AddMissingDebugger() {
   return true;
 }
 
-// Reports every remaining tool: it waits forever.
+// Reports every remaining tool, because it waits forever.
 void ToolSoak::CheckEnd() {
   std::map<std::string, std::vector<JobChanged>> ends;
   for (const JobChanged& change : cluster_.launchers().job_changes()) {

@@ -1,12 +1,13 @@
-// How an attribute is left out of what a program passes to the PMIx library,
-// and of what it receives. generate.py writes the functions that use this file;
-// they are preloaded into the programs of tests/conformance.
+// Leaves an attribute out of what a program passes to the PMIx library, and out
+// of what the program receives. generate.py writes the functions that use this
+// file; they are preloaded into the programs of tests/conformance.
 //
-// CANOPY_MUTATION_DROP is FUNCTION:KEY, or *:KEY for every function: what has
-// to be left out. CANOPY_MUTATION_SEEN is a file to which each process appends
-// a line "FUNCTION KEY" for each attribute that passes, and "dropped" once it
-// has left one out. CANOPY_MUTATION_SECONDS bounds what a program sets as its
-// alarm. Nothing happens in processes of Canopy's own programs.
+// CANOPY_MUTATION_DROP names the attribute to be left out: FUNCTION:KEY, or
+// *:KEY for every function. CANOPY_MUTATION_SEEN is a file to which each
+// process appends a line "FUNCTION KEY" for each attribute that passes, and
+// "dropped" once it has left one out. CANOPY_MUTATION_SECONDS is the longest
+// alarm that a program can set. Nothing happens in processes of Canopy's own
+// programs.
 #ifndef CANOPY_TESTS_CONFORMANCE_MUTATION_DROP_H_
 #define CANOPY_TESTS_CONFORMANCE_MUTATION_DROP_H_
 
@@ -58,8 +59,9 @@ static inline void *Real(const char *function) {
   return real;
 }
 
-// A watchdog that waits as long as for an unchanged program would keep the run
-// of all mutations waiting.
+// Shortens a program's watchdog. A mutated program may hang, and the run of all
+// mutations would take too long if it waited as long as for an unchanged
+// program.
 unsigned alarm(unsigned seconds) {
   unsigned (*real)(unsigned) = (unsigned (*)(unsigned))Real("alarm");
   const char *bound = getenv("CANOPY_MUTATION_SECONDS");
@@ -153,8 +155,8 @@ static inline pmix_app_t *InApps(const char *function, const pmix_app_t *apps,
   return copy;
 }
 
-// The keys of a query are replaced, because an answer without data is what a
-// host gives that does not know them.
+// Replaces the key to be left out of a query by NO_SUCH_KEY: the answer then
+// lacks the data, like the answer of a host that does not know the key.
 static inline char **InKeys(const char *function, char **keys) {
   size_t count = 0;
   while (keys != NULL && keys[count] != NULL) ++count;
@@ -236,8 +238,7 @@ static inline void *Complete(void *completion) {
   return NULL;
 }
 
-// Reports success, as a library would that accepts an attribute and does
-// nothing.
+// Reports success, like a library that accepts an attribute and does nothing.
 static inline pmix_status_t Pretend(pmix_info_cbfunc_t info,
                                     pmix_op_cbfunc_t operation, void *cbdata) {
   Completion *one = Room(1, sizeof(*one));
@@ -252,7 +253,8 @@ static inline pmix_status_t Pretend(pmix_info_cbfunc_t info,
 
 enum { kSlots = 64 };
 
-// Returns the slot of the callback, which stands for it in this library.
+// A callback of the program. The library gets the callback of the slot in its
+// place.
 typedef struct {
   void *callback;
   const char *function;

@@ -1,6 +1,6 @@
 """Writes the library that leaves one attribute out of the calls of a program:
 a function for each PMIx function that takes or gives attributes, which does its
-work with drop.h and calls the real one, or its non-blocking form."""
+work with drop.h and calls the real function, or its non-blocking form."""
 import os
 import re
 import sys
@@ -32,7 +32,7 @@ def bare(kind):
 
 
 def inputs(function, found):
-    """Yields statements that replace what the caller passes."""
+    """Yields statements that replace the inputs that the caller passes."""
     for (kind, name), (_, count) in zip(found, found[1:] + [("", "")]):
         kind = bare(kind)
         if kind == "pmix_info_t*" and name != "monitor":
@@ -44,7 +44,7 @@ def inputs(function, found):
 
 
 def outputs(function, found):
-    """Yields statements that change what the caller receives."""
+    """Yields statements that change the outputs that the caller receives."""
     for (kind, name), (_, count) in zip(found, found[1:] + [("", "")]):
         kind = bare(kind)
         if kind == "pmix_info_t**":

@@ -12,7 +12,7 @@ __attribute__((constructor)) static void ReadForm(void) {
   g_nonblocking = !IsCanopy() && getenv("CANOPY_NONBLOCKING") != NULL;
 }
 
-// A call that has not called back yet, and where its results go.
+// A call that has not called back yet, and the place for its results.
 typedef struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -87,8 +87,8 @@ static inline void OnValidated(pmix_status_t status, pmix_info_t infos[],
   End(cbdata, status);
 }
 
-// Returns whether the value goes to a place that the caller provides, or stays
-// the library's.
+// Returns whether only the blocking form can serve the call: its value goes to
+// a place that the caller provides, or stays the library's.
 static inline bool OnlyBlocking(const pmix_info_t *infos, size_t count) {
   for (size_t i = 0; infos != NULL && i < count; ++i) {
     if (strcmp(infos[i].key, PMIX_GET_STATIC_VALUES) == 0 ||

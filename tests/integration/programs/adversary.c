@@ -8,8 +8,8 @@
  *                   pmi        the descriptor PMI_FD
  *                   fd:NUMBER  this descriptor
  * ADVERSARY_SEED    a number
- * ADVERSARY_SEED_FILE  a file with the number, for a program whose environment is
- *                   set before; without the file there is no attack
+ * ADVERSARY_SEED_FILE  a file with the number, for a program whose environment
+ *                   is set before; without the file there is no attack
  * ADVERSARY_LOG     a file that gets a line when it attacks */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 enum {
-  MOST_MESSAGES = 24, /* that pass before the attack */
+  MOST_MESSAGES = 24, /* messages that pass before the attack */
   RECORDED = 1 << 20,
   RUBBISH = 1 << 20,
   FLOOD_SECONDS = 2,

@@ -13,8 +13,8 @@
  * ahead    fences without end, none of which is waited for
  * half     the beginning of a large message, and nothing more
  *
- * In the first two rank 0 attacks and the others provide the data. The next two
- * end as soon as the agent disconnects. */
+ * In the first two kinds, rank 0 attacks and the others provide the data. The
+ * next two kinds end as soon as the agent disconnects. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>

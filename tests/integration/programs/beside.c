@@ -136,7 +136,7 @@ static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source,
 }
 
 /* The attributes of a job's only application belong to that job: the reported
- * end is that of the cospawned job. */
+ * end is the end of the cospawned job. */
 static void outlive_failing(const char *program) {
   pmix_status_t code = PMIX_EVENT_JOB_END;
   const int rc =
@@ -154,7 +154,7 @@ static void outlive_failing(const char *program) {
   make_file("end");
 }
 
-/* The job that could start does not outlive the call. */
+/* If one of two jobs cannot start, the other does not outlive the call. */
 static void spawn_neither(const char *program) {
   char nspace[PMIX_MAX_NSLEN + 1];
   for (int which = 0; which < 2; ++which) {

@@ -1,5 +1,5 @@
 /* Rank 0 reads a line and commits one key after the other until its node has no
- * room for more, which gives an error. Earlier commits, and those of the
+ * room for more, which gives an error. Earlier commits, and the commits of the
  * others, are unaffected; the commit without room is sent as a message. Usage:
  * overfull BYTES_OF_A_KEY */
 #include <string.h>

@@ -75,7 +75,7 @@ def query(client, nspace, size, python_host):
 
 
 def events(client, nspace, rank, size):
-    """Each process receives the event that the last one raises."""
+    """Each process receives the event that the last process raises."""
     told = threading.Event()
 
     def on_event(handler, status, source, info, results):

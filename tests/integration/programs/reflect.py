@@ -3,7 +3,7 @@ stubs or earlier descriptors.
 
 Usage: reflect.py ADDRESS CA CERT KEY [METHOD...]     (CA "-": without TLS)
 
-Prints a line for each service with its methods and one for its health. Calls
+Prints a line for each service with its methods and a line for its health. Calls
 each METHOD ("package.Service/Name") with an empty request, and prints the
 reply."""
 import sys

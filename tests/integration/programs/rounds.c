@@ -1,7 +1,7 @@
 /* In each round, every rank puts two keys. It receives one of them from all
  * other ranks by a fence that collects data, gets the other one from one rank,
- * and prints a line. The last round is that in which rank 0 finds the file.
- * Usage: rounds EXPECTED_SIZE FILE */
+ * and prints a line. The last round is the round in which rank 0 finds the
+ * file. Usage: rounds EXPECTED_SIZE FILE */
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>

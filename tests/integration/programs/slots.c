@@ -93,7 +93,7 @@ static void groups(void) {
   CHECK_OK(PMIx_Group_destruct("of both nodes", NULL, 0));
 }
 
-/* Counts events of all ranks, including those of the other node. */
+/* Counts events of all ranks, including ranks of the other node. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static uint32_t heard;
@@ -262,7 +262,7 @@ static pmix_status_t outcome_of(pmix_status_t accepted) {
   return status;
 }
 
-/* Each rank pulls the output of the next one. Ranks 0 and 1 are on different
+/* Each rank pulls the output of the next rank. Ranks 0 and 1 are on different
  * nodes, and push. */
 static void streams(void) {
   pmix_status_t code = PMIX_EVENT_NODE_DOWN;

@@ -3,10 +3,10 @@
  *   squat UID COUNT unix PATH
  *   squat UID COUNT tcp ADDRESS PORT
  *
- * As that user it opens COUNT connections, and another one for each that the
- * other side closes, until its standard input ends. Prints "held" once it has
- * opened COUNT connections, closed ones included, and at its end the maximum
- * number that were open. */
+ * As that user it opens COUNT connections, and another connection for each that
+ * the other side closes, until its standard input ends. Prints "held" once it
+ * has opened COUNT connections, closed ones included, and at its end the
+ * maximum number that were open. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

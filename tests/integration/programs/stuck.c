@@ -1,4 +1,4 @@
-/* Runs two fences. Before the second one, rank argv[1] prints a message and
+/* Runs two fences. Before the second fence, rank argv[1] prints a message and
  * stops itself, as a SIGSTOP from outside would. */
 #include <pmix.h>
 #include <signal.h>

@@ -224,8 +224,8 @@ static void grouping(void) {
 }
 
 /* Invitations and joins use events between processes, so no reply of the agent
- * is needed. An invitation of no process and a declined one complete at once.
- */
+ * is needed. An invitation of no process and a declined invitation complete at
+ * once. */
 static void inviting(void) {
   pmix_info_t *results = NULL;
   size_t count = 0;

@@ -1,8 +1,7 @@
 /* A tool on another machine than the agents, for the job whose namespace is
- * argument
- * 1. It queries, gets, pulls the output of two ranks ("mine"), and receives the
- *   event in
- * argument 2 and the end of its server. It prints one line for each. */
+ * the first argument. It queries, gets, pulls the output of two ranks ("mine"),
+ * and receives the event in the second argument and the end of its server. It
+ * prints one line for each. */
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -182,7 +182,7 @@ static void mark(const char *what) {
   TRUE_(file != NULL && fclose(file) == 0);
 }
 
-/* Spawns a job that continues without the launcher, and one that does not. */
+/* Spawns a job that continues without the launcher, and a job that does not. */
 static void without_launcher(void) {
   char nspace[PMIX_MAX_NSLEN + 1] = "";
   pmix_info_t info;

@@ -18,8 +18,9 @@ OPTIONAL = [info(PMIX_OPTIONAL, True)]
 
 
 def answer_of(call, *args):
-    """Returns what the callback of a non-blocking form gets, as the blocking
-    form returns it. A call that is refused at once has its status alone."""
+    """Returns the answer in the callback of a non-blocking form, as the
+    blocking form returns it. A call that is refused at once has its status
+    alone."""
     came, answers = threading.Event(), []
 
     def answer(*values):

@@ -1,5 +1,5 @@
-"""Every data type keeps its value on the way to C and back; what has no value
-in C is an error with a reason."""
+"""Every data type keeps its value on the way to C and back; an object without a
+value in C is an error with a reason."""
 import logging
 
 import pmix

@@ -1,8 +1,8 @@
-"""The targets of a folder: its library, what its tests share, and its tests."""
+"""The targets of a folder: its library, the sources of its tests, its tests."""
 
-# For code that is called millions of times and keeps structures of some hundred
-# bytes on its stack. GCC zeroes these by an instruction that takes longer to
-# begin than they take to be zeroed one by one.
+# Options for code that is called millions of times and keeps structures of some
+# hundred bytes on its stack. By default GCC zeroes such structures by an
+# instruction whose start takes longer than zeroing them by moves.
 ZERO_BY_MOVES = select({
     "//build:optimised_x86_64": [
         "-mmemset-strategy=unrolled_loop:256:noalign,libcall:-1:noalign",
@@ -10,14 +10,17 @@ ZERO_BY_MOVES = select({
     "//conditions:default": [],
 })
 
-# What every unit test links.
+# The main program, which every unit test links.
 _TEST_MAIN = "@system//:gtest_main"
 
 _PRECOMPILED = ["//build:gtest_precompiled"]
 _WITH_PRECOMPILED = ["-include", "$(BINDIR)/build/gtest_precompiled.h"]
 
 def _with_sanitizers(what):
-    """What a build has to which a missing include makes no difference."""
+    """Returns `what` for sanitized builds, and an empty list for others.
+
+    Sanitized builds need not find missing includes.
+    """
     return select({"//build:sanitized": what, "//conditions:default": []})
 
 def canopy_library(
@@ -27,16 +30,16 @@ def canopy_library(
         test_deps = [],
         test_size = "small",
         **kwargs):
-    """A library of one header and its source, where a folder's room will not do.
+    """A library of one header and its source, outside of a folder's room.
 
-    It is a cc_library NAME of NAME.h and NAME.cc, if there is one; and, where
-    NAME_test.cc exists, a cc_test NAME_test. A test that needs more than what is
-    here is a cc_test of its own beside it, with another name.
+    The targets are a cc_library NAME of NAME.h and, if it exists, NAME.cc; and
+    a cc_test NAME_test, if NAME_test.cc exists. A test that needs further
+    attributes is a cc_test of its own beside the library, with another name.
 
     Args:
       name: of the library.
-      srcs: where they are others than NAME.cc.
-      deps: of the library. The headers that it includes are theirs.
+      srcs: the sources, if they are not NAME.cc.
+      deps: of the library: the libraries whose headers it includes.
       test_deps: of the test, beside the library and the main program.
       test_size: as of cc_test.
       **kwargs: as of cc_library.
@@ -55,19 +58,19 @@ def canopy_library(
             deps = [":" + name] + test_deps,
         )
 
-# More of them would take a compiler more than a gigabyte of memory, and longer
-# after a change of one.
+# With more sources at once, a compiler would need more than a gigabyte of
+# memory, and compiling after a change of one source would take longer.
 _SOURCES_COMPILED_AT_ONCE = 6
 
-# GCC takes what it reads under another name for a header, and warns of types
-# that several sources would have in common.
+# GCC takes text under another file name for a header, and warns of types that
+# several sources would share if they included that header.
 _JOINED_HEAD = " ".join([
     "'#if defined(__GNUC__) && !defined(__clang__)'",
     "'#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"'",
     "'#endif'",
 ])
 
-# Sources that are no part of a folder's library.
+# Sources that are not part of a folder's library.
 _BESIDE = [
     "*_benchmark.cc",
     "*_fuzz.cc",
@@ -79,7 +82,7 @@ _BESIDE = [
 ]
 
 def _files_of(entry):
-    """The files that an entry of `without` names."""
+    """Returns the files that an entry of `without` names."""
     if "." in entry:
         return [entry]
     return [entry + ending for ending in (".cc", ".h", "_test.cc")]
@@ -99,27 +102,28 @@ def canopy_room(
         visibility = None):
     """The library of a folder, with its tests.
 
-    NAME has all sources of the folder, whatever is added to it. `testing` has
-    what the tests of this folder and of others share, and each file *_test.cc
-    is a cc_test. tests/layering compares the dependencies with the includes, and
-    the files of a folder with each other: they may not include each other in a
-    circle.
+    NAME has all sources of the folder, so a new file needs no line here. The
+    library `testing` has the sources that the tests of this folder and of
+    others share, and each file *_test.cc is a cc_test. tests/layering compares
+    the dependencies with the includes, and checks that the files of a folder do
+    not include each other in a circle.
 
     Args:
-      name: that of the folder.
-      deps: of the library, libraries of other folders.
+      name: the name of the folder.
+      deps: of the library: libraries of other folders.
       without: files of the folder that belong to targets of their own. An entry
         without a dot stands for a header, its source and its test.
-      also: sources whose names look as if they were tests.
+      also: sources of the library whose names look like those of tests.
       testing: files of `testing` beside *_testing.h and *_testing.cc.
       testing_deps: of `testing`, beside the library.
       test_deps: of all tests, beside the library and `testing`.
-      test_tags: of all tests; say beside no_asan and no_tsan why.
-      tests: by the name of a test, what it needs beyond that: a dictionary of
-        attributes of cc_test.
+      test_tags: of all tests; a comment beside no_asan and no_tsan gives the
+        reason.
+      tests: further attributes of single tests: for the name of a test, a
+        dictionary of attributes of cc_test.
       testonly: as of cc_library. Such sources are compiled one by one.
       joined: False if programs and tests link some of the sources without the
-        others: the linker takes whole translation units.
+        others, because the linker takes whole translation units.
       visibility: as of cc_library.
     """
     left_out = [f for entry in without for f in _files_of(entry)]
@@ -162,20 +166,20 @@ def canopy_room(
         )
 
 def _joined(name, srcs):
-    """Source files that have the text of several of `srcs` each.
+    """Returns source files, each of which has the text of several of `srcs`.
 
-    To read headers takes most of the time to compile a source, so a folder's
-    sources are compiled several at a time. Their names for the compiler are those
-    of the sources. What is in the anonymous namespace of one is seen by its
-    neighbours: two of the same name do not compile. `./test lint` compiles each
-    source by itself, which shows the includes that are missing.
+    Reading headers takes most of the time of compiling a source, so a folder's
+    sources are compiled several at a time. The compiler's messages have the
+    names of the sources. Sources that are compiled together share one anonymous
+    namespace, so the same name in two of them does not compile. `./test lint`
+    compiles each source by itself, which shows missing includes.
 
     Args:
-      name: that of the library.
+      name: the name of the library.
       srcs: in the order in which they are joined.
 
     Returns:
-      the labels of what is compiled.
+      the labels of the source files to compile.
     """
     count = -(-len(srcs) // _SOURCES_COMPILED_AT_ONCE)
     joined = []
@@ -205,7 +209,7 @@ def _library(copts = [], deps = [], **kwargs):
     )
 
 def canopy_test(name, deps = [], size = "small", copts = [], **kwargs):
-    """A unit test NAME of NAME.cc that is not of the one library of its name.
+    """A unit test NAME of NAME.cc, if canopy_library does not declare it.
 
     Args:
       name: of the test; ends with _test.

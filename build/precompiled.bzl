@@ -3,8 +3,9 @@
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-# What is compiled. The headers that are wanted come before it, by options: the
-# warnings in headers of the system count for nothing, those in this file do.
+# The file that is compiled. Options include the wanted headers before it,
+# because warnings in headers of the system are ignored, whereas warnings in
+# this file are not.
 _SOURCE = "/usr/include/stdc-predef.h"
 
 def _precompiled_headers_impl(ctx):
@@ -19,7 +20,7 @@ def _precompiled_headers_impl(ctx):
     lines = ["#include <%s>\n" % one for one in ctx.attr.headers]
     ctx.actions.write(header, "".join(lines))
 
-    # Where GCC and Clang look for the compiled form.
+    # GCC and Clang look for the compiled form at this path.
     form = ctx.actions.declare_file(ctx.label.name + ".h.gch")
     options = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts
     for one in ctx.attr.headers:
@@ -59,9 +60,9 @@ def _precompiled_headers_impl(ctx):
         )),
     ]
 
-# Compiles `headers` as one header NAME.h. Who depends on the rule includes it by
-# the option -include $(BINDIR)/PACKAGE/NAME.h. The compilers read the compiled
-# form if it was made with the options that they run with, and the headers
+# Compiles `headers` as one header NAME.h. Targets that depend on the rule
+# include it by the option -include $(BINDIR)/PACKAGE/NAME.h. The compilers read
+# the compiled form if it was made with the same options, and the headers
 # otherwise.
 precompiled_headers = rule(
     implementation = _precompiled_headers_impl,

@@ -1,4 +1,4 @@
-"""Shared libraries that are loaded into other people's programs."""
+"""Shared libraries that are loaded into users' programs."""
 
 def hidden_shared_library(
         name,
@@ -6,18 +6,18 @@ def hidden_shared_library(
         linkopts = [],
         additional_linker_inputs = [],
         **kwargs):
-    """A shared library that exports what its version script names and no more.
+    """A shared library that exports only the symbols of its version script.
 
-    It carries its C++ runtime and needs the C library alone, but for what
-    `linkopts` add. Nothing is left undefined, except by debug builds: what
-    sanitizers want of their runtime is in the program alone. Never -Bsymbolic:
-    programs may hold the copy of a data symbol that counts.
+    The library contains its C++ runtime, and needs only the C library and the
+    libraries in `linkopts`. No symbol stays undefined, except in debug builds,
+    because only programs contain the runtime of sanitizers. -Bsymbolic must not
+    be used: a program may have the valid copy of a data symbol.
 
     Args:
       name: file and SONAME.
       version_script: target of the linker script.
-      linkopts: further ones.
-      additional_linker_inputs: what they refer to.
+      linkopts: further options.
+      additional_linker_inputs: files to which the options refer.
       **kwargs: as of cc_binary.
     """
     native.cc_binary(
@@ -30,11 +30,13 @@ def hidden_shared_library(
             "-Wl,--gc-sections",
             "-Wl,-z,relro,-z,now",
             "-static-libgcc",
-            # The toolchain names libstdc++ itself, so -static-libstdc++ would
-            # not do: this copy is found first and nothing is left for that one.
+            # The toolchain itself names libstdc++, so -static-libstdc++ has no
+            # effect. The static library is named here, and found before the
+            # toolchain's.
             "-Wl,-Bstatic,-lstdc++,-Bdynamic",
-            # What the compiler refers to weakly for functions without a body is
-            # in it, and need not be looked for in every program.
+            # The function to which the compiler refers weakly, for functions
+            # without a body, is in the library, so the loader need not search
+            # for it in each program.
             "-Wl,-u,__cxa_pure_virtual",
             "-Wl,--as-needed",
         ] + linkopts + select({

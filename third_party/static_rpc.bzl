@@ -1,10 +1,10 @@
 """gRPC, protobuf and Abseil inside a program instead of beside it.
 
-They are some fifty shared libraries, and to link those together is most of the
-time that a program of ours takes to start. Debian's archives are compiled for
-programs, not for shared libraries. OpenSSL, hwloc and the log library stay
-shared. The libraries that targets name themselves come later and are found to
-be needed by nobody.
+They are some fifty shared libraries, and linking these at run time would take
+most of the time that a program needs to start. Debian's archives are compiled
+for programs, not for shared libraries. OpenSSL, hwloc and the log library stay
+shared. The linker meets the shared libraries that targets name later, and finds
+that no symbol of them is needed.
 """
 
 _ABSL = [
@@ -55,7 +55,7 @@ _ABSL = [
     "time_zone",
 ]
 
-# For the link options of a program.
+# Link options of a program that uses gRPC.
 STATIC_RPC_LINKOPTS = [
     "-Wl,--as-needed",
     "-Wl,-Bstatic",
@@ -77,7 +77,7 @@ STATIC_RPC_LINKOPTS = [
     "-lcrypto",
 ]
 
-# The same for a program that knows of gRPC nothing but messages.
+# Link options of a program that uses protobuf's messages and no gRPC.
 STATIC_PROTOBUF_LINKOPTS = [
     "-Wl,--as-needed",
     "-Wl,-Bstatic",
@@ -86,7 +86,8 @@ STATIC_PROTOBUF_LINKOPTS = [
     "-Wl,-Bdynamic",
 ]
 
-# SQLite inside a program: it is loaded only to be used for a millisecond.
+# Link options that put SQLite into a program: loading a shared library would
+# not pay for a millisecond of use.
 STATIC_SQLITE_LINKOPTS = [
     "-Wl,--as-needed",
     "-Wl,-Bstatic",

@@ -12,8 +12,8 @@ Usage: compare.py [--quick] [--mode pin|free|both] [--library own|stock]
 With WORDs, only measurements whose name contains one of them are run. With
 --library stock the programs load Debian's OpenPMIx under Canopy as well. With
 --baseline another installation of Canopy takes the place of the other
-launchers. With --host the column of Canopy is that of orterun, or of Slurm's
-srun on one node, with Canopy's library in the server and in the programs.
+launchers. With --host the column of Canopy shows orterun, or Slurm's srun on
+one node, with Canopy's library in the server and in the programs.
 """
 import argparse
 import contextlib

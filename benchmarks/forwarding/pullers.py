@@ -7,7 +7,7 @@ Usage: benchmarks/forwarding/pullers.py --prefix PREFIX [--mib MIB] [--ranks N]
 Brings up an overlay of emulated nodes and runs a job that writes MIB (1024) in
 all, in numbered lines, to a file of its launcher and to `canopy output -f` for
 each rate; rate 0 reads as fast as it can. Prints, for each reader, the bytes
-that it has read and those that it reports as missing, which add up to the
+that it has read and the bytes that it reports as missing, which add up to the
 total, and for each agent its largest memory. The exit code is 1 if a byte is
 unaccounted for, if lines are torn or out of order, or if an agent used more
 than its caches and 32 MiB above its memory before the job.

@@ -146,8 +146,8 @@ def record(prefix, work, nodes, library):
 
 
 def hot_functions(prefix, work, library):
-    """Returns the functions of the first program first, the most called ones in
-    front."""
+    """Returns the functions of the first program first, the most called
+    functions in front."""
     hot = {}
     with launchers.Nodes(NODES) as nodes:
         for calls, operations in record(prefix, work, nodes, library):
@@ -159,9 +159,10 @@ def hot_functions(prefix, work, library):
 
 
 def has_section(function):
-    # Canopy's functions and those of the C++ library that are linked in have a
-    # section each. Other libraries have one section for many functions, and
-    # functions that visit a variant share their first hundred letters.
+    # Each of Canopy's functions has its own section, and so has each function
+    # of the C++ library that is linked in. Other libraries have one section for
+    # many functions, and functions that visit a variant share their first
+    # hundred letters.
     if re.match("_ZNK?St8__detail9__variant", function):
         return False
     return ("6canopy" in function or

@@ -206,7 +206,7 @@ void BM_Batch(benchmark::State& state) {
 }
 BENCHMARK(BM_Batch)->Arg(8)->Arg(64)->Arg(512)->UseRealTime();
 
-// Sends one large message to the parent, which answers with a small one.
+// Sends one large message to the parent, which answers with a small message.
 void Data(benchmark::State& state, Edge& edge) {
   const Bytes data(std::string(static_cast<size_t>(state.range(0)), 'd'));
   Meter meter(edge);

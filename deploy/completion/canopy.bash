@@ -1,5 +1,5 @@
-# Completion for canopy and for the names under which it is mpirun. The options are
-# those that the program itself lists.
+# Completion for canopy and for the names under which it acts as mpirun. The
+# options are those that the program itself lists.
 #
 # Bash reads this file. The completions of zsh and fish run it as a program, with the
 # words of the command line as arguments, the last one incomplete: it prints what may
@@ -21,7 +21,8 @@ _canopy_commands() {
   "$1" --help 2>/dev/null | sed -n 's/^  \([a-z-]*\)  .*/\1/p'
 }
 
-# Overlays that are up, and jobs of `canopy run` that have agents of their own.
+# Prints the overlays that are up, and the jobs of `canopy run` that have agents
+# of their own.
 _canopy_contexts() {
   local dir=/tmp file
   [[ $XDG_RUNTIME_DIR == /* && -w $XDG_RUNTIME_DIR ]] && dir=$XDG_RUNTIME_DIR
@@ -33,7 +34,7 @@ _canopy_contexts() {
   done
 }
 
-# The context that the command line names, as options.
+# Prints the context that the command line names, as options.
 _canopy_typed_context() {
   local i
   for ((i = 1; i < ${#COMP_WORDS[@]} - 1; ++i)); do
@@ -75,7 +76,8 @@ _canopy_settings() {
   "$1" config 2>/dev/null | sed -n '2,$s/^\([a-z-]*\)  .*/\1/p'
 }
 
-# Words for the value of option $1 (without dashes); fails when there are none.
+# Prints the words for the value of option $1 (without dashes); fails if there
+# are none.
 _canopy_values() {
   case $1 in
     context) _canopy_contexts ;;
@@ -195,7 +197,7 @@ _canopy_run() {
   fi
 }
 
-# Index of the command's name, after options that stand before it.
+# Prints the index of the command's name, which may follow options.
 _canopy_command_at() {
   local i=1
   while ((i < COMP_CWORD)); do
@@ -228,7 +230,8 @@ _canopy_arguments_from() {
   echo "$count"
 }
 
-# What the arguments of command $2 may be; $3 is the number of those before.
+# Prints the possible arguments of command $2; $3 is the number of arguments
+# before.
 _canopy_arguments() {
   case $2 in
     signal) if (($3 == 0)); then _canopy_jobs "$1"; else _canopy_signals; fi ;;

@@ -1,4 +1,4 @@
-# Completion of fish: the words are those of the completion of bash.
+# Completion of fish, with the words of the completion of bash.
 set -g __canopy_script (status dirname)/../../bash-completion/completions/canopy
 
 function __canopy_complete

@@ -1,5 +1,5 @@
 #compdef canopy canopy-mpirun canopy-mpiexec canopy-prterun
-# Completion of zsh: the words are those of the completion of bash.
+# Completion of zsh, with the words of the completion of bash.
 local script=${functions_source[_canopy]:A:h}/../../bash-completion/completions/canopy
 local -a found
 found=(${(f)"$(bash "$script" "${(@)words[1,CURRENT]}" 2>/dev/null)"})

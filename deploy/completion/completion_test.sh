@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the completion offers, with a stand-in for the program.
+# Checks the words that the completion offers, with a stand-in for the program.
 set -u
 cd "$(dirname "$0")"
 

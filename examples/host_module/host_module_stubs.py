@@ -1,7 +1,7 @@
 """Provides the Python modules that protoc makes of the scheduler's contract,
-and what every scheduler needs to use them.
+and the functions that every scheduler needs to use them.
 
-The modules are made when this one is imported:
+The modules are made when this module is imported:
 
     from host_module_stubs import errors, pb, rpc
 
@@ -60,8 +60,8 @@ def moment(timestamp):
 @contextlib.contextmanager
 def reading(overlay, out, reader):
     """Runs `reader` during the block; it reads the stream whose queue is `out`.
-    After the block the overlay has no stream, unless another one has replaced
-    it."""
+    After the block the overlay has no stream, unless another stream has
+    replaced it."""
     task = asyncio.ensure_future(reader)
     try:
         yield

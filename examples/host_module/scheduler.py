@@ -33,7 +33,7 @@ from host_module_stubs import health, moment, pb, reading, refuse, rpc
 NOT_SUPPORTED = "PMIX_ERR_NOT_SUPPORTED"
 OUT_OF_RESOURCE = "PMIX_ERR_OUT_OF_RESOURCE"
 INSUFFICIENT_RESOURCES = "PMIX_ERR_JOB_INSUFFICIENT_RESOURCES"
-QUEUE = "all"  # the only one
+QUEUE = "all"  # the only queue
 CHECK = "host-module-check"  # the overlay of 'canopy host-module check'
 POSITIONS_SECONDS = 1  # between two reports of the places in the queue
 
@@ -160,8 +160,8 @@ class Overlay:
         self.use(job.nodes, -1)
 
     def schedule(self):
-        """Starts the jobs that can start. A job behind the first waiting one
-        starts only if it ends before that one can start."""
+        """Starts the jobs that can start. A job behind the first waiting job
+        starts only if it ends before the first waiting job can start."""
         blocked_until = None  # start of the first waiting job
         for _, job in list(self.waiting):
             if blocked_until is not None and not any(

@@ -13,9 +13,10 @@ spawned jobs name by PMIX_ALLOC_ID. A job that Slurm ends, by a time limit, by
 scancel or for another job, is ended in Canopy, and the other way round.
 
 As root, jobs are submitted for the users who requested them; otherwise for the
-user who runs this program. Nodes must have the same names in both. Nothing is
-stored: the comment of a Slurm job names the job of the overlay that it is for.
-Needs Slurm's commands and the same packages as host_module_stubs.py.
+user who runs this program. Nodes must have the same names in Slurm and in
+Canopy. Nothing is stored: the comment of a Slurm job names the job of the
+overlay that it is for. Needs Slurm's commands and the same packages as
+host_module_stubs.py.
 """
 import argparse
 import asyncio
@@ -254,7 +255,7 @@ class Job:
     def __init__(self, placement, held, owns):
         self.placement = placement
         self.held = held
-        self.owns = owns           # the Slurm job ends with this one
+        self.owns = owns           # the Slurm job ends with this job
         self.granted = False
         self.calls = 0             # number of the newest call
         self.ended_at = 0          # when its end was last commanded

@@ -35,7 +35,7 @@ static void check_process(pmix_rank_t rank, uint32_t num_nodes) {
   CHECK(has_rank(peers, rank));
   CHECK(get_number(rank, PMIX_RANK) == rank);
 
-  /* The node, given by its number or its name, is that of the rank. */
+  /* The number and the name of the rank's node must both select this node. */
   bool flag = true;
   pmix_info_t info[2];
   PMIX_INFO_LOAD(&info[0], PMIX_NODE_INFO, &flag, PMIX_BOOL);

@@ -1,7 +1,7 @@
 /* event COUNT: rank 0 raises an event for all processes of its job, COUNT
  * times. Reports the median time in microseconds until the last process has run
  * its handler. The processes are on one machine: each writes the time of its
- * handler into shared memory, and the last one wakes rank 0. */
+ * handler into shared memory, and the last process wakes rank 0. */
 #include <fcntl.h>
 #include <pmix.h>
 #include <semaphore.h>

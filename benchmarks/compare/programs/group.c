@@ -17,8 +17,8 @@ static void NameOf(int i, char *name, size_t size) {
 
 static double Since(double start) { return NowUs() - start; }
 
-/* The last participant leaves a fence at once. A fence before the measured one
- * lets all participants begin at the same time. */
+/* The last participant leaves a fence at once. A fence before the measured
+ * fence lets all participants begin at the same time. */
 static double TimeFence(int i) {
   (void)i;
   Fence();

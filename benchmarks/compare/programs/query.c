@@ -1,6 +1,6 @@
 /* query COUNT: rank 0 queries one key that its agent knows, and the table of
  * all processes, COUNT times each. Reports medians in microseconds. Each result
- * is a new one and not from the library's cache. */
+ * is new and not from the library's cache. */
 #include <pmix.h>
 
 #include "measure.h"

@@ -48,7 +48,7 @@ type overlay struct {
 	jobs     map[string]*job // by request_id
 	queue    []*job
 	taken    map[uint64]uint64 // the last report of each series
-	replaced chan struct{}     // closed when another stream replaces that of Attach
+	replaced chan struct{}     // closed when another stream replaces the open one
 	there    map[string]bool   // jobs of the snapshot that is being read
 }
 

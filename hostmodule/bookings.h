@@ -13,7 +13,7 @@ namespace canopy::host {
 // A process of another job.
 struct BoundProc {
   CpuSet cpus;         // CPUs that it may run on; not empty
-  uint32_t cores = 1;  // number of CPUs that it needs of them, at least 1
+  uint32_t cores = 1;  // number of these CPUs that it needs, at least 1
 };
 
 // Returns, for each object of `level`, the number of its CPUs that `procs`

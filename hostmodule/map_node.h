@@ -20,7 +20,8 @@ struct MapNode {
   NodeId agent = kNoNode;
   uint32_t slots = 0;         // processes it may get without oversubscription
   uint32_t slots_in_use = 0;  // slots in use by other jobs
-  // Null if the agent could not determine it; nothing is bound there then.
+  // Null if the agent could not determine the topology. Processes on this node
+  // are then not bound.
   std::shared_ptr<const Topology> topology;
   // Nodes with the same text (not empty) are emulated on one machine and share
   // its CPUs.

@@ -38,8 +38,9 @@ struct RankPolicy {
   TopologyLevel level = TopologyLevel::kCore;  // for kObject
 };
 
-// none | LEVEL, with modifiers overload-allowed, no-overload, if-supported; or
-// slots=A|B|... (common/request/slot_list.h), the CPUs of each rank.
+// A binding policy: none | LEVEL, with modifiers overload-allowed, no-overload,
+// if-supported; or slots=A|B|... (common/request/slot_list.h), the CPUs of each
+// rank.
 struct BindPolicy {
   bool given = false;
   std::optional<TopologyLevel> level;  // no value: none
@@ -48,8 +49,8 @@ struct BindPolicy {
   std::vector<std::string> slots = {};  // by rank; empty: not given
 };
 
-// Parse a policy. Case is ignored; an empty text is the default policy. They
-// return kErrBadParam for a misspelt word, with a suggestion, and
+// Each function parses a policy. Case is ignored; an empty text is the default
+// policy. Returns kErrBadParam for a misspelt word, with a suggestion, and
 // kErrNotSupported for a policy of mpirun that Canopy does not have.
 Result<MapPolicy> ParseMapBy(std::string_view text);
 Result<RankPolicy> ParseRankBy(std::string_view text);

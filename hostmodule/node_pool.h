@@ -22,12 +22,12 @@ struct PickedNode {
   bool slots_given = false;
 };
 
-// Returns the nodes that `hosts`, the user's entries, select from `nodes`,
-// which are in the order of the overlay; without entries, all nodes. The result
-// is in the user's order and contains each node once. A node that is named k >
-// 1 times without a count provides k slots. A node named with counts provides
-// their sum, and a node named once without a count its free slots. Returns
-// kErrNotFound for an unknown host and lists the known ones.
+// Returns the nodes that `hosts`, the user's entries, select from `nodes`, or
+// all nodes if there are no entries. `nodes` is in the order of the overlay;
+// the result is in the user's order and contains each node once. A node that is
+// named k > 1 times without a count provides k slots. A node named with counts
+// provides their sum, and a node named once without a count its free slots.
+// Returns kErrNotFound for an unknown host and lists the known ones.
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
                                           const std::vector<Host>& hosts,
                                           NodeId local_agent);

@@ -60,8 +60,8 @@ class Placer {
     uint32_t room = 0;
     uint32_t objects = 1;  // number at the mapping level; 1 for a whole node
     uint32_t placed = 0;   // processes of this application
-    // The objects in the order of their use: those of which other jobs need the
-    // fewest CPUs come first. Empty: in the order of their numbers.
+    // The objects in the order of their use: objects on which other jobs need
+    // the fewest CPUs come first. Empty: in the order of their numbers.
     std::vector<uint32_t> order;
 
     uint32_t Object(uint64_t i) const {

@@ -1,4 +1,4 @@
-// Information in a job map about its session: the room of all nodes, and the
+// Information in a job map about its session: the slots of all nodes, and the
 // other jobs that run there (the Standard's session realm).
 #ifndef CANOPY_HOSTMODULE_SESSION_JOBS_H_
 #define CANOPY_HOSTMODULE_SESSION_JOBS_H_
@@ -16,9 +16,9 @@ namespace canopy::host {
 // the size of a launch does not grow with the running jobs.
 inline constexpr size_t kMaxSessionRuns = 16384;
 
-// Sets JobSpec::universe_size and others of a mapped job. `nodes` are all nodes
-// of the session now; `running` are its other jobs, without null pointers. Any
-// thread.
+// Sets JobSpec::universe_size and JobSpec::others of a mapped job. `nodes` are
+// all nodes of the session now; `running` are its other jobs, without null
+// pointers. Any thread.
 void DescribeSession(const std::vector<MapNode>& nodes,
                      const std::vector<const JobSpec*>& running, JobSpec* job);
 

@@ -27,7 +27,7 @@ struct CleanupOrder {
   std::vector<std::string> directories;
   std::set<std::string> ignore;  // kept, with everything below them
   bool recursive = false;
-  bool only_empty = false;  // for directories
+  bool only_empty = false;  // only directories that are empty
   bool leave_topdir = false;
   size_t cost = 0;  // memory of the paths, in bytes
 };
@@ -44,9 +44,9 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info);
 
 // Removes the paths of the orders with the rights of `user` and no others: a
 // file that `user` could not remove is kept, even if links lead elsewhere or
-// directories are exchanged during the removal. Beyond that, no symbolic link
-// at the end of a path or below it is followed, and files of other users are
-// kept. For root, the content of a directory that another user controls is
+// directories are exchanged during the removal. Files of other users are kept
+// in any case, and no symbolic link at the end of a path or below it is
+// followed. For root, the content of a directory that another user controls is
 // removed with that user's rights (OpenDirectory). Supplementary groups are not
 // used: files that `user` could remove only through such a group are kept.
 void Execute(std::span<const CleanupOrder> orders, const FileUser& user);

@@ -23,7 +23,7 @@ struct RemovalLimits {
 };
 
 // One thread calls the methods. The threads are created when there is work,
-// with all signals blocked, and end with it.
+// with all signals blocked, and end when no work is left.
 class RemovalThreads {
  public:
   using Work = std::function<void()>;

@@ -50,8 +50,8 @@ class FamilyRecovery {
   // Keeps the result of a family that is over and whose launcher is not
   // connected but may return.
   void Keep(const Family& family);
-  // Handles the first request of a launcher that has no family yet: its wish to
-  // reattach.
+  // Handles a launcher's request to reattach. It is the first request of a
+  // launcher that has no family yet.
   void OnReattach(uint64_t id, Launcher* launcher,
                   const v1::Reattach& reattach);
 

@@ -46,8 +46,9 @@ class HostedLauncher : public LauncherStream {
   ~HostedLauncher() override;
 
   // Starts a new job. `opened` receives the result of opening the files; an
-  // error names the file. It may destroy the launcher, and the job is persisted
-  // during the call. `held` is kept as long as a thread is opening files.
+  // error names the file. The call of `opened` may destroy the launcher, and
+  // the job is persisted during that call. `held` is kept as long as a thread
+  // is opening files.
   void Begin(const HostOutput& output, std::shared_ptr<void> held,
              std::function<void(const Status& status)> opened);
   // Continues the job in a successor with the persisted state, which is empty

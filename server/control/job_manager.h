@@ -127,7 +127,7 @@ class JobManager : public JobObserver, public LauncherListener {
 
   EventLoop* const loop_;
   const JobPlanner planner_;
-  InputSink* sink_ = nullptr;  // the core, behind `staging_`
+  InputSink* sink_ = nullptr;  // `&staging_`, which forwards to the core
   std::atomic<uint64_t> next_launcher_{1};
   Families families_;
   Staging staging_;

@@ -28,7 +28,7 @@ namespace canopy::control {
 struct Placed {
   PlacementId id;
   PlacementGrant grant;
-  int64_t queued_ms = 0;  // request, in ms since 1970
+  int64_t queued_ms = 0;  // time of the request, in ms since 1970
   int64_t give_up = 0;    // latest start, by EventLoop::Now(); 0: none
   std::string name = {};  // the job's name; empty: the name of the request
 };
@@ -116,8 +116,9 @@ using JobRecords = std::map<std::string, JobRecord>;
 
 using PlannedJob = Result<std::shared_ptr<const JobSpec>>;
 
-// The functions that turn requests into mapped jobs, or return the reason why
-// not in one line, and further functions of the agent.
+// Functions and values of the agent that the control service uses. The
+// functions that map jobs return the reason, in one line, if a job cannot be
+// mapped.
 struct JobPlanner {
   // As JobCommandsPort::DrainNode; with an empty reason, the node accepts jobs
   // again.
@@ -129,8 +130,8 @@ struct JobPlanner {
   std::string stacks_program;
   // Returns a name that no job of the overlay has had.
   std::function<std::string()> new_name;
-  // Maps the job of a request. The job gets the name of its request, unless
-  // `placed` has one.
+  // Maps the job of a request. The job gets the name in `placed`, or that of
+  // its request if `placed` has none.
   std::function<PlannedJob(const JobRequest& request, const Placed& placed)>
       launch;
   // Maps a job to be spawned. `spawner` is a process of a known job, or a tool.

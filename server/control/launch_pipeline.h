@@ -76,7 +76,7 @@ class LaunchPipeline {
   // Starts a recorded job. It is not persisted while its files are being
   // copied, because a successor cannot use the copies.
   void Start(const std::string& nspace, bool check_only = false);
-  // Ends a recorded job in place of its start.
+  // Ends a recorded job without starting it.
   void Fail(const std::string& nspace, const Status& why);
   // Called when the job's files are in place, or with the reason why the job is
   // not started.

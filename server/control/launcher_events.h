@@ -19,8 +19,7 @@ v1::RunEvent MappedEvent(const JobSpec& job);
 // Like MappedEvent(job), with the output and map directives of the job's
 // spawner.
 v1::RunEvent MappedEvent(const JobRecord& record);
-// Returns the event for a job that waits. `grace_ms` has the meaning of
-// JobMapped's.
+// Returns the event for a job that waits. `grace_ms` is that of v1::JobMapped.
 v1::RunEvent QueuedEvent(const QueuedJob& job, uint32_t grace_ms);
 // Returns the data with which a launcher requests a job again.
 v1::JobRequeued RequeuedOf(const JobSpec& job, const PlacementFacts& placed,

@@ -44,7 +44,7 @@ class NetworkServer {
   // Starts to listen. Called once. Fails if the address is in use or not this
   // host's, or if the security settings are invalid.
   Status Start(const NetworkOptions& options);
-  // These functions are those of ControlServer.
+  // As the functions of ControlServer with these names.
   void LetAnswersLeave();
   std::future<void> Stop();
   // Returns the address of the options, with the port in use.

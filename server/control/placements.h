@@ -56,8 +56,8 @@ class Placements : public PlacementListener {
   void CancelOfParent(const std::string& nspace, const Status& why);
   void CancelAll(const Status& why);
 
-  // These notify the host of changes of a job that it has placed. They have no
-  // effect for other jobs.
+  // These functions notify the host of changes of a job that it has placed.
+  // They have no effect for other jobs.
   void Launched(const JobRecord& record, bool recovered);
   void Changed(const JobRecord& record, const core::JobChanged& change);
   void Suspended(const JobRecord& record);

@@ -48,8 +48,8 @@ class SpawnRequests {
     return pending_.contains(nspace);
   }
   // Answers the request of this job, which has `num_procs` processes, when its
-  // launch has succeeded or failed. Returns the jobs about which the spawner is
-  // now notified that they run; one of them may be over.
+  // launch has succeeded or failed. Returns the jobs whose start this answer
+  // reports to the spawner; one of them may already be over.
   std::vector<std::string> OnJobChanged(const core::JobChanged& change,
                                         size_t num_procs);
 

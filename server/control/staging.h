@@ -36,12 +36,12 @@ struct FileSource {
 // node, one more process, the last, runs there and reads the files.
 JobSpec StagingJob(const JobSpec& job, const FileSource& source);
 
-// A staging job copies the files of another job. This class connects its
-// streams: the reader's output is the writers' input, so that one flow control
-// covers both, and the bytes are forwarded down the job's tree. Only this class
-// knows the staging job, which has no launcher, uses no slots, and is not
-// persisted. It lives until the other job is prepared on all nodes, because its
-// directories contain the files.
+// A staging job copies the files of another job. This class connects the
+// staging job's streams: the reader's output is the writers' input, so that one
+// flow control covers both, and the bytes are forwarded down the job's tree.
+// Only this class knows the staging job, which has no launcher, uses no slots,
+// and is not persisted. The staging job lives until the other job is prepared
+// on all nodes, because the staging job's directories contain the files.
 //
 // Staging is also the sink through which the control service sends its inputs
 // to the core. It handles inputs about a job that the core does not have yet

@@ -23,8 +23,7 @@ namespace canopy::credential {
 inline constexpr char kCredentialType[] = "canopy";
 
 struct CredentialOptions {
-  // If there is no key, there is no secret, and every request gets
-  // kErrNotSupported.
+  // Without a key there is no secret, and every request gets kErrNotSupported.
   std::optional<security::ClusterKey> cluster_key;
   std::string overlay;  // overlay id
   NodeId self = 0;
@@ -39,8 +38,9 @@ class CredentialService {
   explicit CredentialService(CredentialOptions options);
 
   // Issues a credential for the caller's identity, which its connection has
-  // proved. The results are PMIX_CREDENTIAL, the bytes, then PMIX_CRED_TYPE.
-  // Returns kErrNotSupported if PMIX_CRED_TYPE lists only other types.
+  // proved. The results are PMIX_CREDENTIAL, which contains the bytes, and
+  // PMIX_CRED_TYPE. Returns kErrNotSupported if PMIX_CRED_TYPE lists only other
+  // types.
   Status Issue(const core::AskHost& request, Bytes* results);
   // Returns kErrInvalidCred if the credential was not issued in this overlay,
   // or has expired. The results describe the holder: PMIX_USERID, PMIX_GRPID,

@@ -43,8 +43,9 @@ struct DatastoreOptions {
   // segment is created. May be empty.
   std::function<void(const std::string& nspace, shm::SegmentContents* contents)>
       amend;
-  // Called once for a job when its memory is so full that a commit may not fit,
-  // so that commits become messages with an answer. May be empty.
+  // Called once for a job when its memory is so full that a commit may not fit.
+  // From then on, clients must send commits as messages, which are answered.
+  // May be empty.
   std::function<void(const std::string& nspace)> on_scarce;
   std::function<void(const core::LogLine&)> log;
 };
@@ -94,8 +95,8 @@ class Datastore final : public DatastorePort {
   // fit.
   bool Holds(const ProcId& proc) const;
   // Creates the rank's directory below the job's, unless it exists or the job
-  // has none. Called for ranks to which its name was sent; libpmix creates the
-  // directory itself when the name is requested.
+  // has none. Called for ranks to which the directory's name was sent; libpmix
+  // creates the directory itself when the name is requested.
   void MakeRankDirectory(const ProcId& proc);
   // Sets PMIX_PROC_PID of a rank that was started.
   void SetPid(const std::string& nspace, Rank rank, int pid);
@@ -162,8 +163,8 @@ class Datastore final : public DatastorePort {
   void RemoveDirectory(const std::string& nspace, const JobPlace& place);
   Status Remove(const JobPlace& place) const;
   void RemoveLeft();
-  // Reports that data does not fit if all data fitted before, and that data may
-  // soon not fit.
+  // Logs the failure `status` if all data of the process fitted before, and
+  // calls on_scarce the first time that the segment is nearly full.
   void TellOfRoom(const ProcId& proc, bool all_fitted, const Status& status,
                   Job* job);
   void LogError(std::string text);

@@ -20,7 +20,8 @@ namespace canopy::datastore {
 void AddSessionKeys(const JobSpec& job, const NodeFacts& facts, Keys* keys);
 
 // Returns all keys of the session. The nodes with processes are those at the
-// time when the job was mapped: its own and those of JobSpec::others.
+// time when the job was mapped: the nodes of the job itself and of
+// JobSpec::others.
 shm::KeyValues SessionContents(const JobSpec& job, const NodeFacts& facts);
 
 // Returns the processes of the session's other jobs, by agent.

@@ -22,8 +22,8 @@ inline std::string ToolsOf(uint32_t uid) {
   return "tools of user " + std::to_string(uid);
 }
 
-// The time that a message that has arrived in part may make no progress. Large
-// messages of a process that runs take well under a second.
+// The time for which a message that has arrived in part may make no progress.
+// Large messages of a process that runs take well under a second.
 inline constexpr int64_t kHalfMessageNs = int64_t{60} * 1000 * 1000 * 1000;
 
 // Limits in bytes for one client, for one job, and for all clients of the
@@ -65,7 +65,7 @@ class ByteAccount {
                        size_t more);
 
   const ByteLimits limits_;
-  Counts clients_;  // bytes of unfinished messages; no zeros in any of these
+  Counts clients_;  // bytes of unfinished messages; no count here is 0
   Counts jobs_;
   Counts queued_;  // by client
   size_t all_ = 0;

@@ -70,7 +70,8 @@ class ConnectionHandler {
   // incomplete or must wait. The inputs that it raises are handled by the core
   // as soon as it returns.
   virtual size_t Handle(Connection& connection, std::string_view data) = 0;
-  // The socket has taken as much of the queue as it had room for.
+  // Called when the socket has accepted as much of the queue as it has room
+  // for.
   virtual void OnFlushed(Connection& /*connection*/) {}
   // Returns true if the peer is stopped and cannot send at present.
   virtual bool IsStopped(const Connection& /*connection*/) const {
@@ -91,13 +92,15 @@ struct ConnectionTableOptions {
   // then keeps no bytes of these messages and sends nothing. 0: the usual
   // events.
   uint32_t edge_events = 0;
-  // Flow control for a peer that does not read its replies. Above the first
-  // number of bytes queued for its connection, its requests are not read. Above
-  // the second, for all connections of a client together, it is closed.
+  // Flow control for a peer that does not read its replies. The first number
+  // limits the bytes queued for its connection: above it, its requests are not
+  // read. The second limits the bytes queued for all connections of its client
+  // together: above it, the connection is closed.
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
-  // Limits for messages that have arrived in part. A client that sends no more
-  // of such a message for this time is closed, unless it is stopped.
+  // Limits for messages that have arrived in part. The connection of a client
+  // that sends no more of such a message for half_message_ns is closed, unless
+  // the client is stopped.
   ByteLimits unfinished;
   int64_t half_message_ns = kHalfMessageNs;
 };
@@ -200,8 +203,8 @@ class TableOf : public ConnectionTable {
   C* Find(core::ClientId client) const {
     return static_cast<C*>(ConnectionTable::Find(client));
   }
-  // Calls `function` for each connection. It may end connections, but must not
-  // add or remove any.
+  // Calls `function` for each connection. `function` may end connections, but
+  // must not add or remove any.
   template <typename F>
   void ForEach(F&& function) const {
     for (const auto& [id, c] : all()) function(static_cast<C&>(*c));

@@ -12,8 +12,8 @@ namespace canopy::facts {
 // Returns the VALUE of a key in codec form; an empty string if there is none,
 // or if the qualifiers select a part that the job does not have. The value
 // comes from the first of these that has the key: the application or node that
-// is named; the process; the job; the session; the process's application; its
-// node, or this node if no process is named.
+// the qualifiers name; the process; the job; the session; the process's
+// application; its node, or this node if no process is named.
 std::string FindJobData(const shm::SegmentReader& job,
                         const core::DataKey& key);
 

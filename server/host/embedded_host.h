@@ -25,7 +25,7 @@ class EmbeddedHost : public HostPort {
  public:
   // `results` is in codec form (SIZE n, then n INFO), or empty.
   using Answer = std::function<void(const Status& status, Bytes results)>;
-  // Decides a call by calling its second argument once, at once or later.
+  // Decides a call: calls its second argument once, immediately or later.
   // Further answers are dropped, and so are answers after the end of the
   // caller's job or of this object.
   using Decider = std::function<void(const core::AskHost&, Answer)>;

@@ -26,7 +26,8 @@ class Arrivals {
   // Records that a process waits in its job's barrier, where it waits for one
   // fence at a time.
   void AddAtBarrier(const ProcId& proc, core::ClientId client, bool collect);
-  // Record that its request was answered, or that its barrier was released.
+  // Record that a request was answered, or that a process's barrier was
+  // released.
   void Remove(core::ClientId client, core::RequestId request);
   void RemoveAtBarrier(core::ClientId client);
   // Removes the requests of an ended connection, which gets no answers.
@@ -37,9 +38,9 @@ class Arrivals {
     // The infos of all arrived processes; the first one with a key is valid.
     InfoList infos;
   };
-  // Returns what the participants of a collective have requested, for the call
-  // of the host: of each process, the first request of this series that was not
-  // answered.
+  // Returns the requests of a collective's participants, for the call of the
+  // host. For each participant, it is the first request of this series that was
+  // not answered.
   Asked For(const core::CollectiveId& id) const;
 
   size_t size() const { return by_request_.size(); }

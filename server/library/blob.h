@@ -25,10 +25,10 @@ std::string MakeOutside(const std::vector<std::string>& keys);
 // Returns a blob that reports that a collective has failed on a node.
 std::string MakeFailure(int status);
 
-// Splits concatenated blobs into the records of each node, which share the
-// owner of `joined`. `outside`, unless null, gets the keys of MakeOutside.
-// Returns the status of MakeFailure if a node has failed, and kErrUnpackFailure
-// if the bytes are not blobs that this version understands.
+// Splits concatenated blobs into the records of each node, which refer to the
+// memory of `joined` and keep it. `outside`, unless null, gets the keys of
+// MakeOutside. Returns the status of MakeFailure if a node has failed, and
+// kErrUnpackFailure if the bytes are not blobs that this version understands.
 Result<std::vector<Bytes>> SplitBlobs(
     const Bytes& joined, std::vector<std::string>* outside = nullptr);
 

@@ -11,9 +11,9 @@
 
 namespace canopy::library {
 
-// One object for the process. Some hosts read it after a fork, in the process
-// that becomes the rank, before it executes its program. Such a host only looks
-// values up, so this is possible. Any thread.
+// The process has one such object. Some hosts read it after a fork, in the
+// process that becomes the rank, before it executes its program. Such a host
+// only looks values up, so this is possible. Any thread.
 class Environments {
  public:
   using Entries = std::vector<std::string>;  // NAME=VALUE

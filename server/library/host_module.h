@@ -10,9 +10,10 @@
 
 namespace canopy::library {
 
-// The number of entries of a module: in the headers of release 2; in those of
-// release 4.2.2, which is the largest number that is assumed if neither the
-// host nor its file states it; and in the newest headers.
+// Numbers of entries of a module. kFewestEntries is the number in the headers
+// of release 2, and kMostEntries the number in the newest headers.
+// kUsualEntries is the number in the headers of release 4.2.2, and the largest
+// number that is assumed if neither the host nor its file states it.
 inline constexpr size_t kFewestEntries = 21;
 inline constexpr size_t kUsualEntries = 28;
 inline constexpr size_t kMostEntries =

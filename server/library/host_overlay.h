@@ -98,8 +98,8 @@ class HostOverlay : public OverlayPort {
   void Release(const core::CollectiveId& id, int status,
                std::vector<core::NodeContribution> contributions = {},
                Bytes result = {});
-  // Replaces the processes of each job that is completely named by a wildcard.
-  // The result is sorted.
+  // Replaces the processes of a job by a wildcard if `procs` contains all of
+  // them. The result is sorted.
   std::vector<ProcId> WithWholeJobs(const std::vector<ProcId>& procs) const;
   // Splits the data of a fence's answer by node.
   int SortByNode(const std::string& joined,

@@ -17,8 +17,8 @@ namespace canopy::library {
 void AddRegistered(const registration::Registration& told,
                    shm::SegmentContents* contents);
 
-// Returns the keys of processes for which a segment has no place. Readers find
-// them among the process's committed data.
+// Returns those registered keys of processes for which a segment has no place.
+// Readers find these keys among the process's committed data.
 std::vector<core::PublishRank> KeysOfProcesses(
     const registration::Registration& told);
 

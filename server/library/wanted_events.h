@@ -19,8 +19,8 @@ namespace canopy::library {
 // A host forwards events about its jobs without a request. Other events, those
 // with codes of the environment (PMIX_SYSTEM_EVENT), need a request: a code is
 // registered with the host once for all its subscribers, and deregistered when
-// the last of them is gone. Handlers of all codes cause no registration. Loop
-// thread only.
+// the last of them is gone. A handler for all codes causes no registration.
+// Loop thread only.
 class WantedEvents {
  public:
   // `module` and `upcalls` outlive the object.

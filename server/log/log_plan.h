@@ -22,15 +22,15 @@ struct Entry {
 
 struct LogPlan {
   // The status of the request after the entries have been logged, or
-  // immediately if there are none. kErrNotSupported: no text, or not every text
-  // that is required, can be logged; there are no entries. kErrPartialSuccess:
-  // some texts are for a destination that is not supported.
+  // immediately if there are none. kErrNotSupported: none of the texts can be
+  // logged, or a required text cannot be logged; then there are no entries.
+  // kErrPartialSuccess: some texts are for a destination that is not supported.
   int status = 0;
   std::vector<Entry> entries;
   bool once = false;  // use only the first destination that accepts its text
   time_t time = 0;    // time of the request
-  // The kind by which texts for standard output and error are aggregated: both
-  // texts are set, or neither.
+  // Texts for standard output and error are aggregated if their `key` and
+  // `value` are equal. Both are set, or neither is.
   std::string key;
   std::string value;
   // Keys of directives that are not supported and were not required.

@@ -9,7 +9,7 @@ enum class Supply {
   // The descriptor opened last is one of those reserved for this process's own
   // work.
   kScarce,
-  kExhausted,  // it is one of the second half of the reserved ones
+  kExhausted,  // it is in the second half of the reserved descriptors
 };
 
 // Determines from the descriptor opened last, `fd`, how scarce descriptors are:

@@ -77,8 +77,9 @@ class SilentConnections {
   std::optional<Id> TakeOverdue(int64_t now);
   // Removes all connections that are gone.
   void Sweep();
-  // Returns true if no new connection is accepted at all: there are twice the
-  // total, which only connections with unread data can reach.
+  // Returns true if no new connection is accepted at all, because there are
+  // twice as many as `total`. Only connections with unread data can reach this
+  // number.
   bool full() const { return all_.size() >= 2 * parts_.limits.total; }
 
   size_t size() const { return all_.size(); }

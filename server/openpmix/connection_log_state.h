@@ -38,7 +38,8 @@
 
 namespace canopy::openpmix {
 
-// The meaning of `a`, `b`, `number` and the bytes after the record:
+// For each kind: the meaning of `a`, of `b`, of `number`, and of the bytes
+// after the record, separated by semicolons. A member with '-' is unused.
 enum class RecordKind : uint16_t {
   kOpened = 1,    // rank; -; bytes read so far; EncodeOpening
   kClosed = 2,    // -

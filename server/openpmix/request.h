@@ -18,7 +18,8 @@
 
 namespace canopy::openpmix {
 
-// The form of the answer to a request, which follows the core's status.
+// The form of an answer: the core's status, followed by the part that is stated
+// here.
 enum class AnswerForm : uint8_t {
   kNone,  // there is no answer
   kStatus,
@@ -31,7 +32,7 @@ enum class AnswerForm : uint8_t {
   kFound,    // then the values that were found, for a partial success too
   // Then the results of a group's construction, for a partial success too.
   kGroup,
-  kCredential,  // then the credential among the results, and the others
+  kCredential,  // then the credential of the results, and the other results
 };
 
 // A request to the core. The core's reply is sent in the form `answer`.

@@ -15,10 +15,10 @@
 namespace canopy::openpmix {
 
 // The content of the files. Tools search everything below their TMPDIR for
-// "pmix.HOST.tool" and names that begin with it. To find a process or a
-// namespace, they search for the name that ends with it. HOST is this machine's
-// own name. A tool that requests the system server uses only "pmix.sys.HOST" in
-// one directory.
+// "pmix.HOST.tool" and for names that begin with it. A tool that looks for the
+// server with a certain PID or namespace searches for the name that ends with
+// this PID or namespace. HOST is this machine's own name. A tool that requests
+// the system server uses only "pmix.sys.HOST" in one directory.
 struct ToolContact {
   std::string nspace;  // namespace of the server, as in `uri`
   std::string uri;

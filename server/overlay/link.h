@@ -53,8 +53,8 @@ class Link {
   // Starts both directions over, because the peer has a new incarnation.
   void Reset();
 
-  // Removes and returns, in order, the packets of messages none of whose
-  // packets has been sent. With `unacknowledged`, also the packets that were
+  // Removes and returns, in order, the packets of every message of which no
+  // packet has been sent. With `unacknowledged`, also the packets that were
   // sent but may not have arrived.
   std::vector<Packet> TakeUnsent(bool unacknowledged);
 
@@ -79,7 +79,7 @@ class Link {
   // Sent packets; those from index replay_ on must be sent again.
   std::deque<Packet> unacknowledged_;
   size_t replay_ = 0;
-  // Messages some of whose pieces have been sent, but not all.
+  // Messages of which some pieces, but not all, have been sent.
   std::set<MessageKey> begun_;
 
   uint64_t received_ = 0;

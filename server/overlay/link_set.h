@@ -73,7 +73,7 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   // counts as lost. Returns no value if the node is no neighbour or is linked,
   // or if there is no time limit.
   std::optional<int64_t> TimeToLoss(NodeId node) const;
-  // Sends the packet to this neighbour once it is linked.
+  // Sends the packet to this neighbour, at the latest when it is linked.
   void Enqueue(NodeId node, Packet packet) override;
 
   // Sends the state of `member` to all neighbours except `except`.

@@ -31,8 +31,8 @@ class Neighbor final : public StreamListener,
  public:
   using Ref = std::shared_ptr<Neighbor>;
 
-  // A listener may disconnect the neighbour; the rest of the frame is then not
-  // reported.
+  // A listener may disconnect the neighbour during a call; the rest of the
+  // frame is then not reported.
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -113,7 +113,7 @@ class Neighbor final : public StreamListener,
   // The neighbour is the parent again, so its stream is kept.
   void StopRetiring() { retiring_ = false; }
 
-  // Calls `expired` once this agent has run for `period_ns` without a link to
+  // Calls `expired` when this agent has run for `period_ns` without a link to
   // the neighbour, unless the timer is already running.
   void StartReconnectTimer(int64_t period_ns, std::function<void()> expired);
   // Returns the time until the reconnect timer expires, in nanoseconds; no

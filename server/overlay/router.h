@@ -37,8 +37,8 @@ class Router {
   ~Router();
 
   // Sends a message to another member. The message is dropped if that member is
-  // known to be lost. A message over the size limit is replaced by a failure
-  // without data, if there is one for its kind.
+  // known to be lost. A message over the size limit is replaced by an error
+  // without data (WithoutData), or dropped if its kind has none.
   void Send(const core::PeerMessage& message);
   // Handles a packet that the neighbour `from` has sent.
   void OnPacket(Packet packet, NodeId from);

@@ -38,9 +38,9 @@ class RunningTime {
  private:
   static constexpr int64_t kSteps = 8;
   static constexpr int64_t kShortestStep = 1000000;
-  // A step may be late by this fraction of the period.
+  // A step may be late by the period divided by this number.
   static constexpr int64_t kTolerated = 4;
-  // The delay of a timer that a busy machine may cause.
+  // A delay of a timer, in nanoseconds, that a busy machine may cause.
   static constexpr int64_t kAlwaysTolerated = 50000000;
 
   const int64_t period_;

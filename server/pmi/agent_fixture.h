@@ -137,7 +137,8 @@ class AgentTest : public testing::Test {
     fd_store_.files["pmi1.states"].Reset(dup((*states)->fd()));
   }
 
-  // The values that exist: NSPACE/KEY of ranks, KEY of the job.
+  // The values that exist. The key is NSPACE/KEY for data of ranks, and KEY for
+  // data of the job.
   std::map<std::string, std::string> keys_;
   FakeFdStore fd_store_;
   std::vector<std::string> log_;

@@ -1,5 +1,5 @@
-// PMI over an inherited socket. By it an unmodified MPICH program finds the
-// other ranks of its job.
+// Serves PMI over an inherited socket, through which an unmodified MPICH
+// program finds the other ranks of its job.
 #ifndef CANOPY_SERVER_PMI_PMI_ENDPOINT_H_
 #define CANOPY_SERVER_PMI_PMI_ENDPOINT_H_
 

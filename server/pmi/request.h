@@ -80,7 +80,7 @@ struct Reply {
   std::string problem;
   // The requested value; no value if a get finds none.
   std::optional<std::string> value;
-  // kFullInit, kRing: with the names of PMI-2.
+  // The further results of kFullInit and kRing, with their names in PMI-2.
   std::vector<std::pair<const char*, std::string>> facts;
 
   static Reply Error(int code, std::string problem) {

@@ -16,8 +16,9 @@
 
 namespace canopy::pmi {
 
-// Names in PmiOptions::fd_store, which agents of other releases use too: the
-// common prefix, a job's rank states, and its changes.
+// The names under which PmiOptions::fd_store keeps descriptors: the prefix of
+// all names, the name of a job's rank states, and that of its changes. Agents
+// of other releases use the same names.
 inline constexpr std::string_view kPersistedPrefix = "pmi1.";
 inline constexpr char kStatesName[] = "pmi1.states";
 inline constexpr char kChangesName[] = "pmi1.changes";

@@ -18,8 +18,8 @@ inline constexpr size_t kMaxSpawnBytes = 1 << 20;
 class SpawnText {
  public:
   // Adds the next line, without its end. Returns kErrOutOfResource if there are
-  // more than kMaxSpawnBytes, and kErrBadParam if no line of a spawn was
-  // expected, or only "mcmd=spawn".
+  // more than kMaxSpawnBytes, and kErrBadParam if the last command is complete,
+  // or if another line than "mcmd=spawn" begins a command.
   [[nodiscard]] int Add(std::string_view line);
   // Returns true if the last command is complete.
   bool complete() const { return !in_command_ && last_; }

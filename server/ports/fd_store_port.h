@@ -17,9 +17,9 @@ namespace canopy {
 // store owns it. Loop thread only.
 class FdStorePort {
  public:
-  // When a released connection leaves the store: together with connections that
-  // are released later, or within the call. Until then the peer of a closed
-  // connection does not see its end.
+  // The time at which a released connection leaves the store: later, together
+  // with connections that are released meanwhile, or during the call. Until
+  // then the peer of a closed connection does not see its end.
   enum class Release { kBatched, kAtOnce };
 
   virtual ~FdStorePort() = default;

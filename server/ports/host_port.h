@@ -24,9 +24,9 @@ class HostPort {
  public:
   virtual ~HostPort() = default;
   // Requests a decision. The answer is one HostAnswered with the same number,
-  // within this call or later, even if the decider fails; kErrNotSupported
-  // within this call for an operation that is not implemented. A request with
-  // the same `source` and `request` is decided once.
+  // within this call or later, even if the decider fails. An operation that is
+  // not implemented is answered with kErrNotSupported within this call. A
+  // request with the same `source` and `request` is decided once.
   virtual void Ask(const core::AskHost& request) = 0;
   // Decides whether to serve the tool. Calls `done` once, within this call or
   // later, even if the decider fails, but not after this object is destroyed.

@@ -1,4 +1,4 @@
-// A host whose decisions a test plays, for the test suites of
+// A host whose decisions a test makes, for the test suites of
 // host_contract_testing.h.
 #ifndef CANOPY_SERVER_PORTS_PLAYED_HOST_H_
 #define CANOPY_SERVER_PORTS_PLAYED_HOST_H_
@@ -27,7 +27,8 @@ struct HeardCall {
   std::string identity;
 };
 
-// A host and the decider behind it, which the test plays. Used by one thread.
+// A host and the decider behind it. The test acts as the decider. Used by one
+// thread.
 class PlayedHost {
  public:
   virtual ~PlayedHost() = default;

@@ -8,8 +8,8 @@
 
 namespace canopy::process {
 
-// The PID of a job's shim, whether it is a child of this process, and the end
-// of its job if the shim dies. Used by one thread.
+// Knows the PID of a job's shim and whether the shim is a child of this
+// process, and ends the job if the shim dies. Used by one thread.
 class ShimProcess {
  public:
   // Records that the shim is a child of this process.

@@ -30,8 +30,9 @@ struct DraftNode {
 };
 
 struct DraftProc {
-  std::optional<uint32_t> app;  // whose array contains the process
-  // index in Draft::nodes; its array contains the process
+  // The application (key of Draft::apps) whose array contains the process.
+  std::optional<uint32_t> app;
+  // The node (index in Draft::nodes) whose array contains the process.
   std::optional<size_t> node;
   Level level;
 };

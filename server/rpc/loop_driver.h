@@ -1,5 +1,5 @@
-// Lets an event loop serve a gRPC completion queue. Only this interface hides
-// how the agent uses gRPC beyond its documented use.
+// Lets an event loop serve a gRPC completion queue. This interface hides all
+// use of gRPC that goes beyond gRPC's documentation.
 #ifndef CANOPY_SERVER_RPC_LOOP_DRIVER_H_
 #define CANOPY_SERVER_RPC_LOOP_DRIVER_H_
 

@@ -92,9 +92,9 @@ inline constexpr size_t kMaxConnections = 1 << 16;
 inline constexpr uint64_t kMaxPendingInput = 64u << 20;
 // The largest amount of output in one frame, in bytes.
 inline constexpr size_t kMaxOutputChunk = 64u << 10;
-// The largest number of bytes of texts that wait in a shim for the window or
-// their turn, which also limits one Text; and the largest number of parts of
-// one text.
+// kMaxWaitingText limits the bytes of the texts that wait in a shim for the
+// window or for their turn, and also the bytes of one Text. kMaxTextParts
+// limits the parts of one text.
 inline constexpr size_t kMaxWaitingText = 1u << 20;
 inline constexpr size_t kMaxTextParts = 64;
 // The largest size of the key and value of a text together, in bytes.
@@ -177,8 +177,8 @@ struct PrepareJob {
   // The time without an agent, in milliseconds, after which the shim ends the
   // job and itself.
   uint32_t orphan_ms = 0;
-  // The time between SIGTERM and SIGKILL, in milliseconds, in that case and on
-  // Forget.
+  // The time between SIGTERM and SIGKILL, in milliseconds, when the shim ends
+  // the job after orphan_ms or on Forget.
   uint32_t grace_ms = 0;
   uint64_t window = 0;  // limit of unacknowledged bytes of output
   uint32_t uid = 0;

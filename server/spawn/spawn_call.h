@@ -32,7 +32,7 @@ struct OutputWishes {
   std::optional<bool> raw;      // incomplete lines are written at once
   std::string directory;        // in DIRECTORY/NAMESPACE/rank.RANK/
   std::string file;             // FILE.NAMESPACE.RANK.stdout and .stderr
-  std::optional<bool> pattern;  // `file` has %n and %r in place of these
+  std::optional<bool> pattern;  // `file` has %n for NAMESPACE, %r for RANK
   std::string shared_file;      // FILE.RANK, for both streams
   std::optional<bool> only_files;
 

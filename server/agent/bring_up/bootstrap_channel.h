@@ -10,9 +10,9 @@
 
 namespace canopy::agent {
 
-// Exchanges messages over two descriptors, which it does not own. Blocking;
-// used before the event loop runs, and also later. Messages above 64 MiB are
-// rejected.
+// Exchanges messages over two descriptors, which it does not own. Its functions
+// block; they are used before the event loop runs, and also later. Messages
+// above 64 MiB are rejected.
 class BootstrapChannel {
  public:
   BootstrapChannel(int in_fd, int out_fd) : in_fd_(in_fd), out_fd_(out_fd) {}

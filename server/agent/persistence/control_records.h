@@ -28,8 +28,8 @@ class ControlRecords {
   // written.
   Status Persist(const std::string& nspace, std::string_view key,
                  std::string_view value);
-  // Writes a separate record, of which only the last value is kept. Fails like
-  // CannotWrite.
+  // Writes a separate record, of which only the last value is kept. Returns
+  // kErrJobSysOpFailed if the file cannot be written.
   Status Replace(const std::string& nspace, std::string_view value);
   // Returns the value that this or another process has stored with Replace, or
   // an empty string.

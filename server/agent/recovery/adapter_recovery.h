@@ -14,7 +14,7 @@
 
 namespace canopy::agent {
 
-// The objects to which it refers outlive it. Loop thread only.
+// The arguments of the constructor outlive this object. Loop thread only.
 class AdapterRecovery : public RecoveryActions {
  public:
   AdapterRecovery(EventLoop* loop, AgentRuntime* runtime,

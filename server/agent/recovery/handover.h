@@ -57,10 +57,10 @@ enum class HandoverStage : uint8_t {
 // Returns the name of a stage for logs, such as "announce".
 const char* NameOf(HandoverStage stage);
 
-// Requests are read to their end and replies are flushed. The successor
-// recovers everything else from shims, clients and the other agents, as after a
-// restart. So an agent that is killed in any stage is recovered like any other.
-// Loop thread only.
+// Performs one handover. Before the new program is executed, requests are read
+// to their end and replies are flushed. The successor recovers everything else
+// from shims, clients and the other agents, as after a restart. So an agent
+// that is killed in any stage is recovered like any other. Loop thread only.
 class Handover {
  public:
   // The time, in milliseconds, for which peers wait for the successor.

@@ -18,9 +18,9 @@ namespace canopy::agent {
 // only interface that the nodes share. Settings of the user have precedence.
 class EmulationEnvironment : public ProcessEnvironment {
  public:
-  // Enables the variables; none are added before. `loopback_only` means that
-  // the nodes have no other interface in common. `job_directory` returns this
-  // node's directory of a job, by namespace.
+  // Enables the variables; before this call none are added. `loopback_only`
+  // means that the nodes have no other interface in common. `job_directory`
+  // returns this node's directory of a job, by namespace.
   void Enable(
       bool loopback_only,
       std::function<std::string(const std::string& nspace)> job_directory) {

@@ -46,8 +46,8 @@ class OverlayAdapter {
   // Links this agent with its neighbours. Calls `ready`, in a later round of
   // the loop, when it is linked.
   void Join(const bootstrap::v1::Members& members, std::function<void()> ready);
-  // Leaves the overlay. Calls `left` when the members have been notified; if
-  // the agent is alone, during the call.
+  // Leaves the overlay. Calls `left` when the members have been notified, or
+  // during this call if the agent is alone.
   void Leave(std::function<void()> left);
   // The operation HandoverActions::AnnounceToNeighbours.
   void AnnounceHandover(uint32_t downtime_ms, std::function<void()> announced);

@@ -32,7 +32,7 @@ namespace canopy::agent {
 class SchedulerAdapter : public InputObserver {
  public:
   struct Parts {
-    EventLoop* loop = nullptr;  // these objects outlive this one
+    EventLoop* loop = nullptr;  // the objects here outlive the adapter
     InputSink* sink = nullptr;
     const bootstrap::v1::Config* config = nullptr;
     const Membership* membership = nullptr;

@@ -52,8 +52,8 @@ void SetSignals() {
 }
 
 // Leaves the launcher's session. The parent process waits until the agent is
-// ready or has failed, and exits with the corresponding code, so that the
-// connection that was used for the bootstrap ends with it.
+// ready or has failed, and exits with the corresponding code. So the connection
+// that was used for the bootstrap ends when the parent process exits.
 int Detach(int* report_fd) {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return -1;

@@ -44,8 +44,8 @@ Status Malformed() {
 CredentialService::CredentialService(CredentialOptions options)
     : options_(std::move(options)),
       key_(KeyOf(options_)),
-      // A timeout has no effect, because no call blocks; the user is the one
-      // that the agent knows.
+      // The timeout has no effect, because no call blocks. The user in the
+      // directives has no effect, because the agent knows the caller's user.
       of_issue_("PMIx_Get_credential",
                 {PMIX_CRED_TYPE, PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID},
                 options_.log),

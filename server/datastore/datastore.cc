@@ -230,7 +230,8 @@ Status Datastore::Remove(const JobPlace& place) const {
   return run.ok() ? removed : run;
 }
 
-// Retries removals. One that failed for lack of a descriptor may succeed now.
+// Retries the removals that have failed. A removal that failed for lack of a
+// descriptor may succeed now.
 void Datastore::RemoveLeft() {
   std::erase_if(left_,
                 [this](const JobPlace& place) { return Remove(place).ok(); });

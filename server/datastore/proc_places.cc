@@ -14,7 +14,8 @@ std::string EncodedText(const std::string& text) {
 
 namespace {
 
-// Encodes the list of CPUs as a PROC_CPUSET, whose encoding has its text.
+// Encodes the list of CPUs as a PROC_CPUSET; the encoding contains the list as
+// text.
 std::string EncodedBitmap(const std::string& cpuset) {
   if (cpuset.empty()) return "";
   Encoder encoder;
@@ -23,7 +24,8 @@ std::string EncodedBitmap(const std::string& cpuset) {
   return encoder.Take();
 }
 
-// Returns no value if the CPUs belong to several packages.
+// Returns the index of the package that contains the CPUs; no value if they
+// belong to several packages.
 std::optional<uint32_t> IndexOf(const std::vector<CpuSet>& packages,
                                 const std::string& cpuset) {
   const Result<CpuSet> cpus = CpuSet::Parse(cpuset);

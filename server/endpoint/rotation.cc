@@ -6,7 +6,7 @@
 namespace canopy::endpoint {
 namespace {
 
-// A turn that was not measured counts as this fraction of a round.
+// A turn that was not measured counts as a round divided by this number.
 constexpr int64_t kTurnsInRound = 64;
 
 }  // namespace

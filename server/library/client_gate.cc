@@ -33,9 +33,8 @@ bool MayGoOn(pmix_status_t status) {
          status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_NOT_IMPLEMENTED;
 }
 
-// Returns the credential that a tool sends, which is checked only if it has the
-// form below. If the tool sends none, returns the kernel's ids in the form that
-// OpenPMIx calls "native".
+// Returns the credential that a tool sends. If the tool sends none, returns the
+// kernel's ids in the form that OpenPMIx calls "native".
 std::string CredentialOf(const endpoint::Newcomer& tool) {
   if (!tool.credential.empty()) return tool.credential;
   const uint32_t ids[] = {tool.uid, tool.gid};

@@ -10,8 +10,8 @@
 namespace canopy::library {
 namespace {
 
-// Returns this node's index in the job. A host need not register it; then it is
-// the node of the job's local clients.
+// Returns this node's index in the job. If the host has not registered the
+// index, returns that of the node of the job's local clients.
 uint32_t OwnNode(const HostedJob& job) {
   if (job.told->self_node != kNoNode) return job.told->self_node;
   const std::vector<ProcPlacement>& procs = job.told->job.procs;

@@ -165,7 +165,8 @@ Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,
 
 host::Directives MonitorDirectives(host::Directives::Log log) {
   // PMIX_MONITOR_APP_CONTROL has no effect, because the receiver of the alert
-  // always decides what follows; the user is the one that the agent knows.
+  // always decides what follows. The user in the directives has no effect,
+  // because the agent knows the caller's user.
   return {"PMIx_Process_monitor",
           {PMIX_MONITOR_ID, PMIX_MONITOR_APP_CONTROL,
            PMIX_MONITOR_HEARTBEAT_TIME, PMIX_MONITOR_HEARTBEAT_DROPS,

@@ -7,8 +7,8 @@
 namespace canopy::net {
 namespace {
 
-// The timer's period is this fraction of the limit, so a connection may be
-// silent for a quarter longer.
+// The timer's period is the limit divided by this number, so a connection may
+// be silent for a quarter longer.
 constexpr int64_t kSteps = 4;
 constexpr int64_t kShortestStepNs = int64_t{1000} * 1000;
 

@@ -182,7 +182,7 @@ class JobMapper {
   const NodeId local_;
   const Policies policies_;
   std::vector<MapNode> pool_;
-  std::vector<uint32_t> given_;  // slots given by applications, by node
+  std::vector<uint32_t> given_;  // slots that the user gave, by node
   std::vector<std::vector<Placed>> by_app_;
   std::vector<AppNodes> pools_;  // pools of applications with their own hosts
   std::vector<Placed> ranked_;

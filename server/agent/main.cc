@@ -24,8 +24,9 @@ namespace {
 // and one older file.
 constexpr size_t kMaxLogBytes = 16 << 20;
 constexpr size_t kOldLogs = 1;
-// The limit is less than the time after which an agent closes a connection that
-// sends nothing.
+// The time, in milliseconds, for which a restarted agent waits for the end of
+// its predecessor. It is less than the time after which an agent closes a
+// connection that sends nothing.
 constexpr int kGoneMs = 3000;
 
 constexpr char kUsage[] =

@@ -45,7 +45,7 @@ class FakeOwner : public LauncherListener {
   uint64_t last_ = 0;
 };
 
-// A launcher that the test plays.
+// A launcher whose part the test plays.
 class TestLauncher {
  public:
   explicit TestLauncher(const std::string& path) {

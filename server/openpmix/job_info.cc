@@ -13,7 +13,8 @@
 namespace canopy::openpmix {
 namespace {
 
-// Keys of the session, for which peers since 4.2 look only there.
+// Keys of the session that peers since 4.2 look up only among the session's
+// data.
 constexpr std::array<std::string_view, 8> kSessionKeys = {
     PMIX_SESSION_ID, PMIX_UNIV_SIZE, PMIX_CLUSTER_ID,   PMIX_RM_NAME,
     PMIX_RM_VERSION, PMIX_TMPDIR,    PMIX_TDIR_RMCLEAN, PMIX_HOSTNAME_KEEP_FQDN,

@@ -138,8 +138,8 @@ void OpenPmixEndpoint::AddConnection(UniqueFd fd, core::ClientId number) {
   persistence_.Offer(Add(std::move(fd), number, *owner, source));
 }
 
-// A connection of this kind needs no recovery: the stream whose other end
-// carries it ends with this process, too.
+// A relayed connection needs no recovery, because the stream that carries it
+// ends with this process too.
 void OpenPmixEndpoint::Adopt(UniqueFd fd) {
   const net::Source source = endpoint::Gate::Relayed();
   if (!gate_.Admits(fd.get(), source)) return;

@@ -44,7 +44,8 @@ class Reader {
   }
 
  private:
-  // Returns, for an invalid number, a count that no list can have.
+  // Returns the number in the text, or a count that no list can have if the
+  // text is not a number.
   static size_t NumberIn(std::string_view text) {
     size_t number = 0;
     const char* const end = text.data() + text.size();

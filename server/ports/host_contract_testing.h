@@ -112,7 +112,7 @@ TEST_P(HostContract, TheDeciderGetsTheCallersIdentity) {
   EXPECT_EQ(heard.gid, ask.gid);
 }
 
-// For hosts to which a call may be repeated.
+// The tests of hosts to which a call may be repeated.
 class IdentityContract : public HostContract {};
 
 TEST_P(IdentityContract, ARepeatedCallKeepsItsIdentity) {

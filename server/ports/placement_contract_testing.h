@@ -72,8 +72,8 @@ class RemotePlayedPlacement : public PlayedPlacement {
  public:
   // Returns the requests in the order of their arrival.
   virtual std::vector<HeardPlacement> Heard() = 0;
-  // The next four answer request Heard()[call], whether or not it was answered
-  // before.
+  // The next four functions answer request Heard()[call], whether or not it was
+  // answered before.
   virtual void Queue(size_t call, const std::string& reason) = 0;
   virtual void Grant(size_t call, const std::string& host_job,
                      const std::vector<std::string>& nodes) = 0;

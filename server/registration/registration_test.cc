@@ -109,7 +109,8 @@ InfoList SlurmInfos() {
       proc.Add(PMIX_NODE_RANK, Value::Uint16(rank / 2));
     }
     proc.Add(PMIX_HOSTNAME, Value::String(rank % 2 == 0 ? "n1" : "n2"));
-    // Slurm gives its own number for the processes of all nodes.
+    // Slurm's plug-in gives the number of its own node for the processes of all
+    // nodes.
     proc.Add(PMIX_NODEID, Value::Uint32(1));
     infos.Add(PMIX_PROC_DATA, Value::InfoArray(proc));
   }

@@ -154,7 +154,8 @@ Resources::Node* Resources::FindNode(const Node& like) {
   return nullptr;
 }
 
-// Returns the keys of a part, which are added if they are new.
+// Returns the registered keys of the session or node of a part, or those for
+// all jobs. Creates an empty list if there are none yet.
 Keys* Resources::Place(const Part& part) {
   if (part.session) return &sessions_[*part.session];
   if (!part.node) return &of_all_;

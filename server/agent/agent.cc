@@ -138,8 +138,8 @@ class Agent::Impl {
   OverlayAdapter overlay_;
   ControlEndpoints control_;
   std::unique_ptr<PersistentState> persistent_state_;  // null when embedded
-  std::unique_ptr<AdapterRecovery> recovery_actions_;  // if restarted
-  std::unique_ptr<RecoveryCoordinator> recovery_;      // if restarted
+  std::unique_ptr<AdapterRecovery> recovery_actions_;  // null unless restarted
+  std::unique_ptr<RecoveryCoordinator> recovery_;      // null unless restarted
   std::unique_ptr<AdapterHandover> handover_actions_;
   std::unique_ptr<Handover> handover_;
   std::unique_ptr<ReportLog> report_log_;        // null when embedded

@@ -76,9 +76,9 @@ class Families {
   // not be empty.
   Family* FamilyOfToken(const std::string& token);
   // Called when the launcher is gone for good. The jobs with PMIX_NOHUP become
-  // unattended, which is persisted. A family without such jobs becomes
-  // abandoned: its records are dropped, so that it does not continue at a
-  // successor, and the caller ends its jobs.
+  // unattended, which is persisted. A family without jobs with PMIX_NOHUP
+  // becomes abandoned: its records are dropped, so that it does not continue at
+  // a successor, and the caller ends its jobs.
   void Abandon(Family* family);
   // Returns the number of jobs whose launchers cannot reattach. These jobs end
   // with this agent.

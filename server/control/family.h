@@ -78,7 +78,7 @@ class Family {
 
   uint64_t id = 0;         // identifies the family
   uint64_t launcher = 0;   // 0: no launcher is connected
-  std::string token;       // the launcher's; empty: it cannot reattach
+  std::string token;       // of the launcher; empty: it cannot reattach
   bool abandoned = false;  // the launcher is gone, and all jobs are being ended
   // The launcher is gone for good, but some jobs continue.
   bool unattended = false;

@@ -61,7 +61,7 @@ void FamilyRecovery::RecoverJob(const PersistedJob& persisted, Family* family) {
   family->OnEnded(job.nspace, CountsForFamily(facts) ? end : v1::JobEnd());
   family->KeepRecord(job.nspace, job.parent, facts.spawn_request.value_or(0));
   if (end.status() == kSuccess || facts.separate) return;
-  // The predecessor may not have ended the jobs that end with this one. The
+  // The predecessor may not have ended the jobs that end with this job. The
   // core has all jobs once the loop runs.
   loop_->Post([this, ended = persisted.job, facts] {
     KillConsequences(*ended, facts, true, families_->jobs(), sink_);

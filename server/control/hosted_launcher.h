@@ -80,7 +80,8 @@ class HostedLauncher : public LauncherStream {
   EventLoop* const loop_;
   const Events events_;
   std::unique_ptr<OutputWriter> writer_;
-  // The number of bytes in the files for each job that has had output, by node.
+  // For each job that has had output: the number of bytes in the files, by the
+  // node that has sent them.
   std::map<std::string, std::vector<uint64_t>> received_;
   std::deque<Piece> pieces_;  // being written
   bool finishing_ = false;    // true: Send is no longer called

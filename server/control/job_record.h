@@ -71,7 +71,7 @@ struct LaunchFacts {
   // Set for a job that the host has started and that therefore has no launcher.
   std::optional<HostOutput> host_output;
   bool nohup = false;       // continues when its launcher is gone
-  bool unattended = false;  // it continues, and its launcher is gone
+  bool unattended = false;  // the job continues without its launcher
   // The spawner's directives for the output and the map: an encoded
   // v1::JobMapped with only these fields. Empty: there are none.
   std::string wishes;
@@ -91,7 +91,7 @@ struct JobRecord {
   uint32_t procs_ended = 0;
   int64_t since = 0;  // EventLoop::Now() of the launch
   uint64_t family = 0;
-  bool out_of_time = false;  // true: its pending operations were collected
+  bool out_of_time = false;  // true: the job has exceeded its time limit
   // True if the spawner has been notified that the job runs, so that the job's
   // end concerns the family.
   bool connected = false;

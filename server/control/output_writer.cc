@@ -96,9 +96,9 @@ struct OutputWriter::Shared {
   std::deque<Piece> pieces CANOPY_GUARDED_BY(mu);
   // Null after the destruction of the writer.
   EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
-  Opened opened;  // loop thread
-  Done done;      // loop thread
-  Target output;  // writer's thread
+  Opened opened;  // used by the loop thread
+  Done done;      // used by the loop thread
+  Target output;  // used by the writer's thread
   Target error;   // no path: the same file as `output`
 
   // Waits for pieces. Returns false if the writer is gone and no pieces are

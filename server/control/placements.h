@@ -91,8 +91,8 @@ class Placements : public PlacementListener {
     QueuedJob job;
     Decided decided;
     EventLoop::TimerId timer = 0;    // ends the wait at its limit
-    EventLoop::TimerId pause = 0;    // precedes the request to the host
-    EventLoop::TimerId silence = 0;  // the host should have answered
+    EventLoop::TimerId pause = 0;    // the pause before the request to the host
+    EventLoop::TimerId silence = 0;  // expires if the host does not answer
   };
 
   // Adds an entry. Returns null if an entry of this name exists.

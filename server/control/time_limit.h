@@ -10,7 +10,7 @@
 
 namespace canopy::control {
 
-// Requests a report of the operations for which the job waits from every agent,
+// Requests from every agent a report of the operations for which the job waits,
 // and then requests the job's end with the replies as the reason. `states` and
 // `sink` must live until the replies have arrived. Loop thread only.
 void EndOutOfTime(const std::shared_ptr<const JobSpec>& job,

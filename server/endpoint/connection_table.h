@@ -52,7 +52,7 @@ struct Connection {
     EventLoop::TimerId retry = 0;
     size_t charged = 0;        // bytes of an unfinished message
     bool awaits_room = false;  // the message must wait for other messages
-    bool progressed = false;   // more of it has arrived since the last look
+    bool progressed = false;   // the message has grown since the last check
     EventLoop::TimerId half = 0;
     size_t queued_bytes = 0;  // as counted for the client
   } io;

@@ -48,7 +48,7 @@ class MemoryReturn {
   EventLoop::TimerId timer_ = 0;
   uint64_t round_ = 0;
   int busy_ = 0;
-  size_t resident_ = 0;  // after the last return
+  size_t resident_ = 0;  // resident memory after the last return
   int num_returns_ = 0;
 };
 

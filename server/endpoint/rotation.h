@@ -83,7 +83,7 @@ class Rotation {
   std::deque<core::ClientId> waiting_;
   bool scheduled_ = false;
   uint64_t round_ = UINT64_MAX;  // the last round with a turn by BeginTurn
-  int64_t spent_ = 0;            // time of such turns in that round
+  int64_t spent_ = 0;            // time of these turns in `round_`
   uint64_t served_round_ = UINT64_MAX;  // the last round of ServeWaiting
   std::shared_ptr<Rotation*> self_;     // cleared by the destructor
 };

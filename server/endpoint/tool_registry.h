@@ -36,7 +36,7 @@ class ToolRegistry {
   const std::string prefix_;  // of assigned names
   const uint32_t max_;
   uint32_t next_ = 1;
-  std::map<ProcId, uint32_t> connected_;  // with the user
+  std::map<ProcId, uint32_t> connected_;  // the value is the user
 };
 
 }  // namespace canopy::endpoint

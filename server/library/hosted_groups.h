@@ -42,7 +42,7 @@ class HostedGroups {
   std::vector<ProcId> Expand(const std::vector<ProcId>& participants) const;
 
   const HostedJobs& jobs_;
-  uint64_t made_ = 0;  // groups; numbers are unique in this server only
+  uint64_t made_ = 0;  // number of the last group; unique in this server only
 };
 
 }  // namespace canopy::library

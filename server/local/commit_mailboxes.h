@@ -92,7 +92,8 @@ class CommitMailboxes {
   const Defer defer_;
   const OnCorrupted on_corrupted_;
   bool closed_ = false;
-  std::vector<uint32_t> messages_;  // index: rank's index
+  // For each rank's index: the number of its commits that arrived as messages.
+  std::vector<uint32_t> messages_;
   std::shared_ptr<bool> release_scheduled_ = std::make_shared<bool>(false);
 };
 

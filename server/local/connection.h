@@ -42,7 +42,7 @@ struct Connection : endpoint::Connection {
   // Namespaces for which the agent has sent a copy of the segment to a relayed
   // client.
   std::set<std::string> copies;
-  bool reattached = false;  // has reported its collectives
+  bool reattached = false;  // the client has reported its collectives
 
   bool serving() const { return identified && !ending; }
 };

@@ -115,8 +115,8 @@ class FenceBarrier {
     bool waiting = false;       // has arrived, and the barrier is closed
     bool behind = false;   // is waiting, with commits that have not been read
     uint32_t commits = 0;  // number of the holder's commits that were read
-    uint32_t commits_due = 0;  // number to be read while `behind`
-    uint64_t arrivals = 0;     // number reported to the core
+    uint32_t commits_due = 0;  // commits to be read while `behind`
+    uint64_t arrivals = 0;     // arrivals that the core has counted
   };
 
   FenceBarrier(std::unique_ptr<shm::BarrierServer> server,
@@ -150,11 +150,11 @@ class FenceBarrier {
   bool to_core_ = false;     // as of the last Take
   bool collect_ = false;     // as of the last Take
   size_t num_waiting_ = 0;   // number of places that wait
-  size_t num_behind_ = 0;    // number of those that are `behind`
+  size_t num_behind_ = 0;    // number of waiting places `behind`
   size_t num_messages_ = 0;  // unanswered fences by message
   int worst_ = 0;            // status of the current fence so far
   bool answered_ = false;    // the core has released one of the waiting ranks
-  bool failed_ = false;      // permanently
+  bool failed_ = false;      // a fence has failed
   // Points to this object, and to null after its end.
   const std::shared_ptr<FenceBarrier*> self_ =
       std::make_shared<FenceBarrier*>(this);

@@ -22,7 +22,7 @@
 
 namespace canopy::local {
 
-// The largest payload that needs no check of the number of its names.
+// In payloads up to this size, in bytes, the number of names is not limited.
 inline constexpr size_t kFewNamesPayload = size_t{128} << 10;
 // The limit for the number of all names in a reattachment.
 inline constexpr size_t kMaxReattachedNames = kMaxProcs;

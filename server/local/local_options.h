@@ -85,8 +85,8 @@ struct LocalOptions {
   size_t pause_reading_bytes = size_t{1} << 20;
   size_t max_queued_bytes = size_t{320} << 20;
   endpoint::Budget budget;
-  // Limits for messages that have arrived in part, and the time that such a
-  // message may make no progress.
+  // Limits for messages that have arrived in part, and the time for which such
+  // a message may make no progress.
   endpoint::ByteLimits unfinished;
   int64_t half_message_ns = endpoint::kHalfMessageNs;
 };

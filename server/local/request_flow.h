@@ -36,8 +36,9 @@ class RequestFlow {
   void OnClosed(Connection& c);
 
  private:
-  // Returns how many processes a request may name: no more than exist. The jobs
-  // of other nodes are not known here.
+  // Returns the maximum number of processes that a request may name. A large
+  // request may name as many as the jobs with ranks here have, and a limited
+  // number of others, because the jobs of other nodes are not known here.
   size_t MaxNames(std::string_view payload) const;
   // Logs each ignored directive once, even if several processes use it.
   Status LogIgnored(const Connection& c, std::string_view payload);

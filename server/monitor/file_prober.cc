@@ -30,8 +30,8 @@ struct FileProber::Shared {
   std::deque<Probe> probes CANOPY_GUARDED_BY(mu);
   // Null: the prober was destroyed.
   EventLoop* loop CANOPY_GUARDED_BY(mu) = nullptr;
-  bool is_running = false;  // loop thread
-  Answer answer;            // loop thread
+  bool is_running = false;  // used by the loop thread
+  Answer answer;            // used by the loop thread
 
   // Waits for the next probe. Returns false if there will be none.
   bool Take(Probe* probe) {

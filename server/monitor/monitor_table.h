@@ -106,7 +106,7 @@ class MonitorTable {
     MonitorCall call;
     int64_t due = 0;
     uint32_t in_vain = 0;  // number of consecutive failed checks
-    bool beaten = false;   // kHeartbeat: since the last check
+    bool beaten = false;   // kHeartbeat: one came since the last check
     bool probing = false;  // kFile, kUsage: no answer yet
     std::optional<FileState> last;
   };
@@ -122,7 +122,7 @@ class MonitorTable {
   Monitors monitors_;
   std::map<ProcId, std::set<uint64_t>> of_procs_;
   std::set<std::pair<int64_t, uint64_t>> queue_;  // time and monitor
-  std::set<std::string> held_;                    // jobs
+  std::set<std::string> held_;                    // jobs that debuggers hold
   uint64_t last_ = 0;
   size_t num_usage_ = 0;  // monitors of resource usage
 };

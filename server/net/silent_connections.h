@@ -40,8 +40,8 @@ class SilentConnections {
   // The state of a connection that was not removed.
   enum class State {
     kSilent,
-    // The peer has sent data, which was read. Such a connection ends only if
-    // there is no silent one to end instead.
+    // The peer has sent data, which was read. Such a connection ends only if no
+    // silent connection can end instead.
     kBegun,
     // The peer has sent data that was not read yet. The connection counts as
     // silent after four times the time limit.
@@ -108,7 +108,7 @@ class SilentConnections {
   bool IsTrusted(const Source& source) const;
 
   const Parts parts_;
-  Groups groups_;  // by the source's name; never empty
+  Groups groups_;  // by the source's name; no group is empty
   std::unordered_map<Id, Place> all_;
 };
 

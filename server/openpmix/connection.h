@@ -61,8 +61,8 @@ struct Connection : endpoint::Connection {
   Opening opening;
   std::vector<std::string> held_by;  // jobs whose shims hold the socket
   size_t greeting = 0;  // length of the greeting while it is still in the input
-  uint64_t received = 0;      // bytes, from the beginning
-  uint64_t queued = 0;        // bytes, including those in `out`
+  uint64_t received = 0;      // bytes received so far
+  uint64_t queued = 0;        // bytes sent so far, and those in `out`
   std::deque<uint64_t> ends;  // ends of the messages in `out`
   uint64_t logged = 0;        // end of the bytes that are logged as unsent
   uint32_t ends_collective =

@@ -93,7 +93,7 @@ class ConnectionLog {
   char* base_ = nullptr;
   uint64_t capacity_ = 0;  // capacity of each of the two areas
   bool ok_ = true;
-  bool rewritten_ = false;  // since the last BeginRead
+  bool rewritten_ = false;  // compacted since the last BeginRead
   // Files that were replaced since the last BeginRead. They stay mapped,
   // because the data that was read may still be referenced.
   std::vector<std::pair<char*, uint64_t>> retired_files_;

@@ -24,7 +24,7 @@ struct JobState {
   // Created with the first connection.
   std::shared_ptr<ConnectionLog> connection_log;
   std::map<ConnectionLogState::Collective, uint32_t> series;
-  uint32_t last_series = 0;  // the highest number
+  uint32_t last_series = 0;  // the highest number in `series`
 };
 struct RankState {
   uint32_t connections = 0;

@@ -86,8 +86,8 @@ struct OpenPmixOptions {
   // successor.
   FdStorePort* fd_store = nullptr;
   endpoint::Budget budget;
-  // Limits for messages that have arrived in part, and the time that such a
-  // message may make no progress.
+  // Limits for messages that have arrived in part, and the time for which such
+  // a message may make no progress.
   endpoint::ByteLimits unfinished;
   int64_t half_message_ns = endpoint::kHalfMessageNs;
 };

@@ -54,14 +54,14 @@ class OutputPullers {
     std::string nspace;
     std::vector<ProcId> targets;
     std::string cursor;
-    bool waits = false;  // for the peer to receive its output
+    bool waits = false;  // until the peer has received its output
   };
   struct Puller {
     uint64_t handle = 0;      // chosen by the peer
     uint32_t tag = 0;         // tag of the peer's request
     OutputRead read;          // without a cursor
     size_t unregistered = 0;  // flows whose first read is unanswered
-    int status = 0;           // the first error of these reads
+    int status = 0;           // the first error of these first reads
     std::vector<Flow> flows;
   };
   using FlowId = std::pair<uint64_t, size_t>;  // puller and flow

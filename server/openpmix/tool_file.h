@@ -46,9 +46,9 @@ struct ToolFilePlaces {
   // because the server serves tools of several users; false if only its own
   // user may.
   bool for_all_users = false;
-  // Another directory that gets the files of `own_directory`. It is at a place
-  // where users can prevent the server from having its own directory. Empty:
-  // there is none.
+  // A user's directory that also gets the files of `own_directory`: the
+  // directory that the host has named for this server, if users can change it.
+  // Empty: there is none.
   std::string users_directory = {};
 };
 

@@ -56,7 +56,7 @@ class FailedStream : public Stream,
 // The receiver of incoming streams. It is shared with posted work; Stop clears
 // it.
 struct Acceptor {
-  GrpcTransport::Accept accept;  // loop thread
+  GrpcTransport::Accept accept;  // used by the loop thread
 };
 
 // An agent without peers attaches nothing to the driver, which therefore needs

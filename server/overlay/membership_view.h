@@ -60,7 +60,7 @@ class MembershipView {
   enum class Change {
     kNone,       // not newer than the known state, or not a member
     kLost,       // the member was lost
-    kReturned,   // it is up and was not before
+    kReturned,   // the member is up and was not before
     kReplaced,   // up as another incarnation; its processes are lost
     kRestarted,  // up as another incarnation, which recovered its processes
     kAbsence,    // its parent has lost the link to it, or has it again

@@ -23,7 +23,7 @@ namespace canopy::pmi {
 struct JobState {
   // Created for the first rank whose socket is persisted.
   std::shared_ptr<RankStates> states;
-  std::vector<Rank> to_persist;  // all ranks of this round
+  std::vector<Rank> to_persist;  // ranks whose sockets are to be stored
 };
 struct RankClient {
   core::ClientId client = 0;  // 0: none

@@ -89,7 +89,7 @@ class PlacementListener {
 struct NodeUse {
   std::string name;
   uint32_t procs = 0;
-  uint32_t slots = 0;  // of the grant
+  uint32_t slots = 0;  // slots of the grant
   // The CPUs to which the job's processes are bound, and their GPUs by GpuName.
   CpuSet cpus = {};
   std::vector<std::string> gpus = {};
@@ -120,7 +120,7 @@ struct PlacedEnd {
   int64_t ended_ms = 0;  // milliseconds since 1970
   // True if no other job uses what was granted for this placement.
   bool last = true;
-  core::JobUsage used = {};  // of the ranks for which it is known
+  core::JobUsage used = {};  // usage of the ranks whose usage is known
 };
 
 class PlacementPort {

@@ -22,7 +22,7 @@ class OutputCredit {
   uint64_t Take();
 
  private:
-  uint64_t granted_ = 0;  // granted to the shim
+  uint64_t granted_ = 0;  // bytes granted to the shim
   uint64_t total_ = 0;
   uint64_t early_ = 0;  // credit added before the position was known
   bool position_known_ = true;

@@ -70,8 +70,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
   // Inserts a text into the output of a rank, like PutText of process_text.h.
   void Put(ProcessText text, TextDone done);
 
-  // Waits for the ends of shims that another agent has taken over; they end
-  // with their jobs.
+  // Forgets every job. Shims that another agent has taken over continue.
   void ForgetAll();
 
   // Announces a handover: sets how long the processes of every job wait for the

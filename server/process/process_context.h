@@ -23,7 +23,7 @@ namespace canopy::process {
 struct ProcessOptions {
   std::string shim_path;    // path of the canopy-shim program
   std::string runtime_dir;  // exists, belongs to the agent, and has mode 0700
-  NodeId self = 0;          // this node's index in the job
+  NodeId self = 0;          // the number of this agent
   EnvironmentRules environment;
   // Returns the directory of a job on this node (PMIX_NSDIR), or an empty
   // string if the job has none. An empty function means that no job has one.

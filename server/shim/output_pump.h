@@ -86,7 +86,7 @@ class OutputPump {
     Rank rank;
     uint16_t channel;
     UniqueFd pipe;
-    bool ready = false;  // it is in ready_
+    bool ready = false;  // the stream is in `ready_`
     uint64_t read = 0;   // bytes read from the pipe
     std::deque<Text> texts;
     bool ended = false;
@@ -127,7 +127,7 @@ class OutputPump {
   uint64_t kept_bytes_ = 0;
   uint64_t acknowledged_ = 0;
   size_t waiting_texts_ = 0;
-  size_t waiting_bytes_ = 0;  // size of those texts
+  size_t waiting_bytes_ = 0;  // bytes of the waiting texts
   std::unique_ptr<char[]> buffer_;
 };
 

@@ -30,9 +30,10 @@ struct LocalProcess {
   RankPhase phase = RankPhase::kWaiting;
   pid_t pid = 0;
   int wait_status = 0;
-  bool reportable = false;   // it has ended and its exit may be reported
+  bool reportable = false;   // the process has ended and can be reported
   uint32_t incarnation = 0;  // number of earlier processes of the rank
-  // The usage of the rank's earlier processes and, after its end, of this one.
+  // The usage of the rank's earlier processes and, after its end, of this
+  // process.
   RankUsage used;
 };
 

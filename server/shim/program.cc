@@ -62,8 +62,8 @@ Status ProgramStatus(int error, const std::string& program) {
                 "program " + Quoted(program) + ": " + strerror(error) + hint);
 }
 
-// Returns true if the finding is about this file. Such an earlier finding is
-// valid only if the file has not changed since.
+// Returns true if the finding is about this file. A finding of an earlier job
+// can be used only if the file is the same.
 bool IsOf(const loader::LibraryFinding& finding, const std::string& path) {
   return std::ranges::any_of(
       finding.evidence, [&](const auto& item) { return item.first == path; });

@@ -23,9 +23,9 @@ Result<UniqueFd> OpenDirectory(const std::string& path);
 // allows. Fails like OpenDirectory, also if the name exists. Returns
 // kErrBadParam if the name is too long.
 Result<UniqueFd> ListenAt(int directory, const std::string& name);
-// Connects to such a socket without blocking. Returns kErrUnreach if no process
-// listens there, kErrBadParam if the name is too long, and kErrCommFailure for
-// any other failure.
+// Connects without blocking to the socket with this name in the directory.
+// Returns kErrUnreach if no process listens there, kErrBadParam if the name is
+// too long, and kErrCommFailure for any other failure.
 Result<UniqueFd> ConnectAt(int directory, const std::string& name);
 
 // The file of a socket that this program has created, to be removed once.

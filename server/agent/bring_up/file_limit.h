@@ -19,7 +19,7 @@ class FileLimit {
   // Returns the soft limit with which this process was started, and which its
   // child processes get; 0 if it is not known.
   rlim_t original() const { return known_ ? before_.rlim_cur : 0; }
-  // Restores the limit for a program that is executed in place of this one.
+  // Restores the limit for a program that is executed in place of this program.
   void Restore();
 
  private:

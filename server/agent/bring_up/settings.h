@@ -27,8 +27,8 @@ uint32_t GraceMs(const bootstrap::v1::Config& config);
 Result<security::SecurityConfig> MakeSecurity(
     const bootstrap::v1::Config& config);
 
-// Returns the HOST:PORT at which other agents reach this one. Port 0 means any
-// free port.
+// Returns the HOST:PORT at which other agents reach this agent. Port 0 means
+// any free port.
 std::string ListenAddress(const bootstrap::v1::Config& config);
 
 }  // namespace canopy::agent

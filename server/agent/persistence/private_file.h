@@ -12,7 +12,7 @@
 
 namespace canopy::agent {
 
-// The limit of the size of such a file.
+// The largest private file that is read, in bytes.
 inline constexpr uint64_t kMaxPrivateFile = uint64_t{1} << 30;
 
 // Returns kErrJobSysOpFailed for a failure to write `path`, with the reason

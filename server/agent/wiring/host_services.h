@@ -25,7 +25,7 @@ class HostServices {
     EventLoop* loop = nullptr;  // outlives this object, like `sink`
     InputSink* sink = nullptr;
     const bootstrap::v1::Config* config = nullptr;
-    std::optional<security::ClusterKey> key;  // the overlay's, if it has one
+    std::optional<security::ClusterKey> key;  // no value: there is none
     PutText put_text;
   };
   explicit HostServices(const Parts& parts);

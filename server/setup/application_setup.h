@@ -15,9 +15,9 @@ namespace canopy::setup {
 // `environment` (NAME=VALUE, terminated by a null pointer) that programming
 // models and their transports read, as a PMIX_SET_ENVAR. A known
 // PMIX_PROGRAMMING_MODEL restricts them to the variables of that model.
-// Variables of a job to which this process may belong are omitted; with
-// PMIX_ENVARS_HARVESTED, all variables are. PMIX_SETUP_APP_NONENVARS adds
-// nothing.
+// Variables of a job to which this process may belong are omitted. With
+// PMIX_ENVARS_HARVESTED, no variables are returned. PMIX_SETUP_APP_NONENVARS
+// adds nothing.
 //
 // Returns kErrTypeMismatch for a directive of another type, and
 // kErrNotSupported for resources of fabrics (PMIX_ALLOC_FABRIC and related

@@ -38,8 +38,8 @@ struct Journal::Record {
   uint32_t key_size;
   uint32_t copies;  // 1 or 2
   uint64_t room;    // bytes for each copy; a multiple of eight
-  // The lowest bit is the index of the valid copy, and the higher bits are its
-  // order. A single store replaces both.
+  // The lowest bit is the index of the valid copy, and the higher bits are the
+  // record's order. A single store replaces both.
   std::atomic<uint64_t> state;
 
   static uint64_t SizeFor(uint64_t key, uint64_t value, uint32_t copies) {

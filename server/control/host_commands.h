@@ -23,8 +23,8 @@ namespace canopy::control {
 // Loop thread only.
 class HostCommands : public JobCommandsPort {
  public:
-  // The objects outlive HostCommands. `launchers` serves the jobs whose output
-  // the host directs to files, so that they have no launcher.
+  // The objects outlive HostCommands. A job whose output the host directs to
+  // files has no launcher; `launchers` serves it instead.
   struct Parts {
     EventLoop* loop = nullptr;
     const JobPlanner* planner = nullptr;

@@ -228,7 +228,7 @@ TEST_F(HostOverlayTest, TheHostReceivesAFailureOfThisNode) {
   EXPECT_EQ(Down().status, kSuccess);
 }
 
-// The others may enter another collective of the same processes instead.
+// The other nodes may enter another collective of the same processes instead.
 TEST_F(HostOverlayTest, TheHostDoesNotReceiveATimeoutOfThisNode) {
   Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});

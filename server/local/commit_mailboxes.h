@@ -60,9 +60,9 @@ class CommitMailboxes {
   // handled.
   void OnMessage(uint32_t index);
 
-  // These report to the core the commits that wait in mailboxes: those of the
-  // rank with that index, those of a rank if it is local, and those of all
-  // ranks.
+  // Report to the core the commits that wait in mailboxes: those of the rank
+  // with that index (TakeAt), those of a rank if it is local (Take), or those
+  // of all ranks (TakeAll).
   void TakeAt(uint32_t index);
   void Take(Rank rank);
   void TakeAll();

@@ -2,9 +2,9 @@
 // (common/shm/barrier_layout.h).
 //
 // Local ranks arrive at fences over their whole job in shared memory. While the
-// barrier is open, the agent is not involved in an arrival. It closes the
-// barrier when the fence needs the agent, and the ranks that have arrived by
-// then wait:
+// barrier is open, the agent is not involved in an arrival. The agent closes
+// the barrier when the fence needs the agent; the ranks that have arrived by
+// then wait. The fence needs the agent in these cases:
 // - The last rank to arrive signals the agent (OnFull), because the job has
 //   ranks on other nodes or commits that the agent must read first. Otherwise
 //   the last rank releases the others itself.

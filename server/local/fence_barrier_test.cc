@@ -152,8 +152,8 @@ TEST_F(FenceBarrierTest, MailboxesAreReadOnlyIfCommitsAreDue) {
   EXPECT_TRUE(looked_for_.empty());
 }
 
-// Otherwise a woken rank would send its next fence as a message, and all others
-// would have to do so too.
+// Otherwise a woken rank would send its next fence as a message, and all other
+// ranks would have to send messages too.
 TEST_F(FenceBarrierTest, AWokenRankFindsTheBarrierOpen) {
   MakeFull(false);
   Arrive(4);
@@ -200,7 +200,7 @@ TEST_F(FenceBarrierTest, ARankThatGivesUpClosesTheBarrierForGood) {
   EXPECT_EQ(Arrive(6), Arrival::kClosed);
 }
 
-// Another thread of the rank commits while this one arrives.
+// One thread of a rank commits while another thread of the rank arrives.
 TEST_F(FenceBarrierTest, CommitsThatWereNotDueDoNotDelayAFence) {
   MakeFull(true);
   barrier_->OnCommit(4, 104);

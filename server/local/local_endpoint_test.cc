@@ -124,7 +124,8 @@ class AdoptingEndpointTest : public LocalEndpointTest {
   UniqueFd data_;
 };
 
-// The tool gets by messages the data that local clients find in memory.
+// The tool gets the data by messages; local clients find the same data in
+// memory.
 TEST_F(AdoptingEndpointTest, ARelayedToolIsServedWithoutDescriptors) {
   TestClient client(Adopted());
   client.ToolHello({"far", 1});
@@ -373,7 +374,8 @@ TEST_F(LocalEndpointTest, AConnectIsAnsweredWithTheSegmentsOfItsJobs) {
   EXPECT_FALSE(client->Next().has_value());
 }
 
-// A process may spawn any number of jobs.
+// A connection does not keep the names of dropped jobs, because a process may
+// spawn any number of jobs.
 TEST_F(LocalEndpointTest, TheSegmentOfARespawnedNamespaceIsSentAgain) {
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
@@ -524,7 +526,8 @@ TEST(LocalEndpointStartTest, APathThatIsTooLongIsRejected) {
   EXPECT_EQ(endpoint.Start().code(), kErrBadParam);
 }
 
-// The host of the server decides, at once or later.
+// An endpoint that asks the server's host about each newcomer. The host decides
+// at once or later.
 class AskingEndpointTest : public LocalEndpointTest {
  protected:
   void Tune(LocalOptions* options) override {

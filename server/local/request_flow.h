@@ -42,8 +42,8 @@ class RequestFlow {
   size_t MaxNames(std::string_view payload) const;
   // Logs each ignored directive once, even if several processes use it.
   Status LogIgnored(const Connection& c, std::string_view payload);
-  // These record a pending request. If they refuse the request, they answer it
-  // and return false.
+  // These functions record a pending request. If they refuse the request, they
+  // answer it and return false.
   bool NotePending(Connection& c, uint64_t tag, core::Input* input);
   bool NoteGet(Connection& c, uint64_t tag, core::GetArrived* get);
   bool NoteSpawn(Connection& c, uint64_t tag);

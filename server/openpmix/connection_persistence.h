@@ -39,8 +39,9 @@ class ConnectionPersistence {
   // reason and returns null.
   std::shared_ptr<ConnectionLog> MakeLog(const std::string& nspace,
                                          const ConnectionLogState& state);
-  // Stores the socket of a connection whose job is not known yet in the shim of
-  // every job that it may belong to, because the agent may end at any moment.
+  // Stores the socket of a connection whose job is not known yet, because the
+  // agent may end at any moment. The shim of every job to which the connection
+  // may belong gets the socket.
   void Offer(Connection& c);
   // Starts the log of a connection that was accepted. `unread` is the data that
   // arrived after its greeting.

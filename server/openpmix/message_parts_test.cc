@@ -31,7 +31,7 @@ TEST(MessageParts, AnEmptyListSkipsNothing) {
 
 TEST(MessageParts, APartOfOneElementIsSkipped) {
   EXPECT_TRUE(AreParts("02 05 02 04 6b00", {kSize, kText}));
-  // Two of them.
+  // The part has two elements.
   EXPECT_FALSE(AreParts("04 05 05", {kSize}));
 }
 

@@ -126,8 +126,8 @@ class OpenPmixEndpoint : public ClientPort,
   void OnClosed(endpoint::Connection& connection) override;
   std::string_view ReadGreeting(Connection& c);
   void TakeGreeting(Connection& c);
-  // These handle the first message of `data` and return its length, or 0 while
-  // the message is incomplete.
+  // HandleConnect and HandleMessage handle the first message of `data` and
+  // return its length, or 0 while the message is incomplete.
   size_t HandleConnect(Connection& c, std::string_view data);
   uint32_t LimitOf(const Connection& c, std::string_view begin) const;
   size_t HandleMessage(Connection& c, std::string_view data);

@@ -66,7 +66,7 @@ TEST_F(OpenPmixEndpointTest, JobInfoIsMadeOnceForEachForm) {
   EXPECT_EQ(endpoint_->num_job_infos(kTestJob), 2u);
 }
 
-// Gets. Rank 1 of "nsx" is on this node; its data is sent in one object.
+// Rank 1 of "nsx" is on this node; its data is sent in one object.
 TEST_F(OpenPmixEndpointTest, AGetReturnsCommittedData) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 04 02 08 6e737800 02 01 02 00 02 04 6b00"));
@@ -150,7 +150,8 @@ TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeWhenTheirNamesAreSent) {
       Ask(fd, 102, "02 04 02 08 6e737800 02 01 02 00 02 14" + name + "00");
   EXPECT_NE(answer.find(ToHex("/run/1")), std::string::npos) << answer;
   EXPECT_EQ(made, (std::vector<ProcId>{{kTestJob, 1}}));
-  // Peers that would not request it get it with the job info.
+  // An old peer would not request the directory's name, so it gets the name
+  // with the job info.
   const UniqueFd old = Join("4.1.2");
   EXPECT_NE(Ask(old, 100, "02 00").find(name), std::string::npos);
   EXPECT_EQ(made.back(), (ProcId{kTestJob, 0}));

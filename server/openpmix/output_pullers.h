@@ -36,8 +36,8 @@ class OutputPullers {
   OutputPullers(ProcId server, MessageWriter* writer, InputSink* sink)
       : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
-  // Start and end a puller. The peer gets one answer, at once or later: a
-  // status and the number of the puller.
+  // The two functions start and end a puller. The peer gets one answer, at once
+  // or later: a status and the number of the puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
   void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
   // Handles a reply of the core. Returns false if it does not answer a read of

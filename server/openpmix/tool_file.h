@@ -98,7 +98,7 @@ class ToolFile {
                 const std::string& nspace, const std::string& content);
   Status AddLaunchers(const std::string& path, const std::string& content);
   Status AddSystem(const std::string& directory, const std::string& content);
-  // These two act with the rights of the directory's user.
+  // Add and Install act with the rights of the directory's user.
   Status Add(const DirectoryRef& directory, const std::string& name, int flags,
              const std::string& content);
   Status Install(const DirectoryRef& directory, const std::string& name,

@@ -55,8 +55,8 @@ class Dialer {
 
   // Calls `probe` after the grace period, unless a probe is already scheduled.
   void ProbeLater(std::function<void()> probe);
-  // Returns the member to probe next. Successive calls return each member with
-  // a lower number than this one in turn.
+  // Returns the member to probe next. Successive calls return, in turn, each
+  // member with a lower number than this member.
   NodeId NextToProbe() { return next_probe_++ % view_->self(); }
 
   // Aborts the dial and all timers.

@@ -51,7 +51,7 @@ std::vector<std::string> Texts(char** texts) {
   return out;
 }
 
-// Each command has all pairs.
+// The call would contain all pairs once for each command.
 TEST(Pmi2SpawnTest, ACallIsNotMuchLongerThanItsMessage) {
   std::string message = "ncmds=1000;preputcount=1500;";
   for (int i = 0; i < 1500; ++i) message += "ppkey=k;ppval=v;";

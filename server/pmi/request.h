@@ -41,7 +41,7 @@ enum class Operation : uint8_t {
   kPutNodeAttribute,
   kGetNodeAttribute,
   kGetJobAttribute,
-  // These change a state that outlives the connection.
+  // The following operations change a state that outlives the connection.
   kPublish,
   kUnpublish,
   kLookup,

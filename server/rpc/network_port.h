@@ -49,8 +49,8 @@ class NetworkPort {
   // Connects the port to the server that `builder` is about to build.
   void AddTo(grpc::ServerBuilder* builder,
              std::shared_ptr<grpc::ServerCredentials> credentials);
-  // Does what AddTo does; in addition each call of that server counts as Heard,
-  // which has some cost for each call.
+  // Like AddTo; in addition, each call of that server counts as Heard, which
+  // has some cost for each call.
   void AddWithCallsTo(grpc::ServerBuilder* builder,
                       std::shared_ptr<grpc::ServerCredentials> credentials);
 

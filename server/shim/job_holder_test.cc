@@ -48,7 +48,8 @@ class ShimUnderTest {
   HolderState state() const { return holder_->state(); }
   void Reach(HolderState state) {
     if (state == HolderState::kEmpty) return;
-    // The grace time ends at once, or not during this test.
+    // In kForcing the grace time is over at once; in the other states it does
+    // not end during this test.
     grace_ms_ = state == HolderState::kForcing ? 0 : kNever;
     Apply(HolderEvent::kPrepare);
     if (state == HolderState::kDescribed) return;

@@ -177,7 +177,7 @@ TEST_F(OutputPumpTest, StreamsDoNotEndBeforeTheirProcess) {
   EXPECT_EQ(Log(), "0/2:text ");
   pump_->ProcessEnded(0);
   EXPECT_EQ(Log(), "0/2:END ended0 ");
-  // A process that outlives the rank's process may cause this.
+  // A process that outlives the rank's process may put more text.
   Put(0, 2, "late");
   EXPECT_EQ(Log(), "0/2:late ");
 }

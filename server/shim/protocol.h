@@ -347,8 +347,8 @@ std::string Encode(const TextTaken& m);
 std::string EncodeBytes(uint64_t bytes);
 std::string EncodeName(std::string_view name);
 std::string EncodeNames(const std::vector<std::string>& names);
-// These encode the head of an Input or Output frame; the data follows the head
-// up to the frame's end.
+// Both functions encode the head of an Input or Output frame; the data follows
+// the head up to the frame's end.
 std::string EncodeInputHead(const std::vector<Rank>& ranks);
 std::string EncodeOutputHead(Rank rank, uint16_t channel);
 

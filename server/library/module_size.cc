@@ -13,7 +13,7 @@
 namespace canopy::library {
 namespace {
 
-// The limit of the mappings that are read.
+// Maximum number of mappings that are read.
 constexpr size_t kMaxMappings = 1 << 17;
 
 struct Mapping {

@@ -12,7 +12,7 @@ namespace canopy::openpmix {
 // Writes the part of the answer that follows the status. `results` are in
 // Canopy's form, SIZE and INFOs: the members, a context id if it was requested,
 // and the data that members share, which older peers cannot receive. Returns
-// false, and leaves useless output, if they are malformed.
+// false, and leaves useless output, if `results` are malformed.
 bool PackGroup(const PeerTraits& peer, std::string_view results, Encoder* out);
 
 }  // namespace canopy::openpmix

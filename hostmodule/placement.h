@@ -46,10 +46,13 @@ class Placer {
 
   // Places `num_procs` processes (0: all for which there is room) of
   // application `app` on `nodes`, which were picked for it. The result is in
-  // the order of mapping.
+  // the order of mapping. Returns kErrJobInsufficientResources if there is too
+  // little room, kErrJobFailedToMap if a node does not have the objects of the
+  // policy, and kErrBadParam for too many processes.
   Result<std::vector<Placed>> Place(uint32_t app, uint32_t num_procs,
                                     const std::vector<PickedNode>& nodes);
-  // Places one process on each entry of `nodes`, for --map-by seq.
+  // Places one process on each entry of `nodes`, for --map-by seq. Returns
+  // kErrJobInsufficientResources if there are too few entries.
   Result<std::vector<Placed>> PlaceSequence(uint32_t app, uint32_t num_procs,
                                             const std::vector<uint32_t>& nodes);
 

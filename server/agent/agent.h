@@ -27,7 +27,8 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Fills `*info` with the description of this node.
+  // Fills `*info` with the description of this node. Fails if the runtime
+  // directory or a socket cannot be created, or if a setting is invalid.
   Status Prepare(bootstrap::v1::NodeInfo* info);
   // Links this agent with the other members. `channel`, which may be null,
   // receives the state until the agent is ready. Then the agent calls

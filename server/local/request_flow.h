@@ -40,7 +40,8 @@ class RequestFlow {
   // request may name as many as the jobs with ranks here have, and a limited
   // number of others, because the jobs of other nodes are not known here.
   size_t MaxNames(std::string_view payload) const;
-  // Logs each ignored directive once, even if several processes use it.
+  // Logs each ignored directive once, even if several processes use it. Returns
+  // kErrUnpackFailure for a malformed payload.
   Status LogIgnored(const Connection& c, std::string_view payload);
   // These functions record a pending request. If they refuse the request, they
   // answer it and return false.

@@ -82,6 +82,7 @@ class Transport {
   virtual ~Transport() = default;
   // Listens at the address, "HOST:PORT" or that of a Unix socket. `accept` is
   // called for each incoming stream. Must be called before the first Dial.
+  // Fails if the transport cannot listen there.
   virtual Status Listen(const std::string& address, Accept accept) = 0;
   // Returns the port after Listen; 0 for a Unix socket.
   virtual int port() const = 0;

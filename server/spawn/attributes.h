@@ -21,7 +21,8 @@ Result<bool> AreDaemons(std::span<const pmix_info_t> infos);
 // Applies an info of the whole job. Fails with kErrBadParam or kErrNotSupported
 // like ParseSpawnCall.
 Status ApplyToJob(const pmix_info_t& info, SpawnCall* call);
-// Applies an info of one application; `call` contains all applications.
+// Applies an info of one application; `call` contains all applications. Fails
+// like ApplyToJob.
 Status ApplyToApp(const pmix_info_t& info, SpawnCall* call, SpawnApp* app);
 
 }  // namespace canopy::spawn

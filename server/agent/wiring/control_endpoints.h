@@ -35,7 +35,7 @@ class ControlEndpoints {
   Status StartLocal(const std::string& directory);
   // Listens on the address of the configuration, or else at the host of
   // `link_address`. Peers are authenticated by TLS; without TLS neither of the
-  // services exists. Called once.
+  // services exists. Called once. Fails like NetworkServer::Start.
   Status StartNetwork(const bootstrap::v1::Config& config,
                       const std::string& link_address,
                       const security::SecurityConfig& security,

@@ -102,7 +102,8 @@ TEST_F(LifecycleCoreTest, AProcessThatIsRequestedToEndIsReportedAsKilled) {
             (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
 }
 
-// Only this event ends the leader's wait, because its own job continues.
+// Only this event ends the leader's wait, because the leader's own job
+// continues.
 TEST_F(LifecycleCoreTest, TheLeaderLearnsThatAnInvitedProcessesJobEnds) {
   constexpr int kInvited = -159;
   constexpr int kInviteFailed = -163;

@@ -56,7 +56,7 @@ struct Job {
   // This agent's index in spec->nodes; kNoNode if no rank runs here.
   uint32_t local_node = kNoNode;
   std::vector<RankState> ranks;            // indexed by rank
-  std::map<Rank, LocalProcess> processes;  // those started here
+  std::map<Rank, LocalProcess> processes;  // processes started here
   // Upper bound of the number of ranks that are gone: it counts those that are
   // `ended` or were ever `lost`. If it is 0, no search is needed.
   uint32_t num_gone = 0;

@@ -38,7 +38,7 @@ struct Waiting {
   uint64_t age_ms = 0;
   uint32_t callers = 0;  // local clients that wait in the operation
   std::vector<MissingProc> missing;
-  uint64_t more_missing = 0;  // missing ones that are not listed
+  uint64_t more_missing = 0;  // missing processes that are not listed
 };
 
 template <typename V>

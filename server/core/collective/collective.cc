@@ -314,7 +314,7 @@ void Collectives::OnJobAdded(const StepContext& step,
                              const std::string& nspace) {
   RenameCounts(nspace, jobs_, &table_);
   table_.ForEachOf(nspace, [&](Series& series) {
-    // An arrival that belongs to another series may have resolved this one
+    // An arrival that belongs to another series may have resolved this series
     // before.
     const bool waits = !series.members || !series.deferred.empty();
     if (!waits || !series.Names(nspace) || !lookup_.Resolve(step, series)) {

@@ -22,8 +22,9 @@ Bytes OwnData(const Series& series, const ModexStore& modex,
 // when they arrived at its construct, as ModexWriter writes it.
 std::string MembersData(const Series& series, const Instance& instance,
                         const ModexStore& modex);
-// Returns the contributions to a construct that contain such data, reduced to
-// it. `Contribution::data` of the result is in the format of ModexReader.
+// Returns the contributions to a construct that contain data of members
+// (MembersData), each reduced to these data. `Contribution::data` of the result
+// is in the format of ModexReader.
 Contributions MembersDataOf(const Contributions& contributions);
 
 // Stores and publishes the data that other nodes have contributed. A node may

@@ -293,8 +293,8 @@ TEST_F(CollectiveGroupTest,
   EXPECT_EQ(Status(Destruct(10, all)), kNone);
 }
 
-// The end of a job removes the group and the list of its members, before they
-// reattach or later.
+// The end of a job removes the group and the list of its members, before the
+// members reattach or afterwards.
 TEST_F(CollectiveGroupTest, AMemberThatLeftIsNotAnsweredWithTheNextGroupsEnd) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);

@@ -65,8 +65,8 @@ std::vector<std::string> NspacesOf(const std::vector<ProcId>& participants);
 std::vector<std::string> UnknownNspaces(const std::vector<ProcId>& participants,
                                         const JobTable& jobs, size_t limit);
 
-// Requires that all namespaces are known. Returns kErrBadParam for a rank that
-// its job does not have.
+// Returns the members of a collective. All namespaces of the participants must
+// be known. Returns kErrBadParam for a rank that its job does not have.
 Result<CollectiveMembers> FindMembers(const std::vector<ProcId>& participants,
                                       const JobTable& jobs, NodeId self);
 
@@ -76,8 +76,8 @@ std::vector<ProcId> MembersWhere(
     const std::vector<ProcId>& participants, const JobTable& jobs,
     const std::function<bool(NodeId node, const RankState& state)>& wanted);
 
-// Returns whether a participant on the node is not known to be gone. The time
-// depends on the node's ranks and the number of jobs, not on the number of
+// Returns true unless all participants on the node are known to be gone. The
+// time depends on the node's ranks and the number of jobs, not on the number of
 // participants.
 bool HasLivingOn(const std::vector<ProcId>& participants, const JobTable& jobs,
                  NodeId node);

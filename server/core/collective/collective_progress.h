@@ -14,7 +14,8 @@
 // decide: the agent requests the failure (Instance::asked) and waits for the
 // decision.
 //
-// What an operation does differently from others is in its Operation.
+// The differences between the operations are in the classes derived from
+// Operation (operation.h).
 //
 // After a change of the tree, reports and results go to the new parent again;
 // they are idempotent because contributions are stored by node.
@@ -121,7 +122,7 @@ class CollectiveProgress {
   void Persist(const StepContext& step, const Series& series, uint64_t sequence,
                const CompletedCollective& completed, bool collect);
   // Returns whether a predecessor may have contributed already. In that case
-  // the other agents use its contribution.
+  // the other agents use the predecessor's contribution.
   bool MayBePredecessors(const Series& series, uint64_t sequence) const;
 
   bool IsDecidedAbove(const Series& series, uint64_t sequence,

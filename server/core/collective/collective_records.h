@@ -41,7 +41,7 @@ void Describe(V& v, wire::Is<CollectiveRecord> auto& m) {
   v.Field(6, m.left);
 }
 
-// Encodes a record. The latest success of a series replaces the one before;
+// Encodes a record. The latest success of a series replaces the previous one;
 // failures have separate records. `series` must have participants; its sequence
 // is ignored. `nspace` is the job whose journal holds the record.
 PersistRecord EncodeCollective(const std::string& nspace,

@@ -14,8 +14,8 @@
 
 namespace canopy::core {
 
-// PMIx_Fence: the data that the participants have committed since the last
-// collective of the series.
+// The operation of PMIx_Fence. A contribution contains the data that the node's
+// participants have committed since the last collective of the series.
 class FenceOperation : public Operation {
  public:
   using Operation::Operation;
@@ -32,8 +32,8 @@ class FenceOperation : public Operation {
   bool IsInEffect(const CollectiveId& id) const override;
 };
 
-// PMIx_Connect and PMIx_Disconnect: the data, and the list of the participants
-// that are connected.
+// The operation of PMIx_Connect and PMIx_Disconnect. It transports data like a
+// fence, and records whether the participants are connected.
 class ConnectOperation : public FenceOperation {
  public:
   using FenceOperation::FenceOperation;

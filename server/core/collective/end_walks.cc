@@ -6,7 +6,7 @@
 namespace canopy::core {
 namespace {
 
-// Value of Walk::sequence: the ends do not concern the series.
+// Value of Walk::sequence for a series that the ends do not concern.
 constexpr uint64_t kNoSequence = UINT64_MAX;
 // Units for a collective that is checked and may fail.
 constexpr size_t kUnitsOfCheck = 10;

@@ -54,7 +54,7 @@ class EndWalks {
     uint64_t series = 0;       // number of the series that is next
     bool begun = false;        // that series' suspects were added
     uint64_t sequence = 0;     // the collective in that series that is next
-    std::vector<ProcId> lost;  // those whose loss is still to be handled
+    std::vector<ProcId> lost;  // processes whose loss is not handled yet
   };
 
   // Return false when the units are used up before the work is done.

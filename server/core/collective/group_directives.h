@@ -26,7 +26,7 @@ struct GroupDirectives {
   bool leads = false;  // PMIX_GROUP_LEADER
   bool local_only = false;
   bool keeps_data = false;           // PMIX_COLLECT_DATA with false
-  std::vector<std::string> ignored;  // optional ones that are not honoured
+  std::vector<std::string> ignored;  // optional directives without effect
 };
 
 // Reads the directives that `member` has given to a call of `op`, which is

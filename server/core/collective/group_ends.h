@@ -42,7 +42,7 @@ class GroupEnds {
   // here yet; 0 stands for any group of that name.
   bool OnLeft(const StepContext& step, const ProcId& proc,
               const std::string& group, uint64_t made);
-  // Returns true, once, if the process has left such a group under a
+  // Returns true, once, if the process has left a group of that name under a
   // predecessor. The process repeats its request, because it may not have
   // received the reply.
   bool TakeLeftBefore(const ProcId& proc, const std::string& group) {
@@ -50,14 +50,16 @@ class GroupEnds {
     return left != left_before_.end() &&
            !std::exchange(left->second.answered, true);
   }
-  // Returns whether the process has left the last group of this series under a
-  // predecessor.
+  // Returns whether the process has left the last group of the series `end`
+  // under a predecessor.
   bool HasLeftBefore(const ProcId& proc, const CollectiveId& end) const;
   // Advances the process's count past the end of a group that it has left,
   // because the process does not count that end.
   void SkipLeft(Series& series, int index) const;
-  // Returns the local members of a group that is dropped with one of its jobs,
-  // with the number of ends of such groups whose result they need not request.
+  // Called before a group is dropped with one of its jobs; `series` is that of
+  // the group's destructs. Returns, for each local member, the number of ends
+  // whose results the member need not request. Returns an empty map for other
+  // series, and if there is no such group.
   std::map<ProcId, uint64_t> EndsBefore(const Series& series) const;
   // Called when a local process takes part in the construct of another group of
   // that name.

@@ -86,8 +86,8 @@ void GroupOperation::OnContribution(const Bytes& data,
   instance->shared_below += record->shared.size();
 }
 
-// Of the contributions, the release contains only the members' committed data,
-// because the result contains everything else.
+// The release contains the contributions reduced to the members' committed
+// data, because the result contains everything else.
 void GroupOperation::FillRelease(const CompletedCollective& completed,
                                  NodeId to, CollectiveDown* down) const {
   down->result = completed.result;

@@ -17,7 +17,7 @@
 
 namespace canopy::core {
 
-// What both operations on groups have in common.
+// The base of both operations on groups.
 class GroupOperation : public Operation {
  public:
   using Operation::Operation;

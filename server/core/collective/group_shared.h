@@ -21,7 +21,7 @@ namespace canopy::core {
 // and replaces any name that the member has written there. Other infos stay
 // unchanged.
 std::string SharedBy(const ProcId& member, std::string_view info);
-// Does the same for one key and its VALUE, which are put into such an array.
+// Returns one key and its VALUE, which `member` shares, as such an array.
 std::string SharedBy(const ProcId& member, std::string_view key,
                      std::string_view value);
 

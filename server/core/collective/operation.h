@@ -79,8 +79,8 @@ class Operation {
   // Stores the data that a successful collective brings to this node.
   virtual void StoreData(const StepContext& step,
                          const CompletedCollective& completed) const = 0;
-  // Called when the collective has completed, unless an earlier one has yet to
-  // complete and this one has failed.
+  // Called when the collective has completed. Not called for a failed
+  // collective while an earlier collective has yet to complete.
   virtual void OnCompleted(const StepContext& /*step*/, Series& /*series*/,
                            uint64_t /*sequence*/, const Instance& /*instance*/,
                            CompletedCollective* /*completed*/) {}

@@ -55,7 +55,7 @@ class SeriesTable {
   Series& FindOrAdd(const CollectiveId& id);
   // Returns null if there is no such series.
   Series* Find(const CollectiveId& id);
-  // Does the same for a process of job `nspace`. Returns null if a new series
+  // Like FindOrAdd, for a process of job `nspace`. Returns null if a new series
   // would exceed the job's limits.
   Series* FindOrAddFor(const std::string& nspace, const CollectiveId& id);
   // Erases the series with its deadlines.

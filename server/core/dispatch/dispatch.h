@@ -7,8 +7,9 @@
 
 namespace canopy::core {
 
-// The caller must call PropagateChanges afterwards: the engines do not know
-// each other's changes yet.
+// Passes the input to the engines that it concerns. The caller must call
+// PropagateChanges afterwards, because the engines do not know each other's
+// changes yet.
 void Dispatch(Engines& e, const Input& input);
 
 }  // namespace canopy::core

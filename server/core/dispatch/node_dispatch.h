@@ -8,8 +8,9 @@
 
 namespace canopy::core {
 
-// These have no effect if the state is known already, or if the agent is this
-// one.
+// Both functions ignore a change of this agent's own node. OnNodeStateChanged
+// has no effect if the state is known already, and OnNodeRestarted has none for
+// a lost node.
 void OnNodeStateChanged(Engines& e, const NodeStateChanged& in);
 void OnNodeRestarted(Engines& e, const NodeRestarted& in);
 

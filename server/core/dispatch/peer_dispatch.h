@@ -10,7 +10,7 @@ namespace canopy::core {
 // A message that is addressed to another agent is dropped.
 void OnPeerMessage(Engines& e, const PeerMessage& message);
 
-// Sends the order to the agents below, then ends this one.
+// Sends the order to the agents below, then ends this agent.
 void ShutDown(Engines& e, const OverlayShutdown& order);
 
 }  // namespace canopy::core

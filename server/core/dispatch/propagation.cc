@@ -206,7 +206,8 @@ void PropagateChanges(Engines& e) {
 // The event is persisted first: a successor that reads the record of the leave
 // raises the event.
 void Leave(Engines& e, const Group& group, const ProcId& proc) {
-  // kept, because a group of a single member ends here
+  // The name and the number are copied, because a group of a single member ends
+  // in this function.
   const std::string name = group.name;
   const uint64_t made = group.record.made;
   const Job* job = e.jobs.Find(proc.nspace);

@@ -87,10 +87,10 @@ class Forwarding final : public Engine, public OutputTap {
   bool OnReply(const StepContext& step, NodeId src, const HostReply& reply);
   // Ends the pullers of the client.
   void OnClientGone(const StepContext& step, ClientId client) override;
-  // Sends a push that has waited for the answer to the push before it.
+  // Sends a push that has waited for the answer to the previous push.
   void SendPush(const StepContext& step, const PushDue& push);
 
-  // ------------------------------------------- the agent of the control ---
+  // ------------------------------------------------ the job's controller ---
 
   // Serves a request as the job's controller. Errors: kErrNotFound for an
   // unknown job or rank, kErrNotSupported if the job's output may not be
@@ -114,8 +114,8 @@ class Forwarding final : public Engine, public OutputTap {
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
   void OnTreeChanged(const StepContext& step) override;
   void OnTick(const StepContext& step) override;
-  // Returns the earliest time at which a puller may expire; kNever: no puller
-  // may. A read since then may have postponed the end.
+  // Returns the earliest time at which a puller may expire; kNever if none may.
+  // A read may have postponed the puller's end meanwhile.
   TimeNs NextDeadline() const override { return next_expiry_; }
 
   void Count(ResourceCounts* counts) const override {
@@ -158,7 +158,7 @@ class Forwarding final : public Engine, public OutputTap {
     Puller puller;
     NodeId node = kNoNode;       // agent of the reader
     std::optional<Asker> asker;  // the read that waits for output
-    TimeNs expires = kNever;     // unless it is read before
+    TimeNs expires = kNever;     // time of its end unless a read comes before
     uint64_t first = 0;          // number of its first read
     uint64_t last = 0;           // number of its last read
   };

@@ -169,7 +169,7 @@ TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesWithIt) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-// Further output would come from the successor's cache.
+// Output after the restart would come from the successor's own cache.
 TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesAtARestart) {
   OutputRead read = Want();
   read.only_cached = true;
@@ -462,7 +462,7 @@ TEST_F(RemoteForwardingTest, ReadsAreSentToTheController) {
   EXPECT_EQ(asked[0].first, 0u);
   EXPECT_EQ(asked[0].second.proc, kTool);
   EXPECT_EQ(asked[0].second.uid, 17u);
-  // Its answer may be lost.
+  // The request is repeated, because its answer may be lost.
   Actions again;
   forwarding_.OnTreeChanged({now_, again});
   EXPECT_EQ(Sent<HostRequest>(again).size(), 1u);

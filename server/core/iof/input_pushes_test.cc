@@ -109,7 +109,8 @@ TEST_F(InputPushesTest, ARepeatedPushIsDeliveredOnce) {
   EXPECT_EQ(pushes_.size(), 0u);
 }
 
-// The new process of a restarted rank, or a tool with the same name.
+// The later pushes come from the new process of a restarted rank, or from
+// another tool with the same name.
 TEST_F(InputPushesTest, ANewProcessMayCountFromALowerNumber) {
   EXPECT_EQ(Push({"one", 1}, "abc", false, 700), std::nullopt);
   pushes_.OnTaken("one", 3);

@@ -264,7 +264,8 @@ OutputRun Puller::Next() {
   for (const JobOutput& output : sent_) {
     run.pieces.push_back({output.rank, output.channel, output.data});
   }
-  // The end is sent alone, so that no output in it needs an acknowledgement.
+  // The end is sent alone, so that the answer with the end has no output that
+  // needs an acknowledgement.
   run.complete = complete_ && queue_.empty() && sent_.empty();
   Tell(&run);
   return run;

@@ -61,9 +61,9 @@ class JobEngine final : public Engine {
   void set_began(TimeNs when) override { resync_.Begin(when); }
 
   // Launches a job. The engine answers with JobChanged actions; the last one
-  // has kEnded, whatever happens. A job that cannot be launched gets only that
-  // one: this agent is not the root, the namespace exists, or a node's agent is
-  // not up.
+  // has kEnded, whatever happens. A job that cannot be launched gets only this
+  // last action. That is the case if this agent is not the root, the namespace
+  // exists, or a node's agent is not up.
   void OnLaunchRequested(const StepContext& step, const LaunchRequested& in);
   // Handles the messages about the life of jobs, their streams and
   // resynchronisation. Returns false for any other body.

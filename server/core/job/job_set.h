@@ -95,9 +95,9 @@ class JobSet {
   void OnNodeLost(const JobStep& step, JobEntry& job, NodeId node,
                   const std::string& reason);
   // Called when the map of a job was added to the table. If this agent's part
-  // in the job has ended before, and the map was added again because a local
-  // client refers to the job, no rank of the job lives here, and the local
-  // ranks are marked as ended.
+  // in the job has ended before, the map was added again because a local client
+  // refers to the job. No rank of the job lives here then, so the local ranks
+  // are marked as ended.
   void OnMap(const std::string& nspace);
 
   // --------------------------------------------------------------- ending ---

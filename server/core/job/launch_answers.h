@@ -44,7 +44,8 @@ class LaunchAnswers {
   // answer to the second phase if `started`, otherwise that to the first.
   std::vector<uint32_t> Unanswered(bool started) const;
 
-  // Sends the parent the answers that it does not have. `started` is as above.
+  // Sends the parent the answers that it does not have. `started` has the same
+  // meaning as for Unanswered.
   void ReportUp(const JobStep& step, bool started);
   // Called when the parent may have lost the answers: the next ReportUp sends
   // them again.

@@ -56,8 +56,8 @@ class JobMaps final : public Engine {
   // Called when `node` has a successor agent, which has none of its
   // predecessor's messages.
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
-  // Asks the lenders of borrowed maps whether the jobs still exist, because a
-  // message about their end may be lost with the node.
+  // Queries the lenders of borrowed maps whether the jobs still exist, because
+  // a message about their end may be lost with the node.
   void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
   void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;

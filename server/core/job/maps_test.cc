@@ -56,7 +56,8 @@ TEST_F(JobMapsTest, RequestsAMapFromTheRootOnce) {
   EXPECT_EQ(jobs_.Find("x")->agent_of(1), 3u);
 }
 
-// The later agent of a lost node, perhaps this one, has none of the ranks.
+// A later agent of a lost node runs none of the ranks; this agent may be such
+// an agent.
 TEST_F(JobMapsTest, RanksOfLostNodesHaveEnded) {
   JobMapReply reply = Reply(Ask("x"), "x");
   reply.lost = {3, 6};
@@ -128,7 +129,7 @@ TEST_F(JobMapsTest, TheRequestIsRepeatedAfterALoss) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].first, 0u);
   EXPECT_FALSE(sent[0].second.exists_only);
-  // The end of the job that followed this answer may be lost.
+  // The message about the job's end, which followed this answer, may be lost.
   maps_.OnReply(0, Reply(request, "x"));
   EXPECT_EQ(jobs_.Find("x"), nullptr);
   maps_.OnReply(0, {sent[0].second.request, kErrNotFound, "x", {}});

@@ -68,7 +68,7 @@ class JobPlace {
   // Recomputes the parent from the tree. Called when the parent has sent a new
   // request.
   void UpdateParent();
-  // The caller must call Update afterwards.
+  // Records that the node is lost. The caller must call Update afterwards.
   void MarkLost(NodeId node);
   // The differences that Update has found.
   struct Change {

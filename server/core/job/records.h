@@ -90,7 +90,7 @@ PersistRecord KilledRecord(const std::string& nspace,
                            const std::set<Rank>& killed);
 std::set<Rank> RecoverKilled(const std::vector<PersistedRecord>& records);
 
-// Returns the record of the position at which a run of input begins at a node's
+// Returns the record of the position at which an input run begins at a node's
 // ranks.
 PersistRecord InputRunRecord(const std::string& nspace,
                              const InputOrder::Run& run);

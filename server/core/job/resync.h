@@ -116,8 +116,8 @@ class JobResync {
   // the deferred messages (MessagesReleased).
   void Release(const JobStep& step);
 
-  // Returns the number of jobs with inquirers or deferred messages, and of
-  // released messages.
+  // Returns the number of jobs with deferred messages plus the number of jobs
+  // with inquirers.
   size_t size() const { return deferred_.size() + inquirers_.size(); }
 
  private:
@@ -131,7 +131,8 @@ class JobResync {
   // The time at which the remaining unconfirmed members count as lost.
   TimeNs confirm_deadline_ = kNever;
   // Members that have not completed their resynchronisation with this new
-  // agent. Jobs may run for which this agent only forwards messages.
+  // agent. Meanwhile jobs may run that are unknown here because this agent only
+  // forwards their messages.
   std::set<NodeId> unsynced_members_;
   // The time at which the remaining members count as resynchronised.
   TimeNs resync_deadline_ = kNever;

@@ -101,8 +101,8 @@ class InputFlow {
 // again when the gap is filled.
 //
 // Positions here count all input that the local ranks have received. Positions
-// in messages count from the start of a run of the input (InputData::run). A
-// run begins here after all input received before it.
+// in messages count from the start of an input run (InputData::run). A run
+// begins here after all input received before it.
 class InputOrder {
  public:
   struct Run {

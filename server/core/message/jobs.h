@@ -62,13 +62,12 @@ struct NodeError {
 // Findings of nodes about the job's programs, for the job's owner. Equal notes
 // of several nodes are merged.
 struct ProgramNote {
-  // the reason why a program does not use our library; one line, or empty
+  // Reason why a program does not use Canopy's library: one line, or empty.
   std::string reason;
   std::string detail;  // details, if requested; lines
   // The lowest of the nodes, at most kMaxNamedNodes.
   std::vector<NodeId> nodes;
-  uint32_t count = 0;
-  // Number of all nodes with this note.
+  uint32_t count = 0;  // of all nodes with this note
 };
 inline constexpr size_t kMaxNamedNodes = 8;
 

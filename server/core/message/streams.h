@@ -36,10 +36,10 @@ struct InputData {
   std::string nspace;
   std::vector<Rank> ranks;
   Bytes data;  // empty: end of file
-  // Total input of the job in this run of the input, including this data. 0:
-  // unknown, unless `data` is empty.
+  // Total input of the job in this input run, including this data. 0: unknown,
+  // unless `data` is empty.
   uint64_t end = 0;
-  // Number of the input's run. Pushed input begins a run with each successor of
+  // Number of the input run. Pushed input begins a run with each successor of
   // the agent that controls the job; later runs have greater numbers.
   uint64_t run = 0;
 };

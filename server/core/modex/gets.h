@@ -41,9 +41,8 @@ inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 //                            job data is registered here
 //   kErrExistsOutsideScope   the key exists, but not for ranks of this node
 //   kErrNotFound             the key does not exist, and waiting is impossible
-//   or
-//                            not allowed: immediate, refreshed, target ended,
-//                            no such rank or namespace
+//                            or not allowed: immediate, refreshed, target
+//                            ended, no such rank or namespace
 //   kErrNoPermissions        the target's job belongs to another user, and the
 //                            two jobs never took part in one operation
 //   kErrTimeout

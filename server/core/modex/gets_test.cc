@@ -451,7 +451,7 @@ TEST_F(GetsGrowth, TheCostOfAGetOfAnyRankIsLinear) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
-// Many gets wait for one rank, and many changes of it arrive.
+// Many gets wait for data of one rank, and the data changes many times.
 TEST_F(GetsGrowth, AChangeChecksOnlyGetsOfItsKeys) {
   const double growth = GrowthOf(200, [](size_t n) {
     Agent agent(2);

@@ -44,7 +44,7 @@ class HeldGets {
  public:
   // Adds a get, and returns its number.
   uint64_t Add(HeldGet get);
-  // Does nothing if there is no such get.
+  // Does nothing if no get has this number.
   void Drop(uint64_t id);
   // Postpones the deadline, which counts from `now` on.
   void PutOff(uint64_t id, TimeNs now, TimeNs deadline);

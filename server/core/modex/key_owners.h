@@ -22,7 +22,7 @@ class KeyOwners {
   void Add(std::string_view key, Rank rank);
   // Adds every key of KVALs in codec form; stops at the first malformed KVAL.
   void AddAll(std::string_view kvals, Rank rank);
-  // Does the same, except for the keys that the KVALs delete.
+  // Like AddAll, but leaves out the keys that the KVALs delete.
   void AddPut(std::string_view kvals, Rank rank);
   // Returns the lowest rank that was added for the key; no value if there is
   // none.

@@ -42,7 +42,7 @@ class ModexWriter {
   std::string out_;
 };
 
-// Decodes the data of a node. The results share the owner of `bytes`.
+// Decodes the data of a node. The results share the memory of `bytes`.
 class ModexReader {
  public:
   explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}

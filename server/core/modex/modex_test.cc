@@ -247,7 +247,7 @@ TEST(Modex, AnUnchangedValueIsNotAChange) {
   EXPECT_EQ(store.UpdateSince(kProc, 5).kvals.view(), Kval("b", "2"));
   EXPECT_EQ(store.UpdateSince(kProc, 5).version, 6u);
   EXPECT_EQ(store.SeenHere(kProc).view(), a + Kval("b", "2"));
-  // On the other side it is a change.
+  // For other nodes the same value is a change.
   ASSERT_TRUE(store.Commit(7, kProc, {Data(Scope::kLocal, b)}));
   ASSERT_TRUE(store.Commit(8, kProc, {Data(Scope::kGlobal, b)}));
   EXPECT_EQ(store.UpdateSince(kProc, 7).kvals.view(), b);

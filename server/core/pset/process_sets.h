@@ -20,10 +20,10 @@
 
 namespace canopy::core {
 
-// Maximum number of sets that an agent knows, of which a job defines at most
-// its share (HasShare), of members of a set, and of bytes of a name.
-// Definitions of local processes that exceed them are refused
-// (kErrOutOfResource); those of other agents are ignored.
+// Limits: the sets that an agent knows, of which a job defines at most its
+// share (HasShare); the members of a set; the bytes of a name. Definitions of
+// local processes that exceed the limits are refused (kErrOutOfResource); those
+// of other agents are ignored.
 inline constexpr size_t kMaxProcessSets = 4096;
 inline constexpr size_t kMaxSetMembers = 65536;
 inline constexpr size_t kMaxSetName = 255;

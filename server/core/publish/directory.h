@@ -66,13 +66,13 @@ class Directory {
   // Returns the publications that survive the loss of their steward `node`; the
   // caller adopts them. The other publications of that steward are erased.
   std::vector<Publication> OnNodeLost(PublishStep& step, NodeId node);
-  // The new agent of `node` has lost its lookups and may have lost its
-  // publications. This agent sends the publications back, and erases those that
-  // the new agent disowns.
+  // Called when `node` has a new agent, which has lost its lookups and may have
+  // lost its publications. This agent sends the publications back, and erases
+  // those that the new agent disowns.
   void OnNodeRestarted(PublishStep& step, NodeId node);
-  // The tree has changed: answers to the pulls in progress no longer count. The
-  // caller calls VoidPulls before it repeats other requests, and
-  // OnMembersChanged afterwards.
+  // Called when the tree has changed: answers to the pulls in progress no
+  // longer count. The caller calls VoidPulls before it repeats other requests,
+  // and OnMembersChanged afterwards.
   void VoidPulls();
   void OnMembersChanged(PublishStep& step);
   void OnTick(PublishStep& step);

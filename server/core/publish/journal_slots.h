@@ -28,7 +28,8 @@ class JournalSlots {
   // Erases the record and frees the slot; does nothing if the publication has
   // none.
   void Clear(PublishStep& step, const PublicationId& id);
-  // The job's journal is gone or about to be deleted; forgets its slots.
+  // Called when the job's journal is gone or about to be deleted. Forgets its
+  // slots.
   void OnJobRemoved(const std::string& nspace) { jobs_.erase(nspace); }
 
   // Decodes a predecessor's record and takes over its slot. Returns no value

@@ -76,8 +76,8 @@ class Lookups {
   void StoreAnswer(PublishStep& step, const ProcId& proc, LookupAnswer answer) {
     answers_.Store(step, proc, std::move(answer));
   }
-  // Does the same for a call that a predecessor received, which may be repeated
-  // to this agent.
+  // Like StoreAnswer, for a call that a predecessor received, and that the
+  // process may repeat to this agent.
   void KeepAnswer(PublishStep& step, const ProcId& proc,
                   const LookupAnswer& answer) {
     answers_.Keep(step, proc, answer);

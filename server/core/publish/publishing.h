@@ -150,7 +150,7 @@ class Publishing final : public Engine {
   Publications publications_;
   Lookups lookups_;
   std::map<uint64_t, Operation> operations_;
-  std::map<std::string, size_t> operations_of_;  // by job; without zeros
+  std::map<std::string, size_t> operations_of_;  // by job; no count is 0
   std::map<std::pair<ProcId, RequestId>, uint64_t> operation_of_;
   // Ignored directives that have been logged; each is logged once.
   std::set<std::string> ignored_;

@@ -16,8 +16,8 @@ struct KeyHomes {
   NodeId second = kNoNode;  // the owner if `owner` is lost; kNoNode: none
 };
 
-// Considers living members only. Agents of all releases must compute the same
-// result.
+// Returns the owner of the key and its second home among the living members.
+// Agents of all releases must compute the same result.
 KeyHomes HomesOf(std::string_view key, const Tree& tree);
 
 // Returns true if HomesOf would return `node` as owner. It costs less than

@@ -58,7 +58,7 @@ class FactsService {
   std::optional<FactsReply> OnRequest(const StepContext& step, NodeId src,
                                       const FactsRequest& request,
                                       uint64_t number);
-  // Does the same, without waiting for processes that are being started.
+  // Like OnRequest, but does not wait for processes that are being started.
   std::optional<FactsReply> Answer(const StepContext& step, NodeId src,
                                    const FactsRequest& request,
                                    uint64_t number);
@@ -83,7 +83,7 @@ class FactsService {
     // The measured processes: first those with these indices in
     // reply.processes, then clients.
     std::vector<size_t> processes;
-    std::vector<size_t> users;  // those with measured statistics
+    std::vector<size_t> users;  // processes with measured statistics
   };
 
   bool NamesStarting(const FactsRequest& request) const;

@@ -26,7 +26,8 @@ namespace {
 constexpr size_t kMaxIgnored = 64;
 // Marks the number of an AskHost made by a query; HostCalls makes the others.
 constexpr uint64_t kOfQuery = uint64_t{1} << 63;
-// Stands for a query index: the request for the host's supported services.
+// Used in place of a query's index for the request for the host's supported
+// services.
 constexpr size_t kOfSupport = SIZE_MAX;
 constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
 

@@ -50,9 +50,9 @@ class Spawns final : public Engine {
   // Called at the spawner's agent. The reply is kErrOutOfResource if the
   // process has too many pending requests or the call is too large.
   void OnArrived(const StepContext& step, const SpawnArrived& in);
-  // Returns whether the answer is that to a request held here and comes from
-  // the agent that executes the request. If so, the caller adds the job's map
-  // to the table before it calls OnReply.
+  // Returns true if the answer belongs to a request held here and comes from
+  // the agent that executes the request. The caller then adds the job's map to
+  // the table before it calls OnReply.
   bool Awaits(NodeId src, const SpawnReply& reply) const;
   void OnReply(const StepContext& step, const SpawnReply& reply);
   // Must be called while the process of the client is still known.

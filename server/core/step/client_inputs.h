@@ -73,7 +73,7 @@ struct CollectiveArrived {
 
 // Reports that processes of one job wait in its barrier
 // (server/local/fence_barrier.h) at a fence over the whole job. The answer is
-// one ReleaseFence for all of them, or several for some of them each.
+// one ReleaseFence for all of them, or several, each for some of them.
 struct LocalFenceArrived {
   std::vector<ClientId> clients;  // at least one
   bool collect_data = false;

@@ -37,10 +37,10 @@ struct NodePid {
   bool operator==(const NodePid&) const = default;
 };
 
-// The subjects of a sample. Processes are those that `procs` or `pids` name, or
-// without both, those of the caller's session. They are restricted to the named
-// nodes. Without named nodes, statistics of nodes are about all nodes of the
-// caller's job, and those of disks and networks about the caller's node.
+// The subjects of a sample. Processes are those that `procs` or `pids` name or,
+// if neither names any, those of the caller's session. They are restricted to
+// the named nodes. Without named nodes, statistics of nodes are about all nodes
+// of the caller's job, and those of disks and networks about the caller's node.
 struct UsageTargets {
   std::vector<ProcId> procs;  // kRankWildcard: all of the namespace
   std::vector<NodePid> pids;

@@ -42,7 +42,7 @@ TEST(AppCommandTest, ArgvOfArgumentsOnlyGetsTheProgramsName) {
   ExpectCommand(Command("child", {""}), "child", {"child", ""});
 }
 
-TEST(AppCommandTest, AFirstArgumentWithTheCommandsNameIsTheCommand) {
+TEST(AppCommandTest, ArgvThatBeginsWithTheCommandsNameIsUnchanged) {
   ExpectCommand(Command("./child", {"/etc/child/", "-v"}), "./child",
                 {"/etc/child/", "-v"});
 }

@@ -138,7 +138,7 @@ TEST(DescribeTest, ViewsPointIntoTheBuffer) {
   EXPECT_LT(read.text.data(), bytes.data() + bytes.size());
 }
 
-TEST(DescribeTest, ANumberThatIsAlwaysWrittenMakesTheMessageNotEmpty) {
+TEST(DescribeTest, AnAlwaysWrittenFieldIsEncodedEvenIfZero) {
   EXPECT_EQ(wire::Encode(Views()).size(), 2u);
 }
 
@@ -173,7 +173,7 @@ TEST(DescribeTest, AppendingKeepsTheFormerContent) {
   EXPECT_EQ(out, "head" + wire::Encode(Full()));
 }
 
-TEST(DescribeTest, DataShareTheBuffer) {
+TEST(DescribeTest, DecodedBytesShareTheBuffer) {
   Later message;
   message.data = Bytes(std::string("payload"));
   const Bytes whole(wire::Encode(message));

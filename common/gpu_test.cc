@@ -10,7 +10,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-TEST(Gpu, GpusAreJoinedAndSplit) {
+TEST(Gpu, JoinGpusAndGpuNamesAreInverse) {
   const std::vector<Gpu> gpus = {{GpuKind::kAmd, "0", {}},
                                  {GpuKind::kAmd, "3", {}}};
   EXPECT_EQ(JoinGpus(gpus), "amd:0,3");
@@ -27,7 +27,7 @@ TEST(Gpu, AProcessSeesItsGpusByTheVariableOfTheirKind) {
   EXPECT_EQ(GpuVariables("amd:0"), Texts{"ROCR_VISIBLE_DEVICES=0"});
 }
 
-TEST(Gpu, OtherTextHasNoVariables) {
+TEST(Gpu, InvalidTextHasNoVariables) {
   for (const char* text : {"", "nvidia", "nvidia:", ":0", "voodoo:2"}) {
     EXPECT_EQ(GpuVariables(text), Texts{}) << text;
   }

@@ -23,7 +23,7 @@ TEST(HostCall, EveryCallHasItsInfosInTheSameField) {
   EXPECT_EQ(infos_in(wire::Encode(host_call::Fabric{1, "f"})), "f");
 }
 
-TEST(HostCall, UnitsOfABlockAreBounded) {
+TEST(HostCall, TheNumberOfUnitsOfABlockIsLimited) {
   host_call::BlockResources block;
   block.block = "block";
   block.units = {{4, 2}};

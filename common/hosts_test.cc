@@ -108,7 +108,7 @@ TEST(HostOfAddressTest, ReturnsTheHostOfAnAddress) {
   EXPECT_EQ(HostOfAddress(""), "");
 }
 
-TEST(HostfileTest, OddEqualsSignsDoNotCrash) {
+TEST(HostfileTest, MisplacedEqualsSignsAreRejected) {
   for (const char* odd : {"= = =", "a =", "a = = 2", "=", "a b=c=d"}) {
     EXPECT_FALSE(ParseHostfile(odd, "f").ok()) << odd;
   }

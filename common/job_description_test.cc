@@ -71,7 +71,7 @@ TEST(JobRequestTest, MalformedBytesAreRejected) {
             kErrUnpackFailure);
 }
 
-TEST(JobRequestTest, ValuesThatNoRequestHasAreRejected) {
+TEST(JobRequestTest, InvalidValuesAreRejected) {
   const std::function<void(JobRequest*)> faults[] = {
       [](JobRequest* r) { r->name = "\xff"; },
       [](JobRequest* r) { r->places.map_by = "\xff"; },

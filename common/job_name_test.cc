@@ -7,7 +7,7 @@
 namespace canopy {
 namespace {
 
-TEST(JobNameTest, ItsOwnNamesAreRecognised) {
+TEST(JobNameTest, IsJobNameAcceptsTheNamesOfJobName) {
   EXPECT_EQ(JobName(0x123abcd, 7), "canopy-0123abcd-7");
   EXPECT_TRUE(IsJobName(JobName(0, 0)));
   EXPECT_TRUE(IsJobName(JobName(UINT32_MAX, UINT32_MAX)));

@@ -56,7 +56,7 @@ TEST(JobSpec, DebuggingPropertiesSurviveEncoding) {
   EXPECT_FALSE(Stops(job.debug.in_app, 2));
 }
 
-TEST(JobSpec, UnorderedRanksThatStopAreRejected) {
+TEST(JobSpec, UnorderedListsOfStoppedRanksAreRejected) {
   JobSpec job = TestJob(2, 4, false);
   job.debug.in_app = std::vector<Rank>{3, 1};
   EXPECT_EQ(DecodeJobSpec(EncodeJobSpec(job)).code(), kErrUnpackFailure);
@@ -97,7 +97,7 @@ TEST(JobSpec, AFieldOfALaterReleaseIsSkipped) {
   ExpectSame(DecodeJobSpec(later).value(), job);
 }
 
-TEST(JobSpec, AFormOfALaterReleaseIsRejected) {
+TEST(JobSpec, AnUnknownFormOfALaterReleaseIsRejected) {
   // Field 100, which repeats the form with a higher number.
   const std::string later =
       EncodeJobSpec(TestJob(2, 4, false)) + "\xa0\x06\x02";
@@ -189,7 +189,7 @@ TEST(JobSpec, FailurePoliciesSurviveEncoding) {
   EXPECT_TRUE(DecodeJobSpec(EncodeJobSpec(job))->process.index_argv);
 }
 
-TEST(JobSpec, AgentsKnowWhyProcessesAreNotBound) {
+TEST(JobSpec, TheReasonForMissingBindingSurvivesEncoding) {
   JobSpec job = TestJob(2, 4, false);
   job.unbound_reason = "the nodes share a machine";
   const Result<JobSpec> back = DecodeJobSpec(EncodeJobSpec(job));
@@ -201,7 +201,7 @@ TEST(JobSpec, AgentsKnowWhyProcessesAreNotBound) {
   EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(job)).ok());
 }
 
-TEST(JobSpec, ConsistsOfTheRequestAndItsMap) {
+TEST(JobSpec, MakeJobCombinesTheRequestWithItsMap) {
   JobRequest request;
   request.name = "ocean";
   request.apps.resize(2);
@@ -225,7 +225,7 @@ TEST(JobSpec, AMapBySlotIsEncodedCompactly) {
   EXPECT_LT(EncodeJobSpec(job).size(), 4000u);
 }
 
-TEST(JobSpec, TruncatedOrFalseMapsAreRejected) {
+TEST(JobSpec, TruncatedExtendedAndInvalidMapsAreRejected) {
   const std::string all = EncodeJobSpec(TestJob(2, 8, true));
   for (size_t n = 0; n < all.size(); ++n) {
     EXPECT_FALSE(DecodeJobSpec(std::string_view(all).substr(0, n)).ok()) << n;
@@ -242,7 +242,7 @@ TEST(JobSpec, TruncatedOrFalseMapsAreRejected) {
   EXPECT_FALSE(DecodeJobSpec(EncodeJobSpec(bad)).ok());
 }
 
-TEST(JobLayout, NumbersFollowFromTheMap) {
+TEST(JobLayout, TheLayoutDerivesRanksAndNumbersFromTheMap) {
   const JobSpec job = TestJob(2, 5, true);
   const JobLayout layout(job);
   EXPECT_EQ(layout.ranks_on(0), (std::vector<Rank>{0, 2, 4}));
@@ -254,7 +254,7 @@ TEST(JobLayout, NumbersFollowFromTheMap) {
   EXPECT_EQ(layout.app_leader(0), 0u);
 }
 
-TEST(JobLayout, AgentsNeedNotBeInTheOrderOfNodes) {
+TEST(JobLayout, AgentsMayBeInAnotherOrderThanTheirNodes) {
   JobSpec job = TestJob(3, 3, true);
   const NodeId agents[] = {9, 2, 5};
   for (uint32_t node = 0; node < 3; ++node)

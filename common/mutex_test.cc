@@ -55,7 +55,7 @@ TEST(SharedMutexTest, ReadersShareAndAWriterExcludes) {
   value = 1;
 }
 
-TEST(CondVarTest, WakesAndTimesOut) {
+TEST(CondVarTest, AWaitEndsWhenNotifiedOrAtTheDeadline) {
   Mutex mutex;
   CondVar changed;
   bool ready = false;

@@ -30,7 +30,7 @@ TEST(NameRangesTest, RangesKeepLeadingZeros) {
   EXPECT_EQ(Expanded("login"), Names{"login"});
 }
 
-TEST(NameRangesTest, SeveralRangesMultiply) {
+TEST(NameRangesTest, SeveralRangesInANameExpandToAllCombinations) {
   EXPECT_EQ(Expanded("r[1-2]n[5,7]-ib"),
             (Names{"r1n5-ib", "r1n7-ib", "r2n5-ib", "r2n7-ib"}));
 }
@@ -42,7 +42,7 @@ TEST(NameRangesTest, MalformedRangesAreRejected) {
   }
 }
 
-TEST(NameRangesTest, NoListExceedsTheMaximum) {
+TEST(NameRangesTest, ListsLongerThanTheMaximumAreRefused) {
   EXPECT_EQ(Expanded("n[1-65536]").size(), kMaxListedNames);
   EXPECT_TRUE(IsRefused("n[1-65537]"));
   EXPECT_TRUE(IsRefused("n[0-4294967295]"));

@@ -20,7 +20,7 @@ TEST(RecentEvents, AnEventIsNewOnlyOnce) {
   EXPECT_FALSE(events.Knows({{"job", 2}, 6}));
 }
 
-TEST(RecentEvents, TheOldestIsForgotten) {
+TEST(RecentEvents, AtTheLimitTheOldestEventIsForgotten) {
   RecentEvents events(2);
   for (uint64_t number = 1; number <= 3; ++number) {
     EXPECT_TRUE(events.Note({{"job", 0}, number}));

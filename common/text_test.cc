@@ -17,13 +17,13 @@ TEST(TextTest, RecognisesUtf8) {
   }
 }
 
-TEST(TextTest, PrintableTextStays) {
+TEST(TextTest, PrintableTextIsUnchanged) {
   EXPECT_EQ(Printable(""), "");
   EXPECT_EQ(Printable("a \\ \"b\" caf\xc3\xa9 \xf0\x9f\x8c\xb3"),
             "a \\ \"b\" caf\xc3\xa9 \xf0\x9f\x8c\xb3");
 }
 
-TEST(TextTest, OtherBytesAreEscaped) {
+TEST(TextTest, ControlCharactersAndInvalidBytesAreEscaped) {
   EXPECT_EQ(Printable("two\nlines\ttab"), "two\\nlines\\ttab");
   EXPECT_EQ(Printable("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
   EXPECT_EQ(Printable(std::string("nul\0", 4)), "nul\\x00");

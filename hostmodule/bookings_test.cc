@@ -34,14 +34,14 @@ TEST(Bookings, AProcessBooksTheCoresThatItIsBoundTo) {
             (Counts{1, 0, 1}));
 }
 
-TEST(Bookings, APackageCountsTheCoresThatAreNeeded) {
+TEST(Bookings, TheBookingOfAPackageCountsTheNeededCores) {
   // Four cores of two hardware threads in each package.
   EXPECT_EQ(Booked(kTwoPackages, TopologyLevel::kPackage,
                    {Proc("0-1"), Proc("8-15", 3)}),
             (Counts{1, 3}));
 }
 
-TEST(Bookings, AProcessOfAPackageIsCountedOnAFreeCore) {
+TEST(Bookings, AProcessBoundToSeveralCoresBooksAFreeOne) {
   EXPECT_EQ(Booked("core:3 pu:1", TopologyLevel::kCore,
                    {Proc("0-2"), Proc("0-2"), Proc("0")}),
             (Counts{1, 1, 1}));

@@ -50,7 +50,7 @@ TEST(GpuAssigner, EachProcessGetsTheNextGpus) {
             "nvidia:0,1 nvidia:2,3");
 }
 
-TEST(GpuAssigner, NearGpusComeFirst) {
+TEST(GpuAssigner, NearGpusAreAssignedFirst) {
   EXPECT_EQ(Assigned({Node()}, 1, {On(0, "3"), On(0, "0"), On(0, "2-3")}),
             "nvidia:2 nvidia:0 nvidia:3");
   EXPECT_EQ(Assigned({Node()}, 3, {On(0, "3")}), "nvidia:2,3,0");

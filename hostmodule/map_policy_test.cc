@@ -5,7 +5,7 @@
 namespace canopy::host {
 namespace {
 
-TEST(MapBy, EverySpellingSurvivesPrinting) {
+TEST(MapBy, EverySpellingIsPrintedInItsCanonicalForm) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "slot"},
       {"slot", "slot"},

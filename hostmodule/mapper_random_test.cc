@@ -16,7 +16,7 @@ namespace {
 // Checks for each random request that every process has one rank and one place,
 // that slots and CPUs are exceeded only where that was allowed, and that the
 // map survives its encoding.
-TEST(Mapper, MapsOfRandomRequestsHaveTheirProperties) {
+TEST(Mapper, MapsOfRandomRequestsAreConsistent) {
   const char* const machines[] = {"core:2 pu:1", kTwoPackages,
                                   "pack:2 l3:2 l2:2 core:2 pu:1", ""};
   const char* const map_by[] = {"",     "slot",     "node",      "core",

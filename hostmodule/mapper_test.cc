@@ -53,7 +53,7 @@ TEST(Mapper, EachPolicyPlacesAndRanksProcesses) {
   }
 }
 
-TEST(Mapper, TheMapHasTheNumberOfCpusPerProcess) {
+TEST(Mapper, TheMapContainsTheCpusPerProcess) {
   JobRequest request = Request(2);
   EXPECT_EQ(MapWhole(Nodes(2, 4, kTwoPackages), request)->cpus_per_proc, 0u);
   for (const uint32_t cpus : {1u, 2u}) {
@@ -231,7 +231,7 @@ TEST(Mapper, ASecondJobIsBoundToCoresThatAreFree) {
             std::string::npos);
 }
 
-TEST(Mapper, ObjectsThatOtherJobsUseAreMappedToLast) {
+TEST(Mapper, PackagesThatOtherJobsUseAreMappedToLast) {
   std::vector<MapNode> nodes = Nodes(1, 8, kTwoPackages);
   nodes[0].bound = {{*CpuSet::Parse("0-7"), 1}};
   JobRequest request = Request(1);
@@ -343,7 +343,7 @@ TEST(Mapper, ANumberOfNodesPrefersThoseWithFreeSlots) {
   EXPECT_EQ(Map(nodes, request), "n1:0,1 n2:2,3");
 }
 
-TEST(Mapper, SlotsThatTheUserGivesAreNotOversubscription) {
+TEST(Mapper, ProcessesWithinTheUsersSlotsAreNotOversubscription) {
   JobRequest request = Request(6);
   request.apps[0].hosts = {{"n0", 6, true}};
   Result<JobSpec> job = MapWhole(Nodes(1, 4, "core:8 pu:1"), request);
@@ -396,7 +396,7 @@ TEST(Mapper, EmulatedNodesShareTheMemoryOfTheirMachine) {
             kErrJobInsufficientResources);
 }
 
-TEST(Mapper, CpusOfEachRank) {
+TEST(Mapper, AListOfSlotsBindsEachRankToItsCpus) {
   // Two packages of four cores, each with two hardware threads.
   std::vector<MapNode> nodes = Nodes(2, 4, kTwoPackages);
   JobRequest request = Request(3);
@@ -426,7 +426,7 @@ TEST(Mapper, CpusOfEachRank) {
             std::string::npos);
 }
 
-TEST(Mapper, SequenceOfHosts) {
+TEST(Mapper, BySequenceEachProcessGetsTheNextHost) {
   JobRequest request = Request(0);
   request.places.map_by = "seq";
   request.places.hosts = {{"n1", 0, false}, {"n0", 2, true}, {"n1", 0, false}};
@@ -440,7 +440,7 @@ TEST(Mapper, SequenceOfHosts) {
             "hosts in the list");
 }
 
-TEST(Mapper, NoLocalLeavesOutTheNodeOfTheUser) {
+TEST(Mapper, NoLocalExcludesTheNodeOfTheUser) {
   JobRequest request = Request(0);
   request.places.no_local = true;
   EXPECT_EQ(Map(Nodes(2, 2, ""), request, 10), "n1:0,1");

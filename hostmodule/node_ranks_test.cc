@@ -25,7 +25,7 @@ TEST(NodeRanks, TheFirstJobStartsAtZero) {
   }
 }
 
-TEST(NodeRanks, NumbersOfOtherJobsAreNotUsed) {
+TEST(NodeRanks, AJobGetsNodeRanksThatNoOtherJobUses) {
   JobSpec first = Job({2, 3});
   NumberOnNodes({}, &first);
   JobSpec second = Job({4, 1, 1});

@@ -20,7 +20,7 @@ JobSpec Job(const std::string& nspace, const std::vector<uint32_t>& nodes) {
   return job;
 }
 
-TEST(SessionJobs, TheUniverseIsAllNodes) {
+TEST(SessionJobs, TheUniverseSizeCountsTheSlotsOfAllNodes) {
   JobSpec job = Job("new", {0});
   job.max_procs = 3;
   DescribeSession({Node(2, 4), Node(5, 3), Node(6, 1)}, {}, &job);
@@ -46,7 +46,7 @@ TEST(SessionJobs, OtherJobsAreListedWithTheirNodes) {
   EXPECT_EQ(job.others[1].nproc_offset, 4u);
 }
 
-TEST(SessionJobs, TooManyRunsAreLeftOut) {
+TEST(SessionJobs, AJobWithTooManyRunsOfRanksIsOmitted) {
   std::vector<uint32_t> round;
   for (size_t i = 0; i <= kMaxSessionRuns; ++i) round.push_back(i % 2);
   const JobSpec large = Job("large", round);

@@ -81,7 +81,7 @@ TEST_F(BarrierAbiTest, AFenceWaitsForTheOtherRanks) {
   other.join();
 }
 
-TEST_F(BarrierAbiTest, AWildcardOfTheJobUsesTheBarrier) {
+TEST_F(BarrierAbiTest, AFenceOverTheJobsWildcardUsesTheBarrier) {
   Start(true);
   const pmix_proc_t all = Proc(agent_->nspace(), PMIX_RANK_WILDCARD);
   EXPECT_EQ(OtherArrives(), Arrival::kWait);

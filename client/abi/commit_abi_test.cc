@@ -89,7 +89,7 @@ TEST_F(CommitAbiTest, ACommitSignalsTheAgentOnRequest) {
   EXPECT_EQ(agent_->Count(FrameType::kCommitted), 1u);
 }
 
-TEST_F(CommitAbiTest, CommitsAfterOneThatIsTooLargeAreMessagesInOrder) {
+TEST_F(CommitAbiTest, ACommitThatIsTooLargeAndLaterOnesAreSentAsMessages) {
   Init();
   const std::string large(shm::kCommitMailboxBytes, 'x');
   EXPECT_EQ(Commit("large", large), PMIX_SUCCESS);
@@ -104,7 +104,7 @@ TEST_F(CommitAbiTest, CommitsAfterOneThatIsTooLargeAreMessagesInOrder) {
   EXPECT_EQ(agent_->Count(FrameType::kCommit), 2u);
 }
 
-TEST_F(CommitAbiTest, ACommitIntoAFullMailboxIsAMessage) {
+TEST_F(CommitAbiTest, ACommitIsSentAsAMessageIfTheMailboxIsFull) {
   Init();
   const std::string half(shm::kCommitMailboxBytes / 2, 'x');
   EXPECT_EQ(Commit("a", half), PMIX_SUCCESS);

@@ -40,7 +40,7 @@ class ConnectTest : public ClientTest {
   }
 };
 
-TEST_F(ConnectTest, BothOperationsReachTheAgent) {
+TEST_F(ConnectTest, ConnectAndDisconnectReachTheAgent) {
   InfoList infos;
   infos.Add(PMIX_TIMEOUT, Value::Int(3));
   infos.Add("site.directive", Value::String("x"));
@@ -130,7 +130,7 @@ TEST_F(ConnectTest, ANonBlockingCallEndsWhenTheAgentDies) {
   EXPECT_EQ(result.Wait(), PMIX_ERR_LOST_CONNECTION);
 }
 
-TEST_F(ConnectTest, TheOtherJobsDataIsReadable) {
+TEST_F(ConnectTest, TheOtherJobsDataIsReadableAfterAConnect) {
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
     agent.OfferNamespace("job-2", 5);
     agent.Reply(request, kSuccess);

@@ -43,7 +43,7 @@ class CredentialTest : public ClientTest {
                             {PMIX_CRED_TYPE, Value::String("canopy")}};
 };
 
-TEST_F(CredentialTest, Sec04TheCallerOwnsTheBytes) {
+TEST_F(CredentialTest, Sec04TheCallerOwnsTheBytesOfACredential) {
   Answer(kSuccess, issued_);
   pmix_byte_object_t credential = {nullptr, 0};
   ASSERT_EQ(PMIx_Get_credential(nullptr, 0, &credential), PMIX_SUCCESS);
@@ -52,7 +52,7 @@ TEST_F(CredentialTest, Sec04TheCallerOwnsTheBytes) {
   Sent(HostOp::kGetCredential);
 }
 
-TEST_F(CredentialTest, AnErrorGivesNoBytes) {
+TEST_F(CredentialTest, AFailedCallReturnsAnEmptyCredential) {
   Answer(kErrNotSupported);
   pmix_byte_object_t credential = {nullptr, 7};
   EXPECT_EQ(PMIx_Get_credential(nullptr, 0, &credential),
@@ -64,7 +64,7 @@ TEST_F(CredentialTest, AnErrorGivesNoBytes) {
   EXPECT_EQ(PMIx_Get_credential(nullptr, 0, &credential), PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(CredentialTest, TheNonBlockingFormCallsBack) {
+TEST_F(CredentialTest, ANonBlockingCallPassesTheCredentialToItsCallback) {
   Answer(kSuccess, issued_);
   std::promise<std::string> done;
   const auto on_done = [](pmix_status_t status, pmix_byte_object_t* credential,

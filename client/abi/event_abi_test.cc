@@ -157,7 +157,7 @@ TEST_F(EventTest, HandlersRunBeforeAndAfterANamedHandler) {
             (std::vector<std::string>{"before", "a", "after", "b", "unknown"}));
 }
 
-TEST_F(EventTest, TheFirstAndTheLastPlaceAreForOneHandler) {
+TEST_F(EventTest, OnlyOneHandlerCanBeFirstAndOneLast) {
   const int first = Register("x", {}, Flags({PMIX_EVENT_HDLR_FIRST}));
   ASSERT_GE(first, 0);
   EXPECT_EQ(Register("y", {kCode}, Flags({PMIX_EVENT_HDLR_FIRST})),
@@ -181,7 +181,7 @@ TEST_F(EventTest, ActionCompleteEndsTheChain) {
   EXPECT_EQ(log_.Names(3), (std::vector<std::string>{"a", "other", "last"}));
 }
 
-TEST_F(EventTest, ResultsAccumulate) {
+TEST_F(EventTest, AHandlerGetsTheResultsOfEarlierHandlers) {
   outcomes_["a"] = PMIX_EVENT_PARTIAL_ACTION_TAKEN;
   Register("a", {kCode});
   Register("b", {kCode});
@@ -218,7 +218,7 @@ TEST_F(EventTest, AHandlerGetsItsObjectAndTheEventsInfos) {
   EXPECT_EQ(got->value.data.ptr, &object);
 }
 
-TEST_F(EventTest, NonDefaultSkipsDefaultHandlers) {
+TEST_F(EventTest, ANonDefaultEventSkipsDefaultHandlers) {
   Register("default", {});
   Register("single", {kCode});
   Raise(kCode, Flags({PMIX_EVENT_NON_DEFAULT}));
@@ -281,7 +281,7 @@ TEST_F(EventTest, AHandlerMayFilterByAffectedProcess) {
   EXPECT_EQ(log_.Await(1)[0].infos.FindInt("n"), 2);
 }
 
-TEST_F(EventTest, EventsWithoutAHandlerAreKeptForALaterOne) {
+TEST_F(EventTest, EventsWithoutAHandlerAreKeptForALaterHandler) {
   InfoList no_cache = Flags({PMIX_EVENT_DO_NOT_CACHE});
   Raise(kCode, no_cache);
   InfoList infos;
@@ -388,7 +388,7 @@ TEST_F(EventTest, ANonBlockingDeregistrationReportsByItsCallback) {
   EXPECT_EQ(done.get_future().get(), PMIX_SUCCESS);
 }
 
-TEST_F(EventTest, CallbacksGetTheErrors) {
+TEST_F(EventTest, ErrorsArePassedToCallbacks) {
   OpResult deregistered;
   ASSERT_EQ(PMIx_Deregister_event_handler(12345, OpResult::Set, &deregistered),
             PMIX_SUCCESS);
@@ -541,7 +541,7 @@ void NeverDone(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t[], size_t,
   g_actions->at("never")(reinterpret_cast<size_t>(cbdata));
 }
 
-TEST_F(EventTest, AHandlerMayReportLaterOrNever) {
+TEST_F(EventTest, AHandlerThatNeverEndsDoesNotDelayOtherEvents) {
   std::promise<size_t> ticket;
   actions_["never"] = [&](size_t t) { ticket.set_value(t); };
   int code = kCode;

@@ -196,7 +196,7 @@ TEST_F(FabricTest, NonBlockingCallsReportByTheirCallbacks) {
             PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(FabricTest, TheHostsDataReplaceThoseOfTheNode) {
+TEST_F(FabricTest, TheHostsFabricDataReplaceTheNodesData) {
   Have(kEthernet);
   const InfoList told{{PMIX_FABRIC_VENDOR, Value::String("a vendor")},
                       {PMIX_FABRIC_INDEX, Value::Size(3)}};

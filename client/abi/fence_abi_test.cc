@@ -25,7 +25,7 @@ class FenceTest : public ClientTest {
   Arrival Last() { return ParseArrival(agent_->Await(FrameType::kCollective)); }
 };
 
-TEST_F(FenceTest, AFenceWithoutProcessesIsOverTheWholeJob) {
+TEST_F(FenceTest, AFenceWithoutAListOfProcessesIncludesTheWholeJob) {
   EXPECT_EQ(Fence({}), PMIX_SUCCESS);
   const Arrival arrival = Last();
   EXPECT_EQ(arrival.op, 1u);
@@ -155,7 +155,7 @@ TEST_F(FenceTest, AbortSendsStatusTextAndTargets) {
   EXPECT_EQ(PMIx_Abort(1, nullptr, nullptr, 2), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(FenceTest, AnAbortOfTheCallerWaitsForItsEnd) {
+TEST_F(FenceTest, AnAbortThatEndsTheCallerSucceedsIfTheAgentIsGone) {
   agent_->On(FrameType::kAbort, [](FakeAgent& agent, const Request& r) {
     agent.Reply(r, kSuccess);
     agent.Die();

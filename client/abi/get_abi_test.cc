@@ -60,7 +60,7 @@ TEST_F(GetTest, AnOptionalDirectiveThatIsIgnoredIsReportedOnce) {
   EXPECT_EQ(agent_->Count(FrameType::kIgnored), 2u);
 }
 
-TEST_F(GetTest, WaitIsAcceptedForOneValueAtMost) {
+TEST_F(GetTest, AWaitForMoreThanOneValueIsRefused) {
   const auto wait_for = [this](const Value& number) {
     InfoList infos;
     infos.Add(PMIX_WAIT, number, PMIX_INFO_REQD);
@@ -132,7 +132,7 @@ TEST_F(GetTest, DataOfAnotherSessionAreNotFound) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GetTest, ApplicationKeysAreForTheApplicationOfTheRankOrTheNamedOne) {
+TEST_F(GetTest, ApplicationKeysAreReadFromTheRanksOrTheNamedApplication) {
   EXPECT_EQ(Get(3, PMIX_APP_SIZE), Value::Uint32(1));
   EXPECT_EQ(Get(kAny, PMIX_APP_SIZE), Value::Uint32(3));
   InfoList infos = Flags({PMIX_APP_INFO});
@@ -204,7 +204,7 @@ TEST_F(GetTest, ReservedKeysOfTheOwnJobAreNotRequested) {
   EXPECT_EQ(Asked(), 0u);
 }
 
-TEST_F(GetTest, PublishedDataNeedsNoMessage) {
+TEST_F(GetTest, PublishedDataIsReadWithoutAMessage) {
   agent_->Publish(2, {{"key", Value::String("value")}});
   EXPECT_EQ(Get(2, "key"), Value::String("value"));
   EXPECT_EQ(Asked(), 0u);
@@ -275,7 +275,7 @@ TEST_F(GetTest, ImmediateAndTimeoutReachTheAgent) {
   EXPECT_EQ(asked.timeout_ms, 3000u);
 }
 
-TEST_F(GetTest, AKeyOutsideItsScopeIsReportedAsSuch) {
+TEST_F(GetTest, AKeyOutsideItsScopeHasAStatusOfItsOwn) {
   agent_->Publish(2, {{"shared", Value::Bool(true)}}, {"private"});
   Get(2, "private");
   EXPECT_EQ(status_, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
@@ -433,7 +433,7 @@ TEST_F(GetTest, AReservedKeyOfAProcessIsRequestedOnce) {
   EXPECT_EQ(Asked(), 3u);
 }
 
-TEST_F(GetTest, KeysOfTheHostHaveNoQualifiers) {
+TEST_F(GetTest, JobKeysAreNotFoundWithQualifiers) {
   Get(kAny, PMIX_JOB_SIZE, Qualifiers({{"a", Value::Int(1)}}));
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Get(kAny, PMIX_JOB_SIZE,
@@ -441,7 +441,7 @@ TEST_F(GetTest, KeysOfTheHostHaveNoQualifiers) {
             Value::Uint32(4));
 }
 
-TEST_F(GetTest, AmongAllDataQualifiedValuesHaveTheKeyOfTheirPut) {
+TEST_F(GetTest, AGetOfAllDataReturnsQualifiedValuesUnderTheGenericKey) {
   const auto [name, value] =
       Stored("key", 1, Qualifiers({{"a", Value::Int(1)}}));
   agent_->Publish(2, {{name, value}});
@@ -453,14 +453,14 @@ TEST_F(GetTest, AmongAllDataQualifiedValuesHaveTheKeyOfTheirPut) {
   EXPECT_EQ(Value::FromC(one->value), value);
 }
 
-TEST_F(GetTest, AWildcardHasNoCommittedKeys) {
+TEST_F(GetTest, AGetOfTheWildcardFindsNoCommittedKeys) {
   Get(kAny, "key");
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(Asked(), 0u);
   EXPECT_EQ(Get(kAny, "host.key"), Value::String("from the host"));
 }
 
-TEST_F(GetTest, AnUndefinedRankStandsForAnyOwner) {
+TEST_F(GetTest, AGetOfAnUndefinedRankFindsTheOwnerOfTheKey) {
   agent_->Publish(3, {{"unique", Value::Int(33)}});
   EXPECT_EQ(Get(PMIX_RANK_UNDEF, "unique"), Value::Int(33));
   EXPECT_EQ(Asked(), 0u);
@@ -494,7 +494,7 @@ TEST_F(GetTest, RefreshedDataThatDoesNotFitComesWithTheAnswer) {
   EXPECT_EQ(status_, PMIX_ERR_UNREACH);
 }
 
-TEST_F(GetTest, ARefreshOfAllKeysNeedsNoPlaceForAValue) {
+TEST_F(GetTest, ARefreshOfAllKeysAcceptsANullValuePointer) {
   const pmix_proc_t proc = Proc(agent_->nspace(), 2);
   const InfoList infos = Flags({PMIX_GET_REFRESH_CACHE});
   PublishWhenAsked(2, "key", Value::Int(2));
@@ -553,7 +553,7 @@ TEST_F(GetTest, ANullKeyReturnsAllData) {
   EXPECT_NE(FindInfo(*job.AsInfos(), PMIX_JOB_SIZE), nullptr);
 }
 
-TEST_F(GetTest, AnotherNamespaceIsOfferedByTheAgent) {
+TEST_F(GetTest, JobDataOfAnotherNamespaceIsRequestedFromTheAgentOnce) {
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
     agent.OfferNamespace("job-2", 5);
     agent.Reply(request, kSuccess);
@@ -655,7 +655,7 @@ TEST_F(GetTest, ANonBlockingGetReportsAnAbsentKeyByItsCallback) {
   EXPECT_NE(result.thread, std::this_thread::get_id());
 }
 
-TEST_F(GetTest, AnInvalidRankFindsTheCallersRank) {
+TEST_F(GetTest, AGetOfAnInvalidRankReturnsTheCallersRank) {
   for (const std::string& nspace : {agent_->nspace(), std::string()}) {
     const pmix_proc_t proc = Proc(nspace, PMIX_RANK_INVALID);
     EXPECT_EQ(Get(&proc, PMIX_RANK, {}, &status_), Value::Rank(0));

@@ -311,7 +311,8 @@ TEST_F(GroupFormingTest, ALeaderDeclinesAGroupWithoutItsMembers) {
   EXPECT_EQ(result_.Wait(), PMIX_GROUP_CONSTRUCT_ABORT);
 }
 
-TEST_F(GroupFormingTest, AddedMembersMayCallBeforeOrAfterTheInvitation) {
+TEST_F(GroupFormingTest,
+       AnAddedMemberMayCallConstructBeforeOrAfterTheInvitation) {
   ASSERT_EQ(BeAdded(), PMIX_SUCCESS);
   Bootstrap(2, {0, 1, 2});
   EXPECT_EQ(LastTold(1).status, PMIX_GROUP_INVITE_ACCEPTED);
@@ -328,7 +329,7 @@ TEST_F(GroupFormingTest, AddedMembersMayCallBeforeOrAfterTheInvitation) {
   EXPECT_EQ(result_.Wait(), PMIX_SUCCESS);
 }
 
-TEST_F(GroupFormingTest, AnAddedMemberLearnsOfAnAbortThatCameFirst) {
+TEST_F(GroupFormingTest, AnAddedMemberGetsAnAbortThatPrecedesItsCall) {
   // The call subscribes to the events.
   ASSERT_EQ(BeAdded(), PMIX_SUCCESS);
   Bootstrap(2, {0, 1, 2});
@@ -375,7 +376,7 @@ TEST_F(GroupFormingTest, MoreLeadersThanAnnouncedFail) {
   EXPECT_EQ(agent_->Count(FrameType::kPublish), 2u);
 }
 
-TEST_F(GroupFormingTest, TheTimeLimitAppliesWhileLeadersMeetAndAfterwards) {
+TEST_F(GroupFormingTest, TheTimeLimitAppliesToLeadersAndToAddedMembers) {
   agent_->On(FrameType::kLookup, [](FakeAgent& agent, const Request& request) {
     agent.Reply(request, PMIX_ERR_TIMEOUT);
   });

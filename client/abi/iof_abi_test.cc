@@ -212,7 +212,7 @@ TEST_F(IofTest, AMalformedReplyIsAFailure) {
             PMIX_ERR_UNPACK_FAILURE);
 }
 
-TEST_F(IofTest, FinalizeReportsNoFailure) {
+TEST_F(IofTest, FinalizeEndsAPullWithoutAFailure) {
   HandleEvents();
   Answer({{}});
   ASSERT_GT(Pull(), 0);
@@ -265,7 +265,7 @@ TEST_F(IofTest, ARefusedPullHasNoHandle) {
             PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(IofTest, CallbacksGetTheErrors) {
+TEST_F(IofTest, ErrorsArePassedToCallbacks) {
   OpResult unknown;
   ASSERT_EQ(PMIx_IOF_deregister(1, nullptr, 0, OpResult::Set, &unknown),
             PMIX_SUCCESS);
@@ -277,7 +277,7 @@ TEST_F(IofTest, CallbacksGetTheErrors) {
   EXPECT_EQ(nothing.Wait(), PMIX_ERR_BAD_PARAM);
 }
 
-TEST_F(IofTest, TheEndOfAllInputNeedsNoTargets) {
+TEST_F(IofTest, APushOfTheEndNeedsNoTargets) {
   const InfoList end = Flags({PMIX_IOF_COMPLETE});
   EXPECT_EQ(PMIx_IOF_push(nullptr, 0, nullptr, end.data(), end.size(), nullptr,
                           nullptr),
@@ -290,7 +290,7 @@ TEST_F(IofTest, TheEndOfAllInputNeedsNoTargets) {
   EXPECT_EQ(agent_->Count(FrameType::kHostCall), 0u);
 }
 
-TEST_F(IofTest, Iof16LinesAreMarkedForTheCallback) {
+TEST_F(IofTest, Iof16TheCallbackGetsTaggedLines) {
   Answer({{}, Text(2, "one\ntw"), Text(2, "o\n")});
   ASSERT_GT(Pull(Flags({PMIX_IOF_TAG_OUTPUT})), 0);
   while (Pieces().size() < 2) std::this_thread::yield();
@@ -320,7 +320,7 @@ TEST_F(IofTest, Iof11HeldOutputComesBeforeTheEnd) {
             PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(IofTest, TheNonBlockingFormReportsItsHandle) {
+TEST_F(IofTest, ANonBlockingPullPassesItsHandleToItsCallback) {
   Answer({{}});
   struct Registered {
     std::promise<std::pair<int, size_t>> promise;

@@ -43,7 +43,7 @@ TEST_F(JobControlTest, TheRequestGoesToTheAgent) {
   EXPECT_EQ(sent, infos);
 }
 
-TEST_F(JobControlTest, TheNonBlockingFormCallsBack) {
+TEST_F(JobControlTest, ANonBlockingCallPassesItsStatusToItsCallback) {
   agent_->On(FrameType::kHostCall,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, kErrNotSupported);

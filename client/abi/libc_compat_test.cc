@@ -25,7 +25,7 @@ TEST(LibcCompat, FindsTheProgramAndItsLibraries) {
   ExpectLikeTheSystem(reinterpret_cast<void*>(dlsym(RTLD_DEFAULT, "fopen")));
 }
 
-TEST(LibcCompat, FindsNothingOutsideOfObjects) {
+TEST(LibcCompat, AddressesOutsideOfObjectsAreNotFound) {
   dl_find_object ours{};
   int local = 0;
   EXPECT_EQ(FindObject(&local, &ours), -1);

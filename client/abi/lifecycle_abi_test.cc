@@ -48,7 +48,7 @@ TEST(Lifecycle, CallsBeforeInitFail) {
   PMIx_Progress();
 }
 
-TEST(Lifecycle, TheVersionIsOneThatProgramsAccept) {
+TEST(Lifecycle, TheVersionTextIsAcceptedByOpenMpi) {
   const std::string text = PMIx_Get_version();
   // Open MPI compares the first character with its own release's.
   EXPECT_GE(text[0], '3');
@@ -114,7 +114,7 @@ TEST(Lifecycle, InitFailsOnAMalformedReply) {
   EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_UNREACH);
 }
 
-TEST(Lifecycle, InitWaitsForAnAgentThatIsAway) {
+TEST(Lifecycle, InitWaitsForTheSuccessorOfAnAgentThatEnds) {
   FakeAgent agent;
   setenv(local::kEnvReattach, "60000", 1);
   agent.On(FrameType::kHello, [](FakeAgent& a, const Request&) {
@@ -165,7 +165,7 @@ TEST(Lifecycle, AProcessWithoutAnAgentIsASingleton) {
   EXPECT_EQ(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
 }
 
-TEST(Lifecycle, FinalizeMayIncludeAFence) {
+TEST(Lifecycle, FinalizeFencesIfABarrierIsRequested) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   const InfoList infos = Flags({PMIX_EMBED_BARRIER});
@@ -232,7 +232,7 @@ TEST(Lifecycle, InitStopsForADebuggerThatNamesThisProcess) {
   ExpectStop(Value::ProcArray(ours), true);
 }
 
-TEST(Lifecycle, AStopThatTheAgentRefusesFailsInit) {
+TEST(Lifecycle, InitFailsIfTheAgentRefusesTheStopForADebugger) {
   FakeAgent agent;
   agent.Publish(0, {{PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true)}});
   agent.On(local::FrameType::kNotify, [](FakeAgent& a, const Request& r) {
@@ -261,7 +261,7 @@ TEST(Lifecycle, InitRefusesAnUnknownRequiredDirective) {
   EXPECT_EQ(PMIx_Initialized(), 0);
 }
 
-TEST(Lifecycle, CallbacksRunInProgressIfItIsExternal) {
+TEST(Lifecycle, CallbacksRunInTheCallerOfExternalProgress) {
   FakeAgent agent;
   InfoList infos = Flags({PMIX_EXTERNAL_PROGRESS});
   ASSERT_EQ(PMIx_Init(nullptr, infos.mutable_data(), infos.size()),
@@ -294,7 +294,7 @@ TEST(Lifecycle, FinalizeReleasesBlockedThreads) {
   EXPECT_EQ(blocked.get(), PMIX_ERR_LOST_CONNECTION);
 }
 
-TEST(Lifecycle, FinalizeRunsCallbacksThatAreDue) {
+TEST(Lifecycle, FinalizeEndsPendingCallsThroughTheirCallbacks) {
   FakeAgent agent;
   ASSERT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
   agent.On(FrameType::kCollective, [](FakeAgent&, const Request&) {});

@@ -53,13 +53,13 @@ TEST_F(LogTest, EachCallHasANumber) {
   EXPECT_EQ(numbers.size(), 3u);
 }
 
-TEST_F(LogTest, TheTimeIsThatOfTheCall) {
+TEST_F(LogTest, TheLibraryAddsTheTimeOfTheCall) {
   const InfoList with = Flags({PMIX_LOG_GENERATE_TIMESTAMP});
   EXPECT_EQ(PMIx_Log(text_.data(), 1, with.data(), 1), PMIX_SUCCESS);
   EXPECT_TRUE(Sent(text_).Has(PMIX_LOG_TIMESTAMP));
 }
 
-TEST_F(LogTest, TheNonBlockingFormCallsBack) {
+TEST_F(LogTest, ANonBlockingCallPassesItsStatusToItsCallback) {
   agent_->On(FrameType::kHostCall,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, kErrPartialSuccess);

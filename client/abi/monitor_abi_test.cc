@@ -47,7 +47,7 @@ TEST_F(MonitorTest, Job11TheRequestGoesToTheAgent) {
   ExpectSent(file_, -3000, with_);
 }
 
-TEST_F(MonitorTest, TheNonBlockingFormCallsBack) {
+TEST_F(MonitorTest, ANonBlockingCallPassesItsStatusToItsCallback) {
   agent_->On(FrameType::kHostCall,
              [](FakeAgent& agent, const Request& request) {
                agent.Reply(request, kErrBadParam);

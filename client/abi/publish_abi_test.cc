@@ -144,7 +144,7 @@ TEST_F(PublishTest, PublishRejectsWrongArguments) {
 
 // --------------------------------------------------------------- lookup ---
 
-TEST_F(PublishTest, AllKeysAreFound) {
+TEST_F(PublishTest, ALookupReturnsAllKeys) {
   Answer(FrameType::kLookup, PMIX_SUCCESS,
          Found({{"two", Value::Uint32(2)}, {"one", Value::String("first")}}));
   InfoList infos;
@@ -263,7 +263,7 @@ TEST_F(PublishTest, LookupRejectsWrongArguments) {
 
 // ------------------------------------------------------------ unpublish ---
 
-TEST_F(PublishTest, UnpublishNamesKeysOrAll) {
+TEST_F(PublishTest, UnpublishRequestsTheNamedKeysOrAllKeys) {
   InfoList infos;
   infos.Add(PMIX_TIMEOUT, Value::Int(2));
   EXPECT_EQ(PMIx_Unpublish(Keys({"two", "one"}), infos.data(), infos.size()),

@@ -50,7 +50,7 @@ TEST_F(PutTest, ACommitSendsThePutsSinceTheLastOne) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit, 2)), second);
 }
 
-TEST_F(PutTest, ACommitFailsIfTheAgentHasNoRoom) {
+TEST_F(PutTest, ACommitFailsIfTheAgentIsOutOfResources) {
   agent_->On(FrameType::kCommit, [](FakeAgent& agent, const Request& request) {
     agent.Reply(request, kErrOutOfResource);
   });
@@ -64,7 +64,7 @@ TEST_F(PutTest, ACommitWithoutPutsSendsNoMessage) {
   EXPECT_EQ(agent_->Count(FrameType::kCommit), 0u);
 }
 
-TEST_F(PutTest, TheLastPutOfAKeyCounts) {
+TEST_F(PutTest, TheLastPutOfAKeyReplacesEarlierOnes) {
   Put(PMIX_LOCAL, "k", Value::Int(1));
   Put(PMIX_GLOBAL, "k", Value::Int(2));
   EXPECT_EQ(Get(0, "k"), Value::Int(2));
@@ -196,7 +196,7 @@ TEST_F(PutTest, AProcessMayPutItsOwnBinding) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
 }
 
-TEST_F(PutTest, StoreInternalIsForThisProcessAlone) {
+TEST_F(PutTest, DataOfStoreInternalStaysInThisProcess) {
   const pmix_proc_t peer = Proc(agent_->nspace(), 1);
   Value value = Value::Integer(PMIX_LOCTYPE, 7);
   EXPECT_EQ(PMIx_Store_internal(&peer, PMIX_LOCALITY, value.mutable_raw()),

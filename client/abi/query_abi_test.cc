@@ -65,7 +65,7 @@ class QueryTest : public ClientTest {
   std::atomic<int> requests_ = 0;
 };
 
-TEST_F(QueryTest, AListOfQualifiersIsNotCachedAsAnAnswer) {
+TEST_F(QueryTest, TheQualifiersOfAKeyAreNotCachedAsItsValue) {
   Answer(kSuccess, {{PMIX_QUERY_JOB_STATUS, Value::String("pmix.nspace")}});
   EXPECT_EQ(Ask({{PMIX_QUERY_SUPPORTED_QUALIFIERS, PMIX_QUERY_JOB_STATUS}}),
             PMIX_ERR_PARTIAL_SUCCESS);
@@ -74,7 +74,7 @@ TEST_F(QueryTest, AListOfQualifiersIsNotCachedAsAnAnswer) {
   EXPECT_EQ(answer_.FindString(PMIX_QUERY_JOB_STATUS), "running");
 }
 
-TEST_F(QueryTest, TheAgentAnswersWithItsInfos) {
+TEST_F(QueryTest, AQueryReturnsTheInfosOfTheAgent) {
   Answer(kSuccess, {{PMIX_QUERY_NAMESPACES, Value::String("a,b")}});
   EXPECT_EQ(Ask({{PMIX_QUERY_NAMESPACES},
                  {{PMIX_QUERY_LOCAL_ONLY, Value::Bool(true)}}}),
@@ -136,7 +136,7 @@ TEST_F(QueryTest, GetFindsTheAnswersOfQueries) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND) << "of another process";
 }
 
-TEST_F(QueryTest, DataThatGetFindsNeedNoAgent) {
+TEST_F(QueryTest, DataThatGetFindsAreNotRequestedFromTheAgent) {
   Answer(kErrNotFound, {});
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE, PMIX_RANK}}), PMIX_SUCCESS);
   EXPECT_EQ(answer_.FindUint(PMIX_RANK), 0u);
@@ -247,7 +247,7 @@ TEST_F(QueryTest, SupportIsReportedForTheLibraryAndTheHost) {
   EXPECT_EQ(answer_.size(), 2u) << "the agent's, and what was declared";
 }
 
-TEST_F(QueryTest, UnusedQualifiersOfSupportAreRefusedOrReported) {
+TEST_F(QueryTest, UnknownQualifiersOfASupportQueryAreReportedOrRefused) {
   InfoList unknown = Flags({PMIX_CLIENT_ATTRIBUTES});
   unknown.Add("no.such.qualifier", Value::Bool(true));
   std::vector<std::string> reported;
@@ -278,7 +278,7 @@ TEST_F(QueryTest, OutsideOfInitOnlySupportCanBeQueried) {
             PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(QueryTest, Qry12VersionsOfTheAbiAreKnownOutsideToo) {
+TEST_F(QueryTest, Qry12VersionsOfTheAbiAreReturnedAlsoAfterFinalize) {
   EXPECT_EQ(Ask({{PMIX_QUERY_STABLE_ABI_VERSION,
                   PMIX_QUERY_PROVISIONAL_ABI_VERSION}}),
             PMIX_SUCCESS);

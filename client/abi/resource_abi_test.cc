@@ -66,7 +66,7 @@ TEST_F(ResourceTest, AnAllocationIsRequestedFromTheHost) {
   EXPECT_EQ(sent, infos);
 }
 
-TEST_F(ResourceTest, WithoutASchedulerNothingIsSupported) {
+TEST_F(ResourceTest, ResourceCallsReturnNotSupportedWithoutAScheduler) {
   Refuse();
   InfoList infos = Named(PMIX_ALLOC_REQ_ID);
   EXPECT_EQ(PMIx_Allocation_request(PMIX_ALLOC_NEW, infos.mutable_data(),

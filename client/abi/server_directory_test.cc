@@ -18,7 +18,7 @@ bool Exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
-TEST(ServerDirectory, IsRemovedWithItsContent) {
+TEST(ServerDirectory, TheDestructorRemovesTheDirectoryWithItsContent) {
   auto made = ServerDirectory::Make(testing::TempDir(), false);
   ASSERT_TRUE(made.ok());
   std::optional<ServerDirectory> directory(*std::move(made));
@@ -29,7 +29,7 @@ TEST(ServerDirectory, IsRemovedWithItsContent) {
   EXPECT_FALSE(Exists(path));
 }
 
-TEST(ServerDirectory, OtherUsersMayListItOnRequest) {
+TEST(ServerDirectory, OtherUsersMayListTheDirectoryOnRequest) {
   for (const bool listed : {false, true}) {
     const auto made = ServerDirectory::Make(testing::TempDir(), listed);
     ASSERT_TRUE(made.ok());
@@ -38,19 +38,19 @@ TEST(ServerDirectory, OtherUsersMayListItOnRequest) {
   }
 }
 
-TEST(ServerDirectory, IsBelowTmpIfNamesWouldBeTooLong) {
+TEST(ServerDirectory, TheDirectoryIsBelowTmpIfTheBaseIsTooLongForSockets) {
   auto made = ServerDirectory::Make("/tmp/" + std::string(90, 'x'), false);
   ASSERT_TRUE(made.ok());
   EXPECT_TRUE(made->path().starts_with("/tmp/canopy-"));
 }
 
-TEST(ServerDirectory, AnErrorNamesTheBase) {
+TEST(ServerDirectory, TheErrorNamesABaseThatDoesNotExist) {
   const auto made = ServerDirectory::Make("/no/such/directory", false);
   EXPECT_EQ(made.code(), kErrNoPermissions);
   EXPECT_NE(made.status().message().find("/no/such"), std::string::npos);
 }
 
-TEST(ServerDirectory, IsAlsoTheParentOfTheJobsDirectories) {
+TEST(ServerDirectory, TheDirectoryIsAlsoTheParentOfTheJobsDirectories) {
   const auto made = ServerDirectory::Make(testing::TempDir(), false);
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made->jobs_path(), made->path());
@@ -91,7 +91,7 @@ class ServerDirectoryOfRoot : public testing::Test {
   std::string target_;
 };
 
-TEST_F(ServerDirectoryOfRoot, SocketsAreWhereNoUserCanChangeThem) {
+TEST_F(ServerDirectoryOfRoot, ADirectoryOfRootIsOutsideABaseOfTheUser) {
   ASSERT_EQ(chown(base_.c_str(), kUid, kUid), 0);
   std::string own;
   std::string jobs;
@@ -114,7 +114,8 @@ TEST_F(ServerDirectoryOfRoot, SocketsAreWhereNoUserCanChangeThem) {
   EXPECT_FALSE(Exists(jobs));
 }
 
-TEST_F(ServerDirectoryOfRoot, IsElsewhereIfAllUsersCanChangeTheBase) {
+TEST_F(ServerDirectoryOfRoot,
+       AllDirectoriesAreOutsideABaseThatAllUsersCanChange) {
   ASSERT_EQ(chmod(base_.c_str(), 0777), 0);
   const ServerDirectory directory = Make();
   EXPECT_FALSE(directory.path().starts_with(top_));
@@ -122,7 +123,7 @@ TEST_F(ServerDirectoryOfRoot, IsElsewhereIfAllUsersCanChangeTheBase) {
   EXPECT_FALSE(directory.jobs_are_users());
 }
 
-TEST_F(ServerDirectoryOfRoot, RemovesNothingThroughTheUsersLinks) {
+TEST_F(ServerDirectoryOfRoot, RemovalDoesNotFollowALinkOfTheUser) {
   ASSERT_EQ(chown(base_.c_str(), kUid, kUid), 0);
   const std::string precious = target_ + "/precious";
   std::ofstream(precious) << "text";
@@ -138,7 +139,7 @@ TEST_F(ServerDirectoryOfRoot, RemovesNothingThroughTheUsersLinks) {
 // Slurm's directories may belong to Slurm's account, and the directory of a
 // step to the job's user.
 TEST_F(ServerDirectoryOfRoot,
-       TheJobsDirectoryBelongsToRootIfTheUserCannotMakeIt) {
+       TheJobsDirectoryBelongsToRootIfTheUserCannotCreateIt) {
   const std::string step = base_ + "/step";
   ASSERT_EQ(mkdir(step.c_str(), 0700), 0);
   ASSERT_EQ(chown(step.c_str(), kUid, kUid), 0);
@@ -154,7 +155,8 @@ TEST_F(ServerDirectoryOfRoot,
   }
 }
 
-TEST_F(ServerDirectoryOfRoot, IsElsewhereIfTheUserCannotReachTheBase) {
+TEST_F(ServerDirectoryOfRoot,
+       AllDirectoriesAreOutsideABaseThatTheUserCannotReach) {
   const std::string inner = base_ + "/secret/inner";
   std::filesystem::create_directories(inner);
   ASSERT_EQ(chmod((base_ + "/secret").c_str(), 0700), 0);

@@ -392,7 +392,7 @@ bool IsReady(int fd) {
   return poll(&ready, 1, 60000) == 1 && read(fd, &byte, 1) == 1;
 }
 
-TEST_F(HostTest, RegisteredAndPreparedDataReachARank) {
+TEST_F(HostTest, ARankGetsRegisteredDataAndPreparedVariables) {
   Tell();
   Prepare();
   Register(kJob, {{"job.key", Value::String("of this job")}});
@@ -420,7 +420,7 @@ TEST_F(HostTest, ProcessSetsAreRefused) {
   EXPECT_EQ(Define("set", {"far", 1}), PMIX_ERR_EXISTS);
 }
 
-TEST_F(HostTest, JobsAreDescribedForOtherServers) {
+TEST_F(HostTest, CollectJobInfoDescribesEachNamedJobOnce) {
   Register("one", {{"job.key", Value::String("1")}});
   Register("two", {{"job.key", Value::String("2")}});
   pmix_proc_t procs[] = {ToC({"one", 0}), ToC({"two", PMIX_RANK_WILDCARD}),
@@ -480,7 +480,7 @@ void Deliver(pmix_iof_channel_t channel, std::string text) {
             PMIX_OPERATION_SUCCEEDED);
 }
 
-TEST(Host, DeliveredOutputIsWrittenHereOnRequest) {
+TEST(Host, DeliveredOutputIsWrittenToTheHostsStreamsOnRequest) {
   for (const bool here : {true, false}) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();

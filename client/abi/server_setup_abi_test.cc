@@ -113,7 +113,7 @@ TEST_F(ServerSetupTest, ApplicationsGetTheVariablesOfTheirModels) {
   EXPECT_NE(std::find(env.begin(), env.end(), "UCX_TLS=tcp"), env.end());
 }
 
-TEST_F(ServerSetupTest, ApplicationsCannotHaveFabricResources) {
+TEST_F(ServerSetupTest, ARequestForFabricResourcesIsNotSupported) {
   InfoList asked{{PMIX_ALLOC_FABRIC_ID, Value::String("fabric")}};
   Result result;
   ASSERT_EQ(
@@ -124,7 +124,7 @@ TEST_F(ServerSetupTest, ApplicationsCannotHaveFabricResources) {
   EXPECT_TRUE(result.infos.empty());
 }
 
-TEST_F(ServerSetupTest, ArgumentsAreChecked) {
+TEST_F(ServerSetupTest, InvalidArgumentsAreRejected) {
   EXPECT_EQ(PMIx_server_setup_application("job", nullptr, 1, nullptr, nullptr),
             PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(
@@ -149,7 +149,7 @@ TEST_F(ServerSetupTest, ArgumentsAreChecked) {
             PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST_F(ServerSetupTest, JobAndCallbackMayBeNull) {
+TEST_F(ServerSetupTest, SetupApplicationAcceptsANullJobAndANullCallback) {
   Result result;
   ASSERT_EQ(PMIx_server_setup_application(nullptr, nullptr, 0,
                                           Result::TakeSetup, &result),
@@ -177,7 +177,7 @@ TEST_F(ServerSetupTest, AnInventoryIsDeliveredToAnotherServer) {
   EXPECT_FALSE(job.other_nodes[0].keys.empty());
 }
 
-TEST_F(ServerSetupTest, ResourcesAreForJobsThatAreRegisteredLater) {
+TEST_F(ServerSetupTest, RegisteredResourcesAreAddedToLaterJobs) {
   InfoList infos = Key("site.key");
   Result result;
   ASSERT_EQ(PMIx_server_register_resources(infos.mutable_data(), 1, Result::Set,
@@ -192,7 +192,7 @@ TEST_F(ServerSetupTest, ResourcesAreForJobsThatAreRegisteredLater) {
   EXPECT_TRUE(Job().job_keys.empty());
 }
 
-TEST_F(ServerSetupTest, CallbacksGetTheErrors) {
+TEST_F(ServerSetupTest, ErrorsArePassedToCallbacks) {
   InfoList infos{{PMIX_NODE_INFO_ARRAY, Value::InfoArray(Key("site.key"))}};
   Result result;
   ASSERT_EQ(PMIx_server_register_resources(infos.mutable_data(), 1, Result::Set,

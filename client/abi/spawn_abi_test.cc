@@ -94,7 +94,7 @@ class SpawnTest : public ClientTest {
   pmix_nspace_t nspace_ = "of before";
 };
 
-TEST_F(SpawnTest, EverythingReachesTheAgent) {
+TEST_F(SpawnTest, SpawnSendsAllFieldsOfTheCallToTheAgent) {
   App app("./child", 3);
   PMIX_ARGV_APPEND(status_, app->argv, "child");
   PMIX_ARGV_APPEND(status_, app->argv, "--fast");
@@ -147,7 +147,7 @@ TEST_F(SpawnTest, CommandLinesBeginWithTheProgram) {
   EXPECT_EQ(sent.apps[2].argv[1], nullptr);
 }
 
-TEST_F(SpawnTest, AnApplicationWithoutADirectoryGetsTheCallers) {
+TEST_F(SpawnTest, AnApplicationWithoutADirectoryGetsTheCallersDirectory) {
   const std::string before = std::filesystem::current_path();
   std::filesystem::current_path("/usr");
   EXPECT_EQ(Spawn(App("child")), PMIX_SUCCESS);
@@ -158,7 +158,7 @@ TEST_F(SpawnTest, AnApplicationWithoutADirectoryGetsTheCallers) {
   EXPECT_STREQ(sent.apps[0].cwd, "/usr");
 }
 
-TEST_F(SpawnTest, SeveralApplicationsAreSentAndTheNameIsOptional) {
+TEST_F(SpawnTest, ASpawnOfSeveralApplicationsAcceptsANullNamespace) {
   App one("one");
   App two("two", 2);
   const pmix_app_t apps[] = {*one.get(), *two.get()};
@@ -236,7 +236,7 @@ TEST_F(SpawnTest, AFailedNonBlockingSpawnReportsItsStatus) {
   EXPECT_EQ(result.nspace, "");
 }
 
-TEST_F(SpawnTest, TheNewJobsDataIsReadable) {
+TEST_F(SpawnTest, TheSpawnersGetsReadTheDataOfTheNewJob) {
   agent_->On(FrameType::kGet, [](FakeAgent& agent, const Request& request) {
     agent.OfferNamespace("job-1.1", 6);
     agent.Reply(request, kSuccess);

@@ -166,7 +166,7 @@ TEST_F(ChannelReconnectTest, RequestsAreResentInTheirOrder) {
   for (auto& end : done) EXPECT_EQ(end.get(), kSuccess);
 }
 
-TEST_F(ChannelReconnectTest, CallsDuringTheSearchGoToTheNextAgent) {
+TEST_F(ChannelReconnectTest, CallsDuringTheSearchAreSentToTheNextAgent) {
   std::future<Reply> first = CallInThread("1");
   Receive();
   agent_.reset();
@@ -185,7 +185,7 @@ TEST_F(ChannelReconnectTest, CallsDuringTheSearchGoToTheNextAgent) {
   EXPECT_EQ(second.get().payload, "to 2");
 }
 
-TEST_F(ChannelReconnectTest, APostDetectsThatTheAgentIsGone) {
+TEST_F(ChannelReconnectTest, APostFailsAndBeginsTheSearchIfTheAgentIsGone) {
   agent_.reset();
   EXPECT_EQ(channel_->Post(FrameType::kCommitted, ""), kErrLostConnection);
   sink_.AwaitSearch();
@@ -197,7 +197,7 @@ TEST_F(ChannelReconnectTest, APostDetectsThatTheAgentIsGone) {
   EXPECT_EQ(reply.get().payload, "y");
 }
 
-TEST_F(ChannelReconnectTest, TheNextAgentMayEndAtOnceToo) {
+TEST_F(ChannelReconnectTest, ARequestIsResentAgainIfTheNextAgentEndsToo) {
   std::future<Reply> reply = CallInThread("x");
   const Received request = Receive();
   Replace();
@@ -207,7 +207,7 @@ TEST_F(ChannelReconnectTest, TheNextAgentMayEndAtOnceToo) {
   EXPECT_EQ(reply.get().payload, "y");
 }
 
-TEST_F(ChannelReconnectTest, TheChannelIsLostWithoutAnotherAgent) {
+TEST_F(ChannelReconnectTest, TheChannelIsLostIfNoOtherAgentIsFound) {
   std::future<Reply> reply = CallInThread("x");
   Receive();
   sink_.Offer(nullptr);

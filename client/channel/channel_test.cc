@@ -183,7 +183,7 @@ TEST_F(ChannelTest, ACallbackRunsInTheProgressThread) {
   EXPECT_TRUE(in_task);
 }
 
-TEST_F(ChannelTest, ACallerThatReadsPassesRepliesToCallbacks) {
+TEST_F(ChannelTest, ABlockingCallPassesTheRepliesOfOtherCallsToTheirCallbacks) {
   std::promise<std::string> done;
   ASSERT_EQ(channel_->CallAsync(
                 FrameType::kGet, "async",
@@ -243,13 +243,13 @@ TEST_F(ChannelTest, TheEndOfTheAgentEndsAllRequests) {
             kErrLostConnection);
 }
 
-TEST_F(ChannelTest, AnIdleProcessNoticesTheEnd) {
+TEST_F(ChannelTest, AnIdleProcessDetectsTheEndOfTheAgent) {
   channel_->ExpectEvents(true);
   agent_.reset();
   sink_.lost.get_future().wait();
 }
 
-TEST_F(ChannelTest, CloseIsNotReportedAsALoss) {
+TEST_F(ChannelTest, CloseFailsPendingCallsButReportsNoLoss) {
   std::future<Reply> reply = CallInThread("x");
   Receive();
   channel_->Close();

@@ -67,7 +67,7 @@ TEST(Progress, TasksPostedDuringACallRunAfterIt) {
   EXPECT_TRUE(order.get_future().get());
 }
 
-TEST(Progress, LaterCallsDoNotDelayTasks) {
+TEST(Progress, ATaskWaitsOnlyForCallsThatBeganBeforeIt) {
   int ran = 0;
   Progress progress(/*external=*/true);
   std::optional<Progress::Call> first(&progress);
@@ -81,7 +81,7 @@ TEST(Progress, LaterCallsDoNotDelayTasks) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST(Progress, ATaskMayMakeACall) {
+TEST(Progress, ATaskPostedDuringACallInATaskRuns) {
   std::promise<void> done;
   Progress progress(/*external=*/false);
   progress.Post([&] {
@@ -126,7 +126,7 @@ class Pipe {
   int fds_[2];
 };
 
-TEST(Progress, ReadableRunsWhileArmed) {
+TEST(Progress, ATaskRunsWhenItsArmedDescriptorIsReadable) {
   Pipe pipe;
   std::promise<void> seen;
   Progress progress(/*external=*/false);
@@ -166,7 +166,7 @@ TEST(Progress, NoTaskRunsWhileDisarmed) {
   EXPECT_EQ(ran, 1);
 }
 
-TEST(Progress, AClosedDescriptorRunsItsTaskOnceIfItIsUnwatched) {
+TEST(Progress, ATaskThatUnwatchesItsClosedDescriptorRunsOnce) {
   Pipe pipe;
   std::promise<void> seen;
   Progress progress(/*external=*/false);

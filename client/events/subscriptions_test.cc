@@ -17,7 +17,7 @@ HandlerSpec For(std::vector<pmix_status_t> codes,
 
 using Codes = std::vector<pmix_status_t>;
 
-TEST(Subscriptions, OnlyChangesAreReturned) {
+TEST(Subscriptions, AddAndRemoveReturnOnlyTheChanges) {
   Subscriptions all;
   EXPECT_EQ(all.Add(For({-1, -2, -2})).codes, (Codes{-2, -1}));
   EXPECT_EQ(all.Add(For({-2, -3})).codes, Codes{-3});
@@ -33,7 +33,7 @@ TEST(Subscriptions, OnlyChangesAreReturned) {
   EXPECT_FALSE(all.any());
 }
 
-TEST(Subscriptions, EventsOfThisProcessNeedNoAgent) {
+TEST(Subscriptions, HandlersOfTheProcessRangeChangeNoSubscription) {
   Subscriptions all;
   EXPECT_TRUE(all.Add(For({-1}, PMIX_RANGE_PROC_LOCAL)).empty());
   EXPECT_TRUE(all.Remove(For({-1}, PMIX_RANGE_PROC_LOCAL)).empty());

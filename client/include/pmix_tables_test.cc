@@ -24,7 +24,7 @@ TEST(PmixTables, AreSortedWithoutDuplicates) {
   ExpectSortedByName(Functions());
 }
 
-TEST(PmixTables, HoldTheWholeInterface) {
+TEST(PmixTables, TheTablesContainTheWholeInterface) {
   EXPECT_GE(Attributes().size(), 690u);
   EXPECT_GE(Constants().size(), 440u);
   EXPECT_GE(Functions().size(), 310u);
@@ -45,7 +45,7 @@ TEST(PmixTables, EveryAttributeIsFoundByNameAndKey) {
   EXPECT_EQ(FindAttributeByKey(""), nullptr);
 }
 
-TEST(PmixTables, AgreeWithTheHeaders) {
+TEST(PmixTables, TheEntriesAgreeWithTheHeaders) {
   const AttributeEntry* size = FindAttributeByName("PMIX_JOB_SIZE");
   ASSERT_NE(size, nullptr);
   EXPECT_EQ(size->key, PMIX_JOB_SIZE);
@@ -60,7 +60,7 @@ TEST(PmixTables, AgreeWithTheHeaders) {
   EXPECT_EQ(FindConstant("PMIX_ERR_NO_SUCH_THING"), nullptr);
 }
 
-TEST(PmixTables, SharedKeysNameTheCurrentAttribute) {
+TEST(PmixTables, AKeyOfSeveralAttributesFindsTheCurrentOne) {
   EXPECT_EQ(FindAttributeByKey("pmix.alloc.net")->name, "PMIX_ALLOC_FABRIC");
   EXPECT_EQ(FindAttributeByKey("pmix.pdata")->name, "PMIX_PROC_INFO_ARRAY");
   EXPECT_EQ(FindAttributeByKey("pmix.qry.quals")->name,
@@ -103,7 +103,7 @@ TEST(PmixTables, StatusesAreNegative) {
   }
 }
 
-TEST(PmixTables, UnknownValuesGetTheCallersText) {
+TEST(PmixTables, ConstantTextReturnsTheDefaultForUnknownValues) {
   EXPECT_STREQ(ConstantText("pmix_scope_t", PMIX_GLOBAL, "?"),
                "SHARE ACROSS ALL NODES");
   EXPECT_STREQ(ConstantText("pmix_scope_t", 200, "?"), "?");

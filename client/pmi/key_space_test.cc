@@ -16,12 +16,12 @@ TEST(KeySpaceTest, KeysOfTheJobsOwnSpaceAreUnchanged) {
   EXPECT_EQ(KeyInSpace(kJob, kJob, "address"), "address");
 }
 
-TEST(KeySpaceTest, ReservedKeysAreInNoSpace) {
+TEST(KeySpaceTest, ReservedKeysBelongToNoSpace) {
   EXPECT_EQ(KeyInSpace(kJob, kJob, "pmix.rank"), std::nullopt);
   EXPECT_EQ(KeyInSpace(kJob, kJob, "|node|memory"), std::nullopt);
 }
 
-TEST(KeySpaceTest, CreatedSpacesKeepTheirKeysApart) {
+TEST(KeySpaceTest, EqualKeysOfDifferentSpacesAreDistinct) {
   std::set<std::string> keys = {PmixKey(kJob, kJob, "key")};
   for (uint32_t rank : {0U, 1U, 11U}) {
     for (uint32_t number : {0U, 1U, 11U}) {
@@ -38,7 +38,7 @@ TEST(KeySpaceTest, CreatedSpacesKeepTheirKeysApart) {
             std::nullopt);
 }
 
-TEST(KeySpaceTest, SpacesOfOtherJobsAreUnknown) {
+TEST(KeySpaceTest, IsSpaceOfRejectsTheSpacesOfOtherJobs) {
   EXPECT_FALSE(IsSpaceOf(kJob, "job-2"));
   EXPECT_FALSE(IsSpaceOf(kJob, "job-10"));
   EXPECT_FALSE(IsSpaceOf(kJob, ""));

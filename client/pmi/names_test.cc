@@ -67,19 +67,19 @@ TEST_F(NamesTest, ALookupFindsAPublishedText) {
   EXPECT_EQ(LookUpName("service"), std::nullopt);
 }
 
-TEST_F(NamesTest, UnpublishNamesTheService) {
+TEST_F(NamesTest, UnpublishNameSendsTheNameOfTheService) {
   EXPECT_EQ(UnpublishName("service"), PMIX_SUCCESS);
   EXPECT_EQ(KeysOf(FrameType::kUnpublish), std::vector<std::string>{"service"});
 }
 
-TEST_F(NamesTest, ANameServiceExistsIfLookupsAreSupported) {
+TEST_F(NamesTest, HasNameServiceReturnsTrueIfLookupsAreSupported) {
   Answer(FrameType::kLookup, PMIX_ERR_NOT_FOUND);
   EXPECT_TRUE(HasNameService());
   Answer(FrameType::kLookup, PMIX_ERR_NOT_SUPPORTED);
   EXPECT_FALSE(HasNameService());
 }
 
-TEST(ServiceNameTest, AServiceNameIsAKeyThatIsNotReserved) {
+TEST(ServiceNameTest, AServiceNameMustBeAnUnreservedKey) {
   EXPECT_TRUE(IsServiceName("service"));
   EXPECT_TRUE(IsServiceName(std::string(PMIX_MAX_KEYLEN, 'n').c_str()));
   EXPECT_FALSE(IsServiceName(std::string(PMIX_MAX_KEYLEN + 1, 'n').c_str()));

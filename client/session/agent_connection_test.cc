@@ -99,7 +99,7 @@ TEST_F(AgentConnectionTest, EmptyStateIsNotSent) {
   EXPECT_FALSE(session_->commits().TakeNoted());
 }
 
-TEST_F(AgentConnectionTest, BarrierAndJobAreReplacedByTheSuccessors) {
+TEST_F(AgentConnectionTest, ASuccessorsBarrierAndJobReplaceThePredecessors) {
   agent_.OfferBarrier(/*local_only=*/true);
   Connect(1, kLong);
   const shm::BarrierParticipant* const barrier = session_->fences().barrier();
@@ -149,7 +149,7 @@ TEST_F(AgentConnectionTest, AHandoverAnnouncesASuccessor) {
       << "the successor's limit holds";
 }
 
-TEST_F(AgentConnectionTest, TheSearchHasALimit) {
+TEST_F(AgentConnectionTest, TheSearchForASuccessorHasATimeLimit) {
   Connect(1, kShort);
   ASSERT_EQ(unlink(agent_.socket_path().c_str()), 0);
   Replace(2, kShort);

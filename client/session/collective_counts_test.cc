@@ -49,7 +49,7 @@ TEST(CollectiveCountsTest, RefusedAndMalformedRequestsDoNotCount) {
   EXPECT_EQ(Text(counts.Encode("job")), "");
 }
 
-TEST(CollectiveCountsTest, ASetHasOneCountHoweverItIsNamed) {
+TEST(CollectiveCountsTest, FencesOfOneSetInAnyNotationShareACount) {
   CollectiveCounts counts;
   const std::string all = "job." + std::to_string(kRankWildcard) + ",";
   counts.AddWhole();
@@ -73,7 +73,7 @@ TEST(CollectiveCountsTest, GroupOperationsAreCountedByName) {
 
 // The group's destruct may be in progress for others until the group can be
 // constructed again.
-TEST(CollectiveCountsTest, LeavingCountsAsADestructAfterTheNextConstruct) {
+TEST(CollectiveCountsTest, ALeaveCountsAsADestructAtTheNextConstruct) {
   const std::string construct =
       Request(CollectiveOp::kGroupConstruct, "g", {{"job", 3}});
   const std::string destruct =

@@ -25,14 +25,14 @@ TEST(Commits, WithoutAMailboxACommitIsAMessage) {
   EXPECT_FALSE(commits.TakeNoted()) << "the agent does not have it yet";
 }
 
-TEST(Commits, WithoutPutsTheFrameIsEmpty) {
+TEST(Commits, ACommitWithoutPutsReturnsAnEmptyFrame) {
   Commits commits(nullptr);
   std::string frame;
   EXPECT_EQ(commits.Commit(Alive, &frame), Outcome::kWritten);
   EXPECT_TRUE(frame.empty());
 }
 
-TEST(Commits, ANoteIsTakenOnce) {
+TEST(Commits, TakeNotedReturnsTrueOnceAfterNotes) {
   Commits commits(nullptr);
   commits.Note();
   commits.Note();

@@ -58,7 +58,7 @@ TEST(FoundDataTest, MalformedPayloadsAreRejected) {
   }
 }
 
-TEST(FoundDataTest, AKeyNeedsNoTerminator) {
+TEST(FoundDataTest, AKeyOfMaximumLengthNeedsNoTerminator) {
   pmix_pdata_t data;
   std::memset(data.key, 'k', sizeof(data.key));
   EXPECT_EQ(KeyOfData(data).size(), sizeof(data.key));

@@ -8,7 +8,7 @@
 namespace canopy::client {
 namespace {
 
-TEST(HoldTimerTest, RunsOnceForEachStart) {
+TEST(HoldTimerTest, TheTimerRunsOnceForEachExpiredStart) {
   Progress progress(/*external=*/false);
   int times = 0;
   std::promise<void> twice;

@@ -8,7 +8,7 @@
 namespace canopy::client {
 namespace {
 
-TEST(JobFences, OnlyTheFirstInProgressMayUseTheBarrier) {
+TEST(JobFences, OnlyAFenceThatBeginsAloneMayUseTheBarrier) {
   JobFences fences(nullptr);
   EXPECT_TRUE(fences.Begin());
   EXPECT_FALSE(fences.Begin());
@@ -19,7 +19,7 @@ TEST(JobFences, OnlyTheFirstInProgressMayUseTheBarrier) {
   EXPECT_TRUE(fences.Begin());
 }
 
-TEST(JobFences, TheBarrierMayBeNull) {
+TEST(JobFences, ANullBarrierIsAccepted) {
   JobFences fences(nullptr);
   const MutexLock lock(fences.mutex());
   EXPECT_EQ(fences.barrier(), nullptr);

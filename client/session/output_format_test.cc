@@ -54,7 +54,7 @@ TEST(OutputFormat, XmlEscapesSpecialCharacters) {
             "a&lt;b&gt; &amp; &quot;c&quot;&#9;&#255;</stdout>\n");
 }
 
-TEST(OutputFormat, ALineWithoutAnEndIsNotHeldForever) {
+TEST(OutputFormat, AnUnfinishedLineIsReleasedAtALimit) {
   OutputFormatter lines = Make({});
   const std::string half(size_t{40} << 10, 'x');
   EXPECT_EQ(lines.Add(half), "");

@@ -9,7 +9,7 @@
 namespace canopy::client {
 namespace {
 
-TEST(OutputWishesTest, DirectivesAboutOutputAreKeptByJob) {
+TEST(OutputWishesTest, DirectivesAboutOutputAreKeptForEachJob) {
   InfoList spawn;
   spawn.Add(PMIX_IOF_TAG_OUTPUT, Value::Bool(true));
   spawn.Add(PMIX_HOST, Value::String("a"));
@@ -21,7 +21,7 @@ TEST(OutputWishesTest, DirectivesAboutOutputAreKeptByJob) {
   EXPECT_TRUE(wishes.Of("other").empty());
 }
 
-TEST(OutputWishesTest, TheOldestAreForgotten) {
+TEST(OutputWishesTest, TheDirectivesOfTheOldestJobAreDroppedAtTheLimit) {
   InfoList spawn;
   spawn.Add(PMIX_IOF_XML_OUTPUT, Value::Bool(true));
   OutputWishes wishes;

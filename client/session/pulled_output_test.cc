@@ -110,7 +110,8 @@ TEST_F(PulledOutputTest, FilesAreNamedAsTheStandardRequires) {
   EXPECT_EQ(got_, (std::vector<std::string>{"4two\n"}));
 }
 
-TEST_F(PulledOutputTest, WithoutACallbackWholeLinesGoToTheStreams) {
+TEST_F(PulledOutputTest,
+       WithoutACallbackWholeLinesAreWrittenToTheStandardStreams) {
   int out[2];
   int error[2];
   ASSERT_EQ(pipe(out), 0);

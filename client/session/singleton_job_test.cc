@@ -31,7 +31,7 @@ TEST(SingletonJob, TheJobHasOneProcessOnOneNode) {
   EXPECT_TRUE(job.RanksOn(1).empty());
 }
 
-TEST(SingletonJob, FurtherDataAreFoundForJobAndProcess) {
+TEST(SingletonJob, AdditionalDataAreFoundForTheJobAndTheProcess) {
   InfoList more;
   more.Add(PMIX_PARENT_ID, Value::Proc({"tool", 2}));
   const SingletonJob job("alone", "host", more);
@@ -73,7 +73,7 @@ TEST(SingletonJob, TheProcessHasItsReservedKeys) {
   EXPECT_TRUE(keys.contains(PMIX_LOCAL_RANK));
 }
 
-TEST(SingletonJob, AServersJobHasNoProcessData) {
+TEST(SingletonJob, TheJobOfAServerHasNoProcessData) {
   const auto job = SingletonJob::OfServer("server", "host");
   EXPECT_EQ(Decoded(job->FindNode(0, PMIX_HOSTNAME)), Value::String("host"));
   pmix_value_t value = {};

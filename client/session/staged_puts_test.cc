@@ -82,7 +82,7 @@ TEST_F(StagedPutsTest, GlobalReplacesBothSides) {
                              Alone(PMIX_LOCAL, "k", false)}));
 }
 
-TEST_F(StagedPutsTest, AOneSidedPutIsReadAfterTheGlobalOne) {
+TEST_F(StagedPutsTest, AOneSidedPutFollowsTheGlobalPutInTheCommit) {
   Put(PMIX_GLOBAL, "k", 1);
   Put(PMIX_LOCAL, "k", 2);
   EXPECT_EQ(Take(), (Entries{{PMIX_GLOBAL, "k", Value::Int(1)},
@@ -104,7 +104,7 @@ TEST_F(StagedPutsTest, ASuccessorGetsAllCommitsAsOne) {
                                   Alone(PMIX_LOCAL, "k", false)}));
 }
 
-TEST_F(StagedPutsTest, TheScopeIsSentOnce) {
+TEST_F(StagedPutsTest, TheScopesOfAKeyAreSentOnlyWhenTheyChange) {
   Put(PMIX_LOCAL, "k", 1);
   (void)Take();
   Put(PMIX_LOCAL, "k", 2);

@@ -99,7 +99,7 @@ TEST_F(StdinPushTest, EndIsPushedEvenIfThereIsMoreInput) {
   pushed_.Await("one|two");
 }
 
-TEST_F(StdinPushTest, EndSucceedsForAJobThatHasEnded) {
+TEST_F(StdinPushTest, EndSucceedsIfTheJobHasEnded) {
   StdinPush push(read_.get());
   const auto over = [this](std::string bytes, bool complete,
                            std::function<void(int status)> then) {

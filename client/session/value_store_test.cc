@@ -56,7 +56,7 @@ TEST(ValueStore, GlobalReplacesLocalAndRemoteButNotInternal) {
   EXPECT_EQ(Read(store, "a", 1, "k", PMIX_GLOBAL), Value::Int(4));
 }
 
-TEST(ValueStore, DeletedKeysStayAsEmptyValues) {
+TEST(ValueStore, ADeletedKeyIsReadAsAnEmptyValue) {
   ValueStore store;
   store.Put({"a", 1}, "k", Value::Int(1), PMIX_GLOBAL);
   store.Put({"a", 1}, "k", Value(), PMIX_LOCAL);

@@ -124,7 +124,7 @@ class AttachTest : public testing::Test {
   pmix_proc_t server_ = {};
 };
 
-TEST_F(AttachTest, ThePrimaryStaysUntilAnotherIsRequested) {
+TEST_F(AttachTest, AnAttachChangesThePrimaryServerOnlyOnRequest) {
   ASSERT_EQ(Attach(At("two")), PMIX_SUCCESS);
   EXPECT_STREQ(server_.nspace, "two");
   EXPECT_STREQ(self_.nspace, "me");
@@ -202,7 +202,7 @@ TEST_F(AttachTest, SetServerChoosesThePrimary) {
   EXPECT_EQ(Servers(), "one two");
 }
 
-TEST_F(AttachTest, SetServerMayWaitForAServer) {
+TEST_F(AttachTest, SetServerWaitsForAServerOnRequest) {
   InfoList wait;
   wait.Add(PMIX_WAIT_FOR_CONNECTION, Value::Bool(true));
   std::thread waiting([&] { EXPECT_EQ(Set("two", wait), PMIX_SUCCESS); });
@@ -272,7 +272,7 @@ TEST_F(AttachTest, TheLossOfAServerIsAnEvent) {
   EXPECT_EQ(Ask(), PMIX_SUCCESS);
 }
 
-TEST_F(AttachTest, TheOlderFormReplacesThePrimary) {
+TEST_F(AttachTest, ConnectToServerReplacesThePrimaryServer) {
   const InfoList infos = At("two");
   EXPECT_EQ(
       ConnectToServerInstead(*session_, infos.data(), infos.size(), &self_),

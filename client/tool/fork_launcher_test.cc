@@ -114,7 +114,7 @@ TEST_F(ForkLauncherTest, ALauncherIsSearchedForInItsDirectoryAfterPath) {
   EXPECT_EQ(Fork(Launcher(), {}, {path}, 1, "launch", place_), PMIX_SUCCESS);
 }
 
-TEST_F(ForkLauncherTest, TheServerIsKnownByTheLaunchersName) {
+TEST_F(ForkLauncherTest, SetPrimaryAndDisconnectAcceptTheLaunchersName) {
   ASSERT_EQ(Fork(Launcher()), PMIX_SUCCESS);
   Servers& servers = session_->servers();
   EXPECT_EQ(servers.SetPrimary({nspace_, 0}), kSuccess);
@@ -125,7 +125,7 @@ TEST_F(ForkLauncherTest, TheServerIsKnownByTheLaunchersName) {
   EXPECT_TRUE(servers.names().empty());
 }
 
-TEST_F(ForkLauncherTest, TheLauncherGetsStopAndDirectivesAsOrders) {
+TEST_F(ForkLauncherTest, TheLauncherGetsTheStopAndTheJobsDirectivesAsOrders) {
   InfoList of_job;
   of_job.Add(PMIX_MAPBY, Value::String("node"));
   InfoList directives;
@@ -147,7 +147,7 @@ TEST_F(ForkLauncherTest, TheLauncherGetsStopAndDirectivesAsOrders) {
   EXPECT_EQ(Value::FromC(found->value), Value::InfoArray(of_job));
 }
 
-TEST_F(ForkLauncherTest, EnvironmentFileAndDirectoryAreThoseOfTheRequest) {
+TEST_F(ForkLauncherTest, TheLauncherGetsTheRequestedEnvironmentAndDirectory) {
   InfoList directives;
   directives.Add(PMIX_SPAWN_TOOL, Value::Bool(true));
   directives.Add(PMIX_WDIR, Value::String(place_));

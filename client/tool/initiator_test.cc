@@ -87,14 +87,14 @@ TEST_F(InitiatorTest, TakenVariablesAreRemovedFromTheEnvironment) {
   close(reader_);
 }
 
-TEST_F(InitiatorTest, TheNameOfAnAbsentFileStaysForALauncher) {
+TEST_F(InitiatorTest, TheVariableOfAnAbsentFileIsKeptForALauncher) {
   setenv(kEnvRendezvousFile, File().c_str(), 1);
   EXPECT_FALSE(TakeInitiator().any());
   EXPECT_STREQ(getenv(kEnvRendezvousFile), File().c_str());
   close(reader_);
 }
 
-TEST_F(InitiatorTest, TheEndOfThePipeIsTheEndOfTheInitiator) {
+TEST_F(InitiatorTest, TheEndOfThePipeRaisesTheEndOfTheInitiator) {
   std::promise<std::string> ended;
   g_ended = &ended;
   Begin();

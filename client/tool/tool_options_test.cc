@@ -53,14 +53,14 @@ TEST(ToolOptionsTest, EveryDirectiveIsRead) {
   EXPECT_EQ(options.init.external_progress, true);
 }
 
-TEST(ToolOptionsTest, ARendezvousFileIsRefused) {
+TEST(ToolOptionsTest, TheRendezvousFileOfALauncherIsRefused) {
   InfoList infos;
   infos.Add(PMIX_LAUNCHER_RENDEZVOUS_FILE, Value::String("/a/file"));
   ToolOptions options;
   EXPECT_EQ(Parse(infos, &options), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST(ToolOptionsTest, EachChoiceOfAServerIsExplicit) {
+TEST(ToolOptionsTest, EachDirectiveThatNamesAServerIsAnExplicitChoice) {
   for (const char* key :
        {PMIX_TOOL_ATTACHMENT_FILE, PMIX_SERVER_URI, PMIX_SERVER_NSPACE}) {
     InfoList infos;

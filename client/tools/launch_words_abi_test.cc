@@ -36,7 +36,7 @@ TEST(LaunchWordsTest, EachDirectiveHasAnOption) {
                            "--genv", "WORD", "two words"}));
 }
 
-TEST(LaunchWordsTest, StopsMayConcernAllOrSomeRanks) {
+TEST(LaunchWordsTest, StopsBecomeOptionsForAllOrSomeRanks) {
   Infos all;
   const pmix_rank_t everyone = PMIX_RANK_WILDCARD;
   const bool no = false;

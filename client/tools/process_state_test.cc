@@ -12,7 +12,7 @@ std::string Text(pmix_proc_state_t state, char os_state = 'S', int code = 0) {
   return StateText(process, os_state);
 }
 
-TEST(ProcessStateTest, StatesAreInTheWordsOfUsers) {
+TEST(ProcessStateTest, StatesAreDescribedInWordsOfUsers) {
   EXPECT_EQ(Text(PMIX_PROC_STATE_RUNNING), "running");
   EXPECT_EQ(Text(PMIX_PROC_STATE_CONNECTED), "in MPI");
   EXPECT_EQ(Text(PMIX_PROC_STATE_TERM_NON_ZERO, 'S', 3), "exited 3");

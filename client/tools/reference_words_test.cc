@@ -18,7 +18,7 @@ TEST(ReferenceWordsTest, AKeyMayHaveQualifiers) {
   }
 }
 
-TEST(ReferenceWordsTest, ADurationIsReadFromItsEnd) {
+TEST(ReferenceWordsTest, ADurationEndsWithItsSeconds) {
   EXPECT_EQ(ReadDuration("2"), 2u);
   EXPECT_EQ(ReadDuration("1:00:05"), 3605u);
   EXPECT_EQ(ReadDuration("1:0:0:0:0"), 30u * 24 * 3600);

@@ -33,7 +33,7 @@ TEST(ServerOptionsTest, AcceptsTheSpellingsOfTheReferenceTools) {
   EXPECT_TRUE(to.verbose);
 }
 
-TEST(ServerOptionsTest, APidMayBeInAFile) {
+TEST(ServerOptionsTest, APidIsReadFromAFile) {
   const char* const directory = std::getenv("TEST_TMPDIR");
   const std::string path =
       std::string(directory == nullptr ? "/tmp" : directory) + "/pid";

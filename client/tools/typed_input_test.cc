@@ -20,7 +20,7 @@ void Type(int fd, const std::string& text) {
             static_cast<ssize_t>(text.size()));
 }
 
-TEST(ControlCharacterTest, HasTwoSpellings) {
+TEST(ControlCharacterTest, ReadsBothSpellingsOfAControlCharacter) {
   EXPECT_EQ(ControlCharacter("ctrl-]"), kKey);
   EXPECT_EQ(ControlCharacter("^]"), kKey);
   EXPECT_EQ(ControlCharacter("^q"), 'Q' - '@');
@@ -29,7 +29,7 @@ TEST(ControlCharacterTest, HasTwoSpellings) {
   }
 }
 
-TEST(TypedInputTest, APipeHasNoKey) {
+TEST(TypedInputTest, TheKeyIsOrdinaryInputOfAPipe) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   TypedInput input(fds[0], kKey);
@@ -64,7 +64,7 @@ int OnTerminal(int master) {
   return after.c_cc[VEOL] == before.c_cc[VEOL] ? 0 : 14;
 }
 
-TEST(TypedInputTest, TheKeyEndsALineOfATerminal) {
+TEST(TypedInputTest, TheKeyIsRecognisedInTheInputOfATerminal) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY);
   ASSERT_GE(master, 0);
   ASSERT_EQ(grantpt(master) + unlockpt(master), 0);

@@ -39,7 +39,7 @@ TEST(ValueJsonTest, StatusesHaveTheirNames) {
             R"({"status":-46,"status_name":"NOT-FOUND"})");
 }
 
-TEST(ValueJsonTest, InfosAreAnObjectByTheNamesOfTheirKeys) {
+TEST(ValueJsonTest, AnArrayOfInfosBecomesAnObject) {
   pmix_info_t info;
   PMIX_INFO_CONSTRUCT(&info);
   const uint32_t size = 4;

@@ -37,7 +37,7 @@ TEST(InventoryTest, DescribesThisNode) {
   EXPECT_NE(xml.find("<topology"), std::string::npos);
 }
 
-TEST(InventoryTest, LooksAtTheMachineEachTime) {
+TEST(InventoryTest, ReadsTheHardwareAtEachCall) {
   const std::string path = testing::TempDir() + "/machine.xml";
   const std::string sets =
       " cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\""

@@ -38,7 +38,7 @@ TEST(QualifiedValue, OtherValuesAreNotQualified) {
   EXPECT_FALSE(MeantValueIn(EncodeValue(Value::InfoArray(InfoList()).raw())));
 }
 
-TEST(QualifiedValue, HoldsTheValueOfTheCaller) {
+TEST(QualifiedValue, MeantValueInReturnsTheValueOfTheCaller) {
   const std::string encoded =
       EncodeValue(Value::InfoArray(Qualified("k", "q")).raw());
   const auto meant = MeantValueIn(encoded);

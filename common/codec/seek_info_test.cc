@@ -36,7 +36,7 @@ TEST(SeekInfo, AnAbsentKeyIsNotFound) {
   EXPECT_FALSE(SeekInfo("a", &nothing));
 }
 
-TEST(SeekInfo, NothingIsFoundBehindMalformedBytes) {
+TEST(SeekInfo, AKeyAfterMalformedBytesIsNotFound) {
   const std::string bytes = Infos();
   const size_t second = bytes.find('b');
   for (size_t size = 0; size < second; ++size) {

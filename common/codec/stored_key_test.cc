@@ -15,7 +15,7 @@
 namespace canopy {
 namespace {
 
-TEST(StoredKey, NamesAreNoKeysOfProcesses) {
+TEST(StoredKey, IsStoredNameRejectsOrdinaryKeys) {
   EXPECT_TRUE(IsStoredName(ScopeNameOf("key")));
   EXPECT_FALSE(IsStoredName("key"));
   EXPECT_FALSE(IsStoredName("pmix.key"));

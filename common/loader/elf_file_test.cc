@@ -45,7 +45,7 @@ std::vector<std::string> Texts(const std::vector<std::string_view>& views) {
 class ElfFileFormTest : public ElfFileTest,
                         public testing::WithParamInterface<int> {};
 
-TEST_P(ElfFileFormTest, ReadsWhatTheLoaderUses) {
+TEST_P(ElfFileFormTest, ReadsTheEntriesThatTheLoaderUses) {
   for (const bool gnu_hash : {true, false}) {
     ElfSpec spec = Library();
     spec.bits = GetParam();
@@ -99,7 +99,7 @@ TEST_F(ElfFileTest, AStaticProgramHasNothingToLoad) {
   EXPECT_TRUE(file->ReadSymbols()->wanted.empty());
 }
 
-TEST_F(ElfFileTest, AnotherByteOrderGivesNoWordSize) {
+TEST_F(ElfFileTest, AFileOfAnotherByteOrderHasWordSizeZero) {
   std::string bytes = BuildElf(Library());
   bytes[EI_DATA] = ELFDATA2MSB;
   const Result<ElfFile> file = OpenBytes(bytes);
@@ -123,7 +123,7 @@ TEST_F(ElfFileTest, DoesNotWaitForAPipe) {
 
 // Wherever a file is cut off, the result is an error or less data, and no
 // overrun.
-TEST_F(ElfFileTest, EveryPrefixIsRejectedOrRead) {
+TEST_F(ElfFileTest, ATruncatedFileIsReadWithoutAnOverrun) {
   const std::string whole = BuildElf(Library());
   for (size_t size = 0; size < whole.size(); ++size) {
     const Result<ElfFile> file = OpenBytes(whole.substr(0, size));
@@ -131,7 +131,7 @@ TEST_F(ElfFileTest, EveryPrefixIsRejectedOrRead) {
   }
 }
 
-TEST_F(ElfFileTest, TheStampChangesWithTheFile) {
+TEST_F(ElfFileTest, TheStampChangesWhenTheFileIsReplaced) {
   const std::string path = Path("stamped");
   EXPECT_EQ(StampOf(Path("absent")), FileStamp());
   WriteElf(path, Library());

@@ -146,7 +146,7 @@ TEST_F(LibraryFitTest, RpathDecidesBeforeTheEnvironment) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kOwnPlace);
 }
 
-TEST_F(LibraryFitTest, RpathOfTheProgramServesItsLibraries) {
+TEST_F(LibraryFitTest, TheRpathOfTheProgramAppliesToItsLibrariesToo) {
   ElfSpec middle;
   middle.soname = "libmiddle.so.1";
   middle.needed = {"libpmix.so.2"};
@@ -167,7 +167,7 @@ TEST_F(LibraryFitTest, RunpathComesAfterTheEnvironment) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kLacksSymbols);
 }
 
-TEST_F(LibraryFitTest, APreloadedLibraryIsInFrontOfAnRpath) {
+TEST_F(LibraryFitTest, APreloadedLibraryPrecedesAnRpath) {
   ElfSpec program = Program();
   program.rpath = At("own");
   program.wanted.emplace_back("pmix_extra");
@@ -194,7 +194,7 @@ TEST_F(LibraryFitTest, RejectsACLibraryOlderThanOursNeeds) {
       << finding.reason;
 }
 
-TEST_F(LibraryFitTest, MuslAndOtherMachinesCannotLoadOurs) {
+TEST_F(LibraryFitTest, ProgramsOfMuslOrOtherMachinesCannotLoadOurLibrary) {
   ElfSpec program = Program();
   program.interpreter = "/lib/ld-musl-x86_64.so.1";
   EXPECT_EQ(Ask(program).fit, LibraryFit::kCannotLoad);

@@ -81,7 +81,7 @@ TEST_F(AcceptorTest, AcceptsAllWaitingConnections) {
   EXPECT_NE(fcntl(accepted_[0].get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST_F(AcceptorTest, ARoundIsBounded) {
+TEST_F(AcceptorTest, ARoundAcceptsALimitedNumberOfConnections) {
   std::vector<UniqueFd> peers;
   for (int i = 0; i < 65; ++i) peers.push_back(Dial());
   Accept();
@@ -109,7 +109,7 @@ TEST_F(AcceptorTest, WithoutDescriptorsConnectionsAreRefusedAndReportedOnce) {
   EXPECT_TRUE(Accept());
 }
 
-TEST_F(AcceptorTest, TheReserveServesUntilOneIsLeft) {
+TEST_F(AcceptorTest, TheReservedDescriptorsAreUsedUntilOneIsLeft) {
   acceptor_ = Acceptor(UniqueFd(dup(listener_.get())), {5, 2});
   std::vector<UniqueFd> opened;
   const auto accept = [&] {

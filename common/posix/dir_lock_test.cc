@@ -53,7 +53,7 @@ TEST_F(DirLockTest, TheKernelReleasesItWhenTheHolderEnds) {
   EXPECT_EQ(LockDir(path_, &fd), DirLock::kLocked);
 }
 
-TEST_F(DirLockTest, APathThatIsNotADirectoryIsGone) {
+TEST_F(DirLockTest, LockDirReturnsGoneIfThePathIsNotADirectory) {
   UniqueFd fd;
   EXPECT_EQ(LockDir(base_ + "/none", &fd), DirLock::kGone);
   const std::string link = base_ + "/link";

@@ -51,7 +51,7 @@ TEST_F(InBufferTest, BytesArriveInOrderAndAreConsumed) {
   EXPECT_EQ(buffer_.view(), "efgh");
 }
 
-TEST_F(InBufferTest, ALargeFrameGetsRoomAndReturnsIt) {
+TEST_F(InBufferTest, TheBufferGrowsForALargeFrameAndShrinksAfterIt) {
   const std::string large(1000, 'x');
   Send(large);
   ASSERT_EQ(Receive(), InBuffer::State::kReceived);
@@ -72,7 +72,7 @@ TEST_F(InBufferTest, AFullBufferGrows) {
   EXPECT_EQ(buffer_.view(), std::string(kCapacity, 'a') + "b");
 }
 
-TEST_F(InBufferTest, TheEndIsReported) {
+TEST_F(InBufferTest, TheEndOfTheConnectionIsReported) {
   Send("a");
   out_.Reset();
   EXPECT_EQ(Receive(), InBuffer::State::kReceived);

@@ -76,7 +76,7 @@ class OpenDirectoryAsRootTest : public OpenDirectoryTest {
   }
 };
 
-TEST_F(OpenDirectoryTest, EveryFormOfAPathIsFollowed) {
+TEST_F(OpenDirectoryTest, LinksAndDotsInAPathAreFollowed) {
   const std::string own = Make("own");
   Make("own/inner");
   Link(own, "absolute");
@@ -110,7 +110,7 @@ TEST_F(OpenDirectoryTest, FilesThatAreNotDirectoriesAreNotFound) {
             std::string::npos);
 }
 
-TEST_F(OpenDirectoryAsRootTest, AUsersDirectoryBelongsToTheUserWithAllBelow) {
+TEST_F(OpenDirectoryAsRootTest, TheUserControlsTheUsersDirectoryAndAllBelowIt) {
   const std::string users = Make("users", 0700, kUid);
   Make("users/inner");
   ExpectOpens(users, PathControl::kUser, users);
@@ -151,7 +151,7 @@ TEST_F(OpenDirectoryAsRootTest, ARootLinkIsFollowedOnlyInARootDirectory) {
   }
 }
 
-TEST_F(OpenDirectoryAsRootTest, ADirectoryThatAnyoneCanChangeIsShared) {
+TEST_F(OpenDirectoryAsRootTest, ADirectoryThatSeveralUsersCanChangeIsShared) {
   for (const mode_t mode : {0777, 0775}) {
     const std::string shared = Make("shared", mode);
     Make("shared/inner");
@@ -163,7 +163,7 @@ TEST_F(OpenDirectoryAsRootTest, ADirectoryThatAnyoneCanChangeIsShared) {
   ExpectOpens(Make("sticky/inner"), PathControl::kOwn, top_ + "/sticky/inner");
 }
 
-TEST(SplitLast, PathsAreSplit) {
+TEST(SplitLast, APathIsSplitIntoDirectoryAndName) {
   const auto expect = [](const char* path, const char* directory,
                          const char* name) {
     const SplitPath split = SplitLast(path);

@@ -78,7 +78,7 @@ TEST_F(OpenToWriteTest, FilesInAUsersDirectoryBelongToTheUser) {
   EXPECT_EQ(ContentOf(At("precious")), "text");
 }
 
-TEST_F(OpenToWriteTest, WhereSeveralMayWriteRootFollowsNoLink) {
+TEST_F(OpenToWriteTest, InASharedDirectoryRootWritesOnlyItsOwnFiles) {
   if (geteuid() != 0) GTEST_SKIP() << "only root has more to lose";
   for (const mode_t mode : {01777, 0777}) {
     Make("several", mode, 0);

@@ -76,7 +76,7 @@ TEST_F(OutQueueTest, ADescriptorArrivesWithItsBytes) {
   EXPECT_EQ(a.st_rdev, b.st_rdev);
 }
 
-TEST_F(OutQueueTest, ContinuesWhereItWasBlocked) {
+TEST_F(OutQueueTest, ABlockedFlushContinuesWhereItStopped) {
   std::string expected;
   for (int i = 0; i < 200; ++i) {
     std::string part(20000, static_cast<char>('a' + i % 26));
@@ -96,7 +96,7 @@ TEST_F(OutQueueTest, ContinuesWhereItWasBlocked) {
   EXPECT_EQ(queue_.Flush(out_.get()), OutQueue::State::kEmpty);
 }
 
-TEST_F(OutQueueTest, AGonePeerIsReported) {
+TEST_F(OutQueueTest, FlushReportsThatThePeerIsGone) {
   in_.Reset();
   queue_.Append(std::string("x"));
   EXPECT_EQ(queue_.Flush(out_.get()), OutQueue::State::kBroken);

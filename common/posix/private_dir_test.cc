@@ -50,7 +50,7 @@ TEST_F(PrivateDirTest, ALinkIsNotADirectory) {
   EXPECT_EQ(MakePrivateDir(root_ + "/d").code(), kErrNoPermissions);
 }
 
-TEST_F(PrivateDirTest, TheBaseFollowsTheEnvironmentWhenItCanBeWritten) {
+TEST_F(PrivateDirTest, TheBaseIsTheRuntimeDirectoryIfItIsWritable) {
   ASSERT_EQ(setenv("XDG_RUNTIME_DIR", root_.c_str(), 1), 0);
   EXPECT_EQ(RuntimeBase(), root_);
   ASSERT_EQ(setenv("XDG_RUNTIME_DIR", "/nonexistent", 1), 0);

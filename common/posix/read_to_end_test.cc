@@ -11,7 +11,7 @@
 namespace canopy {
 namespace {
 
-TEST(ReadToEndTest, EverythingIsRead) {
+TEST(ReadToEndTest, ReadToEndReturnsAllBytes) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   const UniqueFd reader(fds[0]);

@@ -55,11 +55,11 @@ class RunAsUserAsRootTest : public RunAsUserTest {
   }
 };
 
-TEST_F(RunAsUserTest, AProcessActsForItselfWithItsRights) {
+TEST_F(RunAsUserTest, AProcessUsesItsOwnRightsForItsOwnUser) {
   EXPECT_TRUE(CanRead({geteuid(), getegid()}));
 }
 
-TEST_F(RunAsUserTest, AnUnprivilegedProcessActsOnlyForItself) {
+TEST_F(RunAsUserTest, AnUnprivilegedProcessCannotActForAnotherUser) {
   if (geteuid() == 0) GTEST_SKIP() << "root may";
   EXPECT_FALSE(IsPrivileged());
   bool called = false;
@@ -67,7 +67,7 @@ TEST_F(RunAsUserTest, AnUnprivilegedProcessActsOnlyForItself) {
   EXPECT_FALSE(called);
 }
 
-TEST_F(RunAsUserAsRootTest, RootsRightsAndGroupsDoNotCount) {
+TEST_F(RunAsUserAsRootTest, TheRightsOfRootAreNotUsedForAUser) {
   const std::vector<gid_t> groups = Groups();
   for (const mode_t mode : {0600, 0640}) {
     ASSERT_EQ(chmod(path_.c_str(), mode), 0);
@@ -77,7 +77,7 @@ TEST_F(RunAsUserAsRootTest, RootsRightsAndGroupsDoNotCount) {
   EXPECT_EQ(Groups(), groups);
 }
 
-TEST_F(RunAsUserAsRootTest, TheUsersRightsAndGroupCount) {
+TEST_F(RunAsUserAsRootTest, TheRightsOfTheUserAndItsGroupAreUsed) {
   ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
   ASSERT_EQ(chown(path_.c_str(), 0, kUid), 0);
   EXPECT_TRUE(CanRead(kUser));
@@ -103,7 +103,7 @@ TEST_F(RunAsUserAsRootTest, RootActsForRootWithoutAThread) {
   EXPECT_EQ(thread, gettid());
 }
 
-TEST_F(RunAsUserAsRootTest, TheThreadBelongsToThisProcess) {
+TEST_F(RunAsUserAsRootTest, TheFunctionRunsInAnotherThreadOfThisProcess) {
   pid_t process = 0;
   pid_t thread = 0;
   ASSERT_TRUE(RunAsUser(kUser, [&] {
@@ -120,7 +120,7 @@ TEST_F(RunAsUserAsRootTest, TheUserMinusOneIsRejected) {
   EXPECT_FALSE(called);
 }
 
-TEST_F(RunAsUserAsRootTest, SignalsAreBlockedOnlyMeanwhile) {
+TEST_F(RunAsUserAsRootTest, SignalsAreBlockedOnlyWhileTheFunctionRuns) {
   sigset_t before;
   sigset_t meanwhile;
   sigset_t after;

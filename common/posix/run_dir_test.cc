@@ -8,7 +8,7 @@
 namespace canopy {
 namespace {
 
-TEST(RunDirTest, TheNameHasThePidAndTheAttempt) {
+TEST(RunDirTest, TheNameContainsThePidAndTheAttempt) {
   EXPECT_EQ(RunDirName(4711, 1), "run-4711");
   EXPECT_EQ(RunDirName(4711, 2), "run-4711-2");
   for (const int attempt : {1, 2, 100}) {

@@ -131,7 +131,7 @@ TEST_F(ArchiveTest, AFileThatShrinksIsAnError) {
   EXPECT_FALSE(rest.ok());
 }
 
-TEST_F(ArchiveTest, NamesThatLeadOutsideAreRejected) {
+TEST_F(ArchiveTest, NamesOutsideTheDirectoryAreRejected) {
   for (const std::string name : {"../x", "/tmp/x", "a/../../x", "a//b"}) {
     std::string bytes(kMagic);
     bytes += EncodeHead({static_cast<uint32_t>(name.size()), 0600, 1}) + name;
@@ -140,7 +140,7 @@ TEST_F(ArchiveTest, NamesThatLeadOutsideAreRejected) {
   EXPECT_FALSE(fs::exists(top_ + "/x"));
 }
 
-TEST_F(ArchiveTest, NothingIsOverwritten) {
+TEST_F(ArchiveTest, ExistingFilesAndLinksAreNotOverwritten) {
   const std::string bytes = Pack({{"x", Make("x", "new")}});
   std::ofstream(to_ + "/x") << "old";
   EXPECT_EQ(Unpacker(to_).Take(bytes).code(), kErrJobFailedToLaunch);

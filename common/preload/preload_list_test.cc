@@ -16,7 +16,7 @@ TEST(PreloadListTest, AnAbsoluteNameLosesItsDirectory) {
   EXPECT_EQ(list.items()[2], (Item{"files/y", "/home/me/y"}));
 }
 
-TEST(PreloadListTest, NamesThatLeadOutsideAreRejected) {
+TEST(PreloadListTest, NamesOutsideTheDirectoryAreRejected) {
   for (const char* bad : {"../x", "a/../../x", "..", "/", ".", "/a/.."}) {
     List list;
     EXPECT_EQ(list.AddFiles(bad, "/home").code(), kErrBadParam) << bad;

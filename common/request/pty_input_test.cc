@@ -26,7 +26,7 @@ TEST(PtyInputTest, TextAndSizesComeBackHoweverTheStreamIsCut) {
   }
 }
 
-TEST(PtyInputTest, SizesAsText) {
+TEST(PtyInputTest, ASizeIsConvertedToAndFromText) {
   EXPECT_EQ(PtySizeText({24, 80}), "24x80");
   const auto size = ParsePtySize("24x80");
   ASSERT_TRUE(size.has_value());

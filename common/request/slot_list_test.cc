@@ -27,7 +27,7 @@ std::string CpusText(const std::string& slots) {
   return cpus.ok() ? cpus->ToString() : cpus.status().message();
 }
 
-TEST(SlotListTest, CoresOfTheMachineOrOfAPackage) {
+TEST(SlotListTest, SelectsCoresOfTheMachineOrOfAPackage) {
   EXPECT_EQ(CpusText("0"), "0,4");
   EXPECT_EQ(CpusText("1-2"), "1-2,5-6");
   EXPECT_EQ(CpusText("0,3"), "0,3-4,7");
@@ -38,7 +38,7 @@ TEST(SlotListTest, CoresOfTheMachineOrOfAPackage) {
   EXPECT_EQ(CpusText("0:1;1:0"), "1-2,5-6");
 }
 
-TEST(SlotListTest, WhatTheMachineDoesNotHave) {
+TEST(SlotListTest, MissingCoresAndPackagesAreNamedInTheError) {
   EXPECT_EQ(CpusText("4"), "there is no core 4; they are numbered from 0 to 3");
   EXPECT_EQ(CpusText("1:2"),
             "there is no core 2 in package 1; they are numbered from 0 to 1");
@@ -48,7 +48,7 @@ TEST(SlotListTest, WhatTheMachineDoesNotHave) {
   EXPECT_EQ(CpusOf(*parts, Topology()).code(), kErrNotSupported);
 }
 
-TEST(SlotListTest, MalformedLists) {
+TEST(SlotListTest, RejectsMalformedLists) {
   for (const char* text :
        {"", ":", "0:", ":0", "a", "0:a", "0-", "1:2:3", "0;", "-1", "0:*,1"}) {
     EXPECT_EQ(ParseSlotList(text).code(), kErrBadParam) << text;

@@ -56,7 +56,7 @@ TEST(ArenaTest, TheBudgetHoldsAndFreedBlocksAreReused) {
   EXPECT_EQ(arena.Allocate(4096), *blocks.begin());
 }
 
-TEST(ArenaTest, ALargerBlockServesASmallerSizeAndReturnsWhole) {
+TEST(ArenaTest, AFreeLargerBlockIsReusedAndFreedAsAWhole) {
   Arena arena(kWindow, 4096);
   const uint64_t block = arena.Allocate(4096);
   arena.Free(block, 4096);

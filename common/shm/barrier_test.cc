@@ -45,7 +45,7 @@ TEST_F(BarrierTest, IsClosedAtFirst) {
   EXPECT_EQ(Arrive(0), Arrival::kClosed);
 }
 
-TEST_F(BarrierTest, TheLastRankReleases) {
+TEST_F(BarrierTest, TheLastArrivalReleasesTheOtherRanks) {
   Make(3);
   server_->Open();
   for (int round = 0; round < 5; ++round) {
@@ -62,14 +62,14 @@ TEST_F(BarrierTest, TheLastRankReleases) {
   }
 }
 
-TEST_F(BarrierTest, ASingleRankReleasesItself) {
+TEST_F(BarrierTest, TheOnlyRankIsReleasedAtOnce) {
   Make(1);
   server_->Open();
   EXPECT_EQ(Arrive(0), Arrival::kReleased);
   EXPECT_EQ(Arrive(0), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, TheLastRankReleasesAlsoWithSeveralWords) {
+TEST_F(BarrierTest, TheLastArrivalReleasesRanksOfSeveralWords) {
   const uint32_t ranks = 3 * kBarrierRanksPerWord + 1;
   Make(ranks);
   server_->Open();
@@ -137,7 +137,7 @@ TEST_F(BarrierTest, ArrivedRanksWaitForReleaseWhenItCloses) {
   EXPECT_EQ(Arrive(2), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, OpensAgainInEvenAndOddGenerations) {
+TEST_F(BarrierTest, TheBarrierReopensInEvenAndOddGenerations) {
   Make(2);
   server_->Open();
   for (int round = 0; round < 6; ++round) {
@@ -153,7 +153,7 @@ TEST_F(BarrierTest, OpensAgainInEvenAndOddGenerations) {
   }
 }
 
-TEST_F(BarrierTest, WhenTheAgentIsGoneOneRankGivesUpForAll) {
+TEST_F(BarrierTest, GiveUpOfOneRankReleasesAllWithAnError) {
   Make(3);
   server_->Open();
   EXPECT_EQ(Arrive(1), Arrival::kWait);
@@ -194,7 +194,7 @@ TEST_F(BarrierTest, GivingUpAfterTheCloseCorruptsTheBarrier) {
   EXPECT_EQ(Arrive(1), Arrival::kClosed);
 }
 
-TEST_F(BarrierTest, RequestsOfAnArrivalOutliveAnOpening) {
+TEST_F(BarrierTest, TheRequestsOfAnArrivalSurviveCloseAndOpen) {
   Make(2, /*local_only=*/true);
   server_->Open();
   EXPECT_EQ(Arrive(0, kBarrierSync), Arrival::kWait);
@@ -236,7 +236,7 @@ TEST_F(BarrierTest, TheFirstTwoRanksWakeASleepingRank) {
   sleeper.join();
 }
 
-TEST_F(BarrierTest, AWatcherNotWokenWakesTheOthers) {
+TEST_F(BarrierTest, AWatcherThatIsNotWokenWakesTheOtherRanks) {
   Make(4);
   server_->Open();
   std::vector<Ticket> tickets(3);
@@ -266,7 +266,7 @@ TEST_F(BarrierTest, ASecondArrivalOfARankUsesMessages) {
   EXPECT_EQ(Arrive(1), Arrival::kReleased);
 }
 
-TEST_F(BarrierTest, IsStuckIfARankWaitsAtTheSameFenceTwice) {
+TEST_F(BarrierTest, TheBarrierIsStuckIfTwoChecksFindTheSameFence) {
   Make(2);
   EXPECT_FALSE(server_->IsStuck());
   server_->Open();

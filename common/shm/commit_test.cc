@@ -125,7 +125,7 @@ TEST_F(CommitTest, ARequestedSignalIsSentOnce) {
   EXPECT_EQ(writer->Write("b"), Outcome::kWritten);
 }
 
-TEST_F(CommitTest, ARequestForASignalOutlivesAnEmptyTake) {
+TEST_F(CommitTest, ARequestForASignalSurvivesAnEmptyTake) {
   auto writer = Writer(0);
   reader_->Ask(0);
   EXPECT_EQ(Take(0), Texts());
@@ -133,7 +133,7 @@ TEST_F(CommitTest, ARequestForASignalOutlivesAnEmptyTake) {
   EXPECT_EQ(writer->Write("a"), Outcome::kNotify);
 }
 
-TEST_F(CommitTest, ASuccessorTakesWhatWasNotReleased) {
+TEST_F(CommitTest, ASuccessorTakesCommitsThatWereNotReleased) {
   auto writer = Writer(1);
   writer->Write("one");
   writer->Write("two");
@@ -215,7 +215,7 @@ TEST_F(CommitTest, OtherFilesAreRejected) {
       CommitWriter::Map(reader_->fd(), reader_->size(), 0, &sent_).ok());
 }
 
-TEST_F(CommitTest, NothingIsLostOrRepeatedWhileBothRun) {
+TEST_F(CommitTest, ConcurrentWritesAreTakenOnceAndInOrder) {
   constexpr int kCommits = 20000;
   std::atomic<bool> done{false};
   int by_message = 0;
@@ -246,7 +246,7 @@ TEST_F(CommitTest, NothingIsLostOrRepeatedWhileBothRun) {
 }
 
 // A commit is either found after Ask or rings the doorbell.
-TEST_F(CommitTest, AnExistingCommitNeedsNoSignal) {
+TEST_F(CommitTest, ACommitIsFoundAfterAskOrSignalled) {
   std::atomic<int> rings{0};
   std::atomic<int> round{0};
   constexpr int kRounds = 5000;

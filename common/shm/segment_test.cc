@@ -177,7 +177,7 @@ TEST(SegmentTest, VisitsAllVisibleKeysOfARank) {
   EXPECT_EQ(seen["pmix.rank"], "\x28\x01"s);
 }
 
-TEST(SegmentTest, ManyKeysAreAllFound) {
+TEST(SegmentTest, EachOfManyKeysIsFound) {
   const Pair p = Make();
   std::vector<std::string> keys;
   for (int i = 0; i < 2000; ++i) keys.push_back("key." + std::to_string(i));
@@ -200,7 +200,7 @@ TEST(SegmentTest, ManyCommitsNeitherLeakNorSlowDown) {
   EXPECT_LT(p.writer->used(), 16u << 20);
 }
 
-TEST(SegmentTest, UpdatesAddAndReplace) {
+TEST(SegmentTest, UpdatesAddAndReplaceValues) {
   const Pair pair = Make();
   std::map<std::string, std::string> expected;
   const auto update = [&](const std::string& key, const std::string& text) {
@@ -234,7 +234,7 @@ TEST(SegmentTest, UpdatesAddAndReplace) {
   EXPECT_FALSE(pair.reader->FindProc(0, "k2").found());
 }
 
-TEST(SegmentTest, AnUpdateChangesScopes) {
+TEST(SegmentTest, AnUpdateCanBringAKeyIntoScope) {
   const Pair pair = Make();
   const std::string value = StringValue("v");
   ASSERT_TRUE(pair.writer->Update(0, {{"a", {}, kEntryOutsideScope}}).ok());
@@ -289,7 +289,7 @@ TEST(SegmentTest, ReplacedKeysCostLittleMemory) {
   EXPECT_LT(pair.writer->used(), Arena::kQuarantineBytes + (1u << 20));
 }
 
-TEST(SegmentTest, ReplacingCostsOnlyTheNewItems) {
+TEST(SegmentTest, ReplacementsReuseTheMemoryOfSmallValues) {
   const Pair pair = Make();
   const std::string large(1 << 20, 'x');
   ASSERT_TRUE(pair.writer->Update(0, {{"large", large, 0}}).ok());
@@ -349,7 +349,7 @@ TEST(SegmentTest, AReaderOutlivesTheWriter) {
   EXPECT_EQ(Value(*p.reader, 0, "k"), "v");
 }
 
-TEST(SegmentTest, WorksWithLittleAddressSpace) {
+TEST(SegmentTest, ASegmentWorksWithLittleAddressSpace) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers need address space of their own";
 #endif
@@ -464,7 +464,7 @@ void ReplaceOften(SegmentWriter* writer) {
   PutAll(writer, 0);
 }
 
-TEST(SegmentTest, ReadersMissNothingDuringWrites) {
+TEST(SegmentTest, ReadersFindAllKeysDuringWrites) {
   const Pair pair = Make();
   PutAll(pair.writer.get(), 10);
   std::string first;
@@ -478,7 +478,7 @@ TEST(SegmentTest, ReadersMissNothingDuringWrites) {
   EXPECT_EQ(second, "");
 }
 
-TEST(SegmentTest, AnotherProcessMissesNothingDuringWrites) {
+TEST(SegmentTest, AnotherProcessFindsAllKeysDuringWrites) {
   const Pair pair = Make();
   PutAll(pair.writer.get(), 10);
   const pid_t child = fork();
@@ -504,7 +504,7 @@ TEST(SegmentTest, OtherFilesAreRejected) {
 }
 
 // Any damage may change answers, but must not crash the reader.
-TEST(SegmentTest, ReadersSurviveDamage) {
+TEST(SegmentTest, ReadersDoNotCrashOnDamagedData) {
   const Pair p = Make();
   ASSERT_TRUE(p.writer->Publish(0, {{"k", "v", 0}, {"l", "w", 0}}).ok());
   Header header;

@@ -108,7 +108,7 @@ TEST_F(GrowingTableTest, PutFailsWhenTheTableIsFull) {
   EXPECT_EQ(BySlots(memory_).size(), 3u);
 }
 
-TEST(ItemsOfTest, StaysWithinItsBytes) {
+TEST(ItemsOfTest, ReturnsOnlyItemsWithinTheGivenBytes) {
   const std::vector<TableItem> items = {{"a", "one", 0}, {"b", "two", 0}};
   Memory memory(TableSize(items));
   WriteTable(items, memory.data());

@@ -15,7 +15,7 @@ bool Has(const std::vector<Attribute>& attributes, std::string_view name) {
   return std::ranges::count(attributes, name, &Attribute::name) == 1;
 }
 
-TEST(AttributeSupportTest, QualifiersSelectTheLevels) {
+TEST(AttributeSupportTest, TheKeysOfAQueryDetermineTheLevels) {
   EXPECT_EQ(LevelsOf({}).attributes.size(), 4u);
   EXPECT_TRUE(LevelsOf({}).functions.empty());
   const std::string keys[] = {PMIX_HOST_ATTRIBUTES, PMIX_TOOL_FUNCTIONS, "k"};
@@ -24,7 +24,7 @@ TEST(AttributeSupportTest, QualifiersSelectTheLevels) {
   EXPECT_EQ(levels.functions, std::vector{Level::kTool});
 }
 
-TEST(AttributeSupportTest, TheLibraryHasSomeAttributesAndTheHostOthers) {
+TEST(AttributeSupportTest, EachLevelListsItsOwnAttributes) {
   const auto client = AttributesAt("PMIx_Get", Level::kClient);
   EXPECT_TRUE(Has(client, "PMIX_OPTIONAL"));
   EXPECT_FALSE(Has(client, "PMIX_TIMEOUT"));

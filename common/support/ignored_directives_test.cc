@@ -33,7 +33,7 @@ TEST_F(IgnoredDirectivesTest, EachDirectiveIsReportedOnce) {
   EXPECT_EQ(reported_, (Reported{"PMIx_Get a", "PMIx_Fence a"}));
 }
 
-TEST_F(IgnoredDirectivesTest, DirectivesBeforeTheReporterAreKept) {
+TEST_F(IgnoredDirectivesTest, DirectivesNotedBeforeSetReportAreReportedOnce) {
   ignored_.Note("PMIx_Init", "a");
   ignored_.Note("PMIx_Init", "a");
   ignored_.SetReport(ToList());

@@ -32,7 +32,7 @@ TEST(PrintTest, ArraysOfInfosArePrintedByLine) {
             " \t PMIX_VALUE:  Data type: PMIX_STRING\tValue: v1");
 }
 
-TEST(PrintTest, UnknownTypesAndMissingContentArePrinted) {
+TEST(PrintTest, UnknownTypesAreMarkedAndNullContentIsPrinted) {
   pmix_value_t value = {};
   value.type = 400;
   EXPECT_NE(PrintValue(value, "").find("UNKNOWN(400)"), std::string::npos);
@@ -40,7 +40,7 @@ TEST(PrintTest, UnknownTypesAndMissingContentArePrinted) {
   EXPECT_NE(PrintValue(value, "").find("NULL"), std::string::npos);
 }
 
-TEST(PrintTest, EveryTypePrintsSomething) {
+TEST(PrintTest, EveryTypePrintsItsZeroElement) {
   for (pmix_data_type_t id = 1; id < kNumTypes; ++id) {
     const TypeInfo* type = FindType(id);
     if (type == nullptr) continue;

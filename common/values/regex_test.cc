@@ -43,7 +43,7 @@ TEST(RegexTest, RejectsMalformedText) {
   }
 }
 
-TEST(RegexTest, ManySmallRangesDoNotExceedTheLimit) {
+TEST(RegexTest, TheTotalOfAllRangesIsLimited) {
   std::string regex = "pmix[n[1:0-99999";
   for (int i = 0; i < 20; ++i) regex += ",0-99999";
   EXPECT_FALSE(ExpandNodeList(regex + "]]").has_value());

@@ -93,7 +93,7 @@ TEST_F(CleanupTest, ASharedPathIsRemovedWithTheLastProcess) {
   EXPECT_FALSE(fs::exists(shared));
 }
 
-TEST_F(CleanupTest, SubdirectoriesIgnoredPathsAndTheTopdirAreKept) {
+TEST_F(CleanupTest, ACleanupOfADirectoryKeepsSubdirectoriesAndIgnoredPaths) {
   const std::string deep = MakeFile("dir/sub/b");
   const std::string kept = MakeFile("dir/kept");
   const std::string gone = MakeFile("dir/gone");

@@ -32,14 +32,14 @@ class Stuck {
   std::promise<void> release_;
 };
 
-TEST(RemovalThreads, ShortWorkIsOverWhenRunReturns) {
+TEST(RemovalThreads, RunWaitsForShortWork) {
   RemovalThreads threads({.wait = milliseconds(60000)});
   bool done = false;
   threads.Run("job", [&] { done = true; });
   EXPECT_TRUE(done);
 }
 
-TEST(RemovalThreads, StuckWorkHoldsUpNeitherTheCallerNorOtherJobs) {
+TEST(RemovalThreads, StuckWorkDelaysNeitherTheCallerNorOtherJobs) {
   Stuck stuck;
   std::promise<void> done;
   RemovalThreads threads({.threads = 2, .wait = milliseconds(1)});

@@ -89,7 +89,7 @@ class ControlServerTest : public testing::Test {
   std::thread thread_;
 };
 
-TEST_F(ControlServerTest, ServesManyCallsAndLeavesNothingOpen) {
+TEST_F(ControlServerTest, ServesManyCallsAndRemovesItsSocketAtTheEnd) {
   Start();
   Run();
   struct stat info;
@@ -152,7 +152,7 @@ TEST_F(ControlServerTest, ContinuesAfterDescriptorsWereExhausted) {
   Stop();
 }
 
-TEST_F(ControlServerTest, ACallWithoutAnAnswerDoesNotDelayItsEnd) {
+TEST_F(ControlServerTest, AnUnansweredCallDoesNotDelayTheEndOfTheServer) {
   Start();
   Run();
   std::promise<grpc::ServerUnaryReactor*> held;

@@ -162,7 +162,7 @@ TEST_F(HostedLauncherTest, ASuccessorStartsFromTheBeginningIfThereWasNoOutput) {
   EXPECT_EQ(Written(), "hello\n");
 }
 
-TEST_F(HostedLauncherTest, ASuccessorWithoutItsFileDropsOutputAndWarns) {
+TEST_F(HostedLauncherTest, ASuccessorThatCannotOpenItsFileWarnsAndDropsOutput) {
   output_.output = directory_ + "/gone/out";
   launcher_->Reattach(output_, "token", "");
   Output(0, "hello\n");
@@ -184,7 +184,7 @@ TEST_F(HostedLauncherTest, AFileThatCannotBeOpenedFailsTheLaunch) {
   EXPECT_TRUE(state_.empty());
 }
 
-TEST_F(HostedLauncherTest, NoticesForPeopleAreAlsoWritten) {
+TEST_F(HostedLauncherTest, NoticesAndTheReasonOfTheEndAreWritten) {
   ASSERT_TRUE(Begin().ok());
   Output(0, "hello\n");
   v1::RunEvent event;
@@ -200,7 +200,7 @@ TEST_F(HostedLauncherTest, NoticesForPeopleAreAlsoWritten) {
             "killed\n");
 }
 
-TEST_F(HostedLauncherTest, ALauncherWithoutOutputIsDone) {
+TEST_F(HostedLauncherTest, FinishWhenWrittenEndsALauncherWithoutOutput) {
   ASSERT_TRUE(Begin().ok());
   launcher_->FinishWhenWritten();
   EXPECT_FALSE(gone_) << "not within the call";
@@ -208,7 +208,7 @@ TEST_F(HostedLauncherTest, ALauncherWithoutOutputIsDone) {
   EXPECT_TRUE(gone_);
 }
 
-TEST_F(HostedLauncherTest, OtherEventsAreIgnored) {
+TEST_F(HostedLauncherTest, EmptyOutputAndOtherEventsWriteNothing) {
   ASSERT_TRUE(Begin().ok());
   Output(0, "");
   Output(7, "");

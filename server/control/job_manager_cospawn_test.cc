@@ -132,7 +132,7 @@ TEST_F(JobManagerTest, ASuccessorStartsEitherBothJobsOrNone) {
   EXPECT_EQ(Killed(), std::set<std::string>{"child2"});
 }
 
-TEST_F(JobManagerTest, ASuccessorKnowsThatTheSpawnerWasAnswered) {
+TEST_F(JobManagerTest, ASuccessorRepeatsTheAnswerToASpawnOfTwoStartedJobs) {
   Launch();
   SpawnTwo();
   Change("child1", JobPhase::kRunning, 2);

@@ -258,7 +258,7 @@ TEST_F(PlacementTest, AJobQueuedAtAPredecessorKeepsItsName) {
   EXPECT_TRUE(manager_->jobs().contains("canopy-1234-7"));
 }
 
-TEST_F(PlacementTest, ALauncherCannotUseTheNameOfAnother) {
+TEST_F(PlacementTest, AnInvalidRequestNameIsReplaced) {
   Ask("../../canopy");
   EXPECT_EQ(placement_.asked[0].id.request, "first");
   EXPECT_FALSE(placement_.asked[0].again);
@@ -315,7 +315,7 @@ TEST_F(PlacementTest, AQueuedSpawnEndsAtItsTimeout) {
   EXPECT_EQ(placement_.cancelled.size(), 1u);
 }
 
-TEST_F(PlacementTest, AGrantOfTwoJobsIsReleasedWithTheLast) {
+TEST_F(PlacementTest, AGrantOfTwoJobsIsReleasedWhenTheLastEnds) {
   placement_.keeps = false;
   Launch();
   placement_.keeps = true;
@@ -386,7 +386,7 @@ class RequeueTest : public PlacementTest {
   }
 };
 
-TEST_F(RequeueTest, AJobIsEndedAndRequestedAgain) {
+TEST_F(RequeueTest, ARequeueEndsTheJobAndRequestsItAgain) {
   new_name_ = "canopy-1-1";
   Ask();
   placement_.Grant();
@@ -665,7 +665,7 @@ TEST_F(PlacementTest, AHostsJobIsLaunchedWhenItsFilesAreOpen) {
   EXPECT_EQ(manager_->commands().HostLaunched(launch.id), *done[1]);
 }
 
-TEST_F(PlacementTest, AHostsJobIsMappedAgainWhenItsFilesAreOpen) {
+TEST_F(PlacementTest, AHostsJobIsNotLaunchedIfANodeIsLostMeanwhile) {
   std::optional<Result<std::string>> done;
   manager_->commands().LaunchHostJob(
       OfTheHost(),

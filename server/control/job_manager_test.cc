@@ -102,7 +102,7 @@ TEST_F(JobManagerTest, TheLauncherReceivesTheEndWhenTheFamilyIsOver) {
   EXPECT_TRUE(records_.jobs.empty());
 }
 
-TEST_F(JobManagerTest, AFailureEndsTheFamilyAndIsItsResult) {
+TEST_F(JobManagerTest, AFailureEndsTheFamilyAndGivesItsExitCode) {
   Launch();
   SpawnRunning("first", 5, "child1");
   SpawnRunning("child1", 6, "child2");
@@ -129,7 +129,7 @@ TEST_F(JobManagerTest, AFailedSpawnEndsNoOtherJob) {
   EXPECT_EQ(stream_.Of(v1::RunEvent::kEnd)[0].end().exit_code(), 0);
 }
 
-TEST_F(JobManagerTest, ASpawnThatCannotBeMappedIsAnsweredAndReported) {
+TEST_F(JobManagerTest, ASpawnThatCannotBeMappedFailsAndNotifiesTheLauncher) {
   Launch();
   refusal_ = Status(kErrJobInsufficientResources, "no slots");
   Spawn("first", 5);
@@ -141,7 +141,7 @@ TEST_F(JobManagerTest, ASpawnThatCannotBeMappedIsAnsweredAndReported) {
   EXPECT_NE(notices[0].notice().find("no slots"), std::string::npos);
 }
 
-TEST_F(JobManagerTest, OutputNamesItsJobAndCreditGoesToThatJob) {
+TEST_F(JobManagerTest, OutputNamesItsJobAndCreditIsPassedToThatJob) {
   Launch();
   SpawnRunning("first", 5, "child1");
   Output("first", 0, 10);
@@ -201,7 +201,7 @@ TEST_F(JobManagerTest, JobsWithNohupContinueWithoutTheLauncher) {
   EXPECT_FALSE(late.Of(v1::RunEvent::kReattached).at(0).reattached().known());
 }
 
-TEST_F(JobManagerTest, ASuccessorKnowsThatNoLauncherReattaches) {
+TEST_F(JobManagerTest, ASuccessorExpectsNoLauncherThatWasAlreadyLost) {
   LaunchWithOneToGoOn();
   manager_->OnGone(kLauncher);
   Change("first", JobPhase::kEnded, 2, kErrJobKilledByCmd);
@@ -226,7 +226,7 @@ TEST_F(JobManagerTest, AJobThatIsBeingEndedCannotSpawn) {
   EXPECT_EQ(done[0].status, kErrJobCanceled);
 }
 
-TEST_F(JobManagerTest, ASuccessorKnowsTheFamily) {
+TEST_F(JobManagerTest, ASuccessorRecoversTheFamily) {
   Launch();
   SpawnRunning("first", 5, "child1");
   Spawn("first", 6);
@@ -281,7 +281,7 @@ TEST_F(JobManagerTest, ASpawnWaitsForTheLauncherToReattach) {
   EXPECT_TRUE(sink_.Take<core::SpawnDone>().empty());
 }
 
-TEST_F(JobManagerTest, AStartedJobHasNoStartTimeoutAtASuccessor) {
+TEST_F(JobManagerTest, TheRecordOfAStartedJobHasNoStartTimeout) {
   Launch();
   manager_->OnSpawn({{"first", 1}, 5, Bytes(CallBytes(60))});
   const PersistedJob& child = records_.jobs.at("child1");

@@ -131,7 +131,7 @@ TEST_F(JobNoticesTest, OnlyRequestedEventsAreSentToTheSpawner) {
   EXPECT_TRUE(lines_.empty());
 }
 
-TEST_F(JobNoticesTest, AnEventWarnsProcessesOfATimeLimit) {
+TEST_F(JobNoticesTest, TheWarningBeforeATimeLimitIsAnEventForTheJob) {
   core::JobChanged change;
   change.nspace = "child";
   change.phase = JobPhase::kRunning;
@@ -185,7 +185,7 @@ TEST_F(JobNoticesTest, ReportsEveryEndOrOnlyFailuresOfProcesses) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, ConnectedJobsReceiveTheCauseButNotItsConsequences) {
+TEST_F(JobNoticesTest, AConnectedJobReceivesOnlyTheFirstFailure) {
   Change(JobPhase::kEnding, {{1, kKilled}, {0, 15}}, kErrJobAbortedBySig, 1);
   ASSERT_EQ(Events().size(), 1u);
   EXPECT_EQ(Events()[0].targets, (std::vector<ProcId>{{"job", kRankWildcard}}));
@@ -210,7 +210,7 @@ TEST_F(JobNoticesTest, AFailureBeforeTheJobsAreConnectedIsReportedLate) {
   EXPECT_TRUE(Told().empty());
 }
 
-TEST_F(JobNoticesTest, AFailureThatTheJobSurvivesIsReportedAtItsEnd) {
+TEST_F(JobNoticesTest, AFailureInARecoverableJobIsReportedAtTheEnd) {
   spec_->recoverable = true;
   Change(JobPhase::kEnded, {{1, kKilled}, {0, 0}});
   EXPECT_EQ(ToldToParent(), std::vector<int>{kErrProcTermWoSync});
@@ -263,7 +263,7 @@ TEST_F(JobNoticesTest, APersistedEndIsReportedAgain) {
   EXPECT_TRUE(Announced().empty());
 }
 
-TEST_F(JobNoticesTest, ARestartIsReportedAsARestart) {
+TEST_F(JobNoticesTest, ARestartIsReportedInsteadOfAFailure) {
   spec_->max_restarts = 1;
   record_.facts.reports = kLogProcs;
   Change(JobPhase::kRunning, {{1, kKilled, false, true, false, 0, true}});

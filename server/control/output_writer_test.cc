@@ -183,7 +183,7 @@ TEST_F(OutputWriterTest, NoCallbackRunsAfterDestructionWhileFilesAreOpened) {
   EXPECT_FALSE(opened_.has_value());
 }
 
-TEST_F(OutputWriterTest, AFullFileIsReportedOnceAndDoesNotBlockTheOther) {
+TEST_F(OutputWriterTest, AFullFileIsReportedOnceAndTheOtherIsWritten) {
   ASSERT_TRUE(Open({"/dev/full", In("err"), false}).ok());
   Write("one");
   Wait();

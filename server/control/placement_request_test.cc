@@ -26,13 +26,13 @@ TEST(PlacementRequestTest, ALaunchStatesItsRequirements) {
   EXPECT_EQ(NumProcs(request), 7u);
 }
 
-TEST(PlacementRequestTest, AProgramWithoutANumberRequestsAllSlots) {
+TEST(PlacementRequestTest, AProgramWithoutANumberOfProcessesRequestsAllSlots) {
   JobRequest job = TwoPrograms();
   job.apps[1].num_procs = 0;
   EXPECT_EQ(PlacementOf(job).num_slots, 0u);
 }
 
-TEST(PlacementRequestTest, OnlyNamesOfRequestsAreRecognised) {
+TEST(PlacementRequestTest, IsRequestNameRejectsOtherNames) {
   EXPECT_TRUE(IsRequestName("canopy-0123abcd-17"));
   EXPECT_FALSE(IsRequestName(""));
   EXPECT_FALSE(IsRequestName("other-1"));
@@ -41,7 +41,7 @@ TEST(PlacementRequestTest, OnlyNamesOfRequestsAreRecognised) {
   EXPECT_EQ(RequestNameOf({{"job", 3}, 8, {}}), "job.3.8");
 }
 
-TEST(PlacementRequestTest, APlacedJobContainsItsNodes) {
+TEST(PlacementRequestTest, PlacedJobOfReturnsTheNodesAndTimesOfAJob) {
   JobRecord record;
   record.job = Job("job");
   record.facts.placed = {{"request", 2}, "host job", 4, 5, "caller"};
@@ -55,7 +55,7 @@ TEST(PlacementRequestTest, APlacedJobContainsItsNodes) {
   EXPECT_EQ(placed.caller.host_job, "caller");
 }
 
-TEST(PlacementRequestTest, FactsWithoutNamedNodesAreEmpty) {
+TEST(PlacementRequestTest, TheFactsOfAGrantWithoutNodesAreEmpty) {
   EXPECT_FALSE(PlacementFactsOf({{"request", 1}, {}, 0, 0}).any());
 }
 

@@ -84,7 +84,8 @@ TEST_F(RecoveredRequestsTest, ARequestOfTwoStartedJobsContainsOnlyTheMainJob) {
   EXPECT_TRUE(Requests().empty());
 }
 
-TEST_F(RecoveredRequestsTest, OneRecordSufficesToShowThatBothHaveStarted) {
+TEST_F(RecoveredRequestsTest,
+       OneRecordWithoutAPartnerShowsThatBothHaveStarted) {
   Add("main");
   AddCospawned("main");
   EXPECT_EQ(Only(), "+ main");

@@ -125,7 +125,7 @@ v1::RunRequest Launch() {
   return request;
 }
 
-TEST_F(RunServerTest, OnlyItsUserMayConnect) {
+TEST_F(RunServerTest, OnlyTheServersUserMayConnect) {
   struct stat info;
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 077, 0u);

@@ -73,7 +73,7 @@ TEST_F(SpawnRequestsTest, AJobThatEndsAtOnceCountsAsStarted) {
   EXPECT_EQ(Only().status, kSuccess);
 }
 
-TEST_F(SpawnRequestsTest, OtherStatusesBecomeAFailureToLaunch) {
+TEST_F(SpawnRequestsTest, ALostNodeIsReportedAsAFailureToLaunch) {
   requests_.Begin(kSpawn, {"child"}, 0);
   requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrNodeDown), 2);
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
@@ -167,7 +167,7 @@ TEST_F(TwoJobsTest, AJobThatDoesNotStartEndsItsPartner) {
   EXPECT_EQ(Only().nspace, "");
 }
 
-TEST_F(TwoJobsTest, AFailureBeforeThePartnersStartFailsTheRequest) {
+TEST_F(TwoJobsTest, AFailureBeforeThePartnerHasStartedFailsTheRequest) {
   requests_.Begin(kSpawn, both_, 0);
   Main(JobPhase::kEnded, 2, kErrJobNonZeroTerm);
   EXPECT_EQ(Killed(), Names{"beside"});
@@ -208,7 +208,7 @@ TEST_F(TwoJobsTest, APredecessorsTwoJobsAreAnsweredByTheSuccessor) {
   EXPECT_EQ(Only().nspace, "main");
 }
 
-TEST_F(TwoJobsTest, ARequestOfWhichOneJobWasRecordedFails) {
+TEST_F(TwoJobsTest, ARecoveredRequestWithOneRecordedJobFails) {
   RecoveredRequest request{{"job", 1}, 5, {{"main"}}};
   request.complete = false;
   requests_.Recover(request);

@@ -69,7 +69,7 @@ class StagingTest : public testing::Test {
   Staging staging_;
 };
 
-TEST_F(StagingTest, OneWriterRunsOnEachNodeAndOneReader) {
+TEST_F(StagingTest, AStagingJobHasAWriterOnEachNodeAndOneReader) {
   const JobSpec job = StagingJob(*Job(), OnNode2());
   EXPECT_EQ(job.nspace, kCopying);
   EXPECT_EQ(job.uid, 7u);
@@ -138,7 +138,7 @@ TEST_F(StagingTest, AFailedCopyIsTheJobsFailure) {
   EXPECT_NE(done_[0].message().find("rank 2 failed"), std::string::npos);
 }
 
-TEST_F(StagingTest, AnEarlyEndIsAFailure) {
+TEST_F(StagingTest, AStagingJobThatEndsEarlyIsAFailure) {
   Begin();
   EXPECT_TRUE(Change(kCopying, JobPhase::kEnded));
   ASSERT_EQ(done_.size(), 1u);
@@ -168,7 +168,7 @@ TEST_F(StagingTest, LostCopiesEndAJobThatIsNotYetPrepared) {
   EXPECT_EQ(kills[0].nspace, "job");
 }
 
-TEST_F(StagingTest, TheJobsInputWaitsForTheJob) {
+TEST_F(StagingTest, InputOfTheJobWaitsUntilTheFilesAreWritten) {
   Begin();
   staging_.OnInput(core::InputOffered{"job", Bytes(std::string("input"))});
   staging_.OnInput(core::SignalRequested{"job", 10, {}});

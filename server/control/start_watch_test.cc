@@ -59,7 +59,7 @@ TEST_F(StartWatchTest, AgentsThatDoNotAnswerAreNamed) {
       << lines_[0];
 }
 
-TEST_F(StartWatchTest, AJobIsWatchedAgainIfAllAgentsAnswer) {
+TEST_F(StartWatchTest, TheAgentsAreQueriedAgainIfAllHaveAnswered) {
   watch_.Begin(job_);
   Answer(Asked(), {0, 1});
   EXPECT_TRUE(lines_.empty());

@@ -21,7 +21,7 @@ TEST(WaitingTest, TheLineIsEmptyIfNothingWaits) {
   EXPECT_EQ(WaitingLine({}), "");
 }
 
-TEST(WaitingTest, NamesTheMissingRanksAndTheTime) {
+TEST(WaitingTest, TheLineNamesTheMissingRanksAndTheTimes) {
   v1::WhyReply reply;
   Add(&reply, "get of key 'k'", 300, 0);
   Add(&reply, "fence #1", 2149, 1);

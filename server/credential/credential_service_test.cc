@@ -99,7 +99,7 @@ TEST_F(CredentialServiceTest, Sec06ACredentialHasTheUserThatTheAgentKnows) {
 }
 
 TEST_F(CredentialServiceTest,
-       Sec04OtherTypesAndRequiredDirectivesAreNotSupported) {
+       Sec04UnknownTypesAndRequiredDirectivesAreNotSupported) {
   Issue({{PMIX_CRED_TYPE, Value::String("munge,canopy")}});
   EXPECT_EQ(status_, kSuccess);
   for (const char* type : {"munge", "", "canopyx", "munge,x"}) {

@@ -191,7 +191,7 @@ TEST_F(DatastoreTest, ADebuggedJobHasItsStopsAndTarget) {
   EXPECT_EQ(Job(PMIX_DEBUG_TARGET), Value::Proc(spec.debug.target));
 }
 
-TEST_F(DatastoreTest, TheJobIdIsThatOfTheBatchSystem) {
+TEST_F(DatastoreTest, TheJobIdIsTheIdOfTheBatchSystem) {
   JobSpec spec = TwoNodes();
   spec.env = {"SLURM_JOB_ID=", "X=1", "PBS_JOBID=77.host"};
   Add(spec);
@@ -329,7 +329,7 @@ TEST_F(DatastoreTest, ScarceMemoryIsReportedOnceBeforeDataDoesNotFit) {
   EXPECT_EQ(scarce_, std::vector<std::string>{"job-7"});
 }
 
-TEST_F(DatastoreTest, ChangesAreAddedToPresentData) {
+TEST_F(DatastoreTest, ChangesAreAddedToPublishedData) {
   Add();
   Publish({{"job-7", 0}, Kvals({{"a", "1"}, {"b", "1"}}), {"c"}});
   Publish({{"job-7", 0}, Kvals({{"b", "2"}, {"c", "2"}}), {}, true});
@@ -453,7 +453,7 @@ TEST_F(DatastoreDirectoriesTest, PreloadedFilesMoveIntoTheJobsDirectory) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(DatastoreDirectoriesTest, AnEntryInTheRanksPlaceIsKept) {
+TEST_F(DatastoreDirectoriesTest, AnEntryWithTheNameOfARanksDirectoryIsKept) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
   ASSERT_EQ(symlink(top_.c_str(), (job_ + "/1").c_str()), 0);
@@ -567,7 +567,8 @@ TEST_F(DatastoreDirectoriesTest, AnyNamespaceHasADirectoryBelowTheTop) {
   EXPECT_EQ(ProcDirectory(facts, "job", 3), top_ + "/job/3");
 }
 
-TEST_F(DatastoreDirectoriesTest, DirectoriesOfAPredecessorAreTakenOver) {
+TEST_F(DatastoreDirectoriesTest,
+       ASuccessorUsesAndRemovesItsPredecessorsDirectories) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   {
     Datastore store(InTop());
@@ -595,7 +596,8 @@ TEST_F(DatastoreDirectoriesTest, TheDirectoryOfAForgottenJobIsRemoved) {
   EXPECT_TRUE(log_.empty());
 }
 
-TEST_F(DatastoreDirectoriesTest, ADirectoryThatExistedBeforeIsKept) {
+TEST_F(DatastoreDirectoriesTest,
+       AJobDirectoryThatExistedBeforeIsNotUsedOrRemoved) {
   ASSERT_EQ(mkdir(job_.c_str(), 0700), 0);
   {
     Datastore store(InTop());

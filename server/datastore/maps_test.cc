@@ -5,7 +5,7 @@
 namespace canopy::datastore {
 namespace {
 
-TEST(MapsTest, RanksAndTextsAreJoined) {
+TEST(MapsTest, RankListAndJoinSeparateTheirElements) {
   EXPECT_EQ(RankList({0, 2, 5}), "0,2,5");
   EXPECT_EQ(RankList({}), "");
   EXPECT_EQ(Join({"a", "b"}, ','), "a,b");

@@ -41,7 +41,7 @@ TEST(ByteAccount, TheClientsOfAJobShareItsLimit) {
   EXPECT_TRUE(account.Charge(kSecond, 6));
 }
 
-TEST(ByteAccount, AJobCannotTakeTheRoomOfAnother) {
+TEST(ByteAccount, OneJobsBytesLeaveRoomForAnotherJob) {
   ByteAccount account(Small());
   EXPECT_TRUE(account.Charge(kFirst, 100));
   EXPECT_TRUE(account.Charge(kOther, 9));

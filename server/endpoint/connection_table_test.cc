@@ -129,7 +129,7 @@ TEST_F(ConnectionTableTest, AFloodingConnectionLeavesTurnsToOthers) {
   EXPECT_EQ(handler_.HandledOf(1), 10000u);
 }
 
-TEST_F(ConnectionTableTest, ManyFloodingConnectionsShareTheRound) {
+TEST_F(ConnectionTableTest, ManyFloodingConnectionsHandleFewMessagesInARound) {
   std::vector<UniqueFd> floods;
   for (core::ClientId id = 1; id <= 50; ++id) {
     floods.push_back(Add(id));
@@ -145,7 +145,7 @@ TEST_F(ConnectionTableTest, ManyFloodingConnectionsShareTheRound) {
   EXPECT_EQ(handler_.HandledOf(99), 1u);
 }
 
-TEST_F(ConnectionTableTest, InputsReachTheCoreBetweenTwoMessages) {
+TEST_F(ConnectionTableTest, AnInputReachesTheCoreBeforeTheNextMessage) {
   std::vector<size_t> handled;
   sink_.on_input = [&](const core::Input&) {
     handled.push_back(handler_.handled.size());
@@ -156,7 +156,7 @@ TEST_F(ConnectionTableTest, InputsReachTheCoreBetweenTwoMessages) {
   EXPECT_EQ(handled, (std::vector<size_t>{1, 3}));
 }
 
-TEST_F(ConnectionTableTest, MessagesAfterTheEndAreNotHandled) {
+TEST_F(ConnectionTableTest, MessagesAfterTheOneThatEndsAConnectionAreIgnored) {
   const UniqueFd peer = Add(1);
   Send(peer, "end.more");
   Rounds(2);

@@ -92,7 +92,7 @@ TEST_F(GateTest, AConnectionWithUnreadBytesIsNotClosed) {
   EXPECT_EQ(Closed(), (Ids{2}));
 }
 
-TEST_F(GateTest, OneSilentConnectionOfAJobsUserHasNoTimeLimit) {
+TEST_F(GateTest, TheOnlySilentConnectionOfAJobsUserHasNoTimeLimit) {
   Make({.timeout_ns = 4 * kMillisecond, .patience = 1});
   Connect(kOwner, 1, 1);
   Connect(geteuid(), 2, 2);
@@ -120,7 +120,7 @@ TEST_F(GateTest, RelayedToolsHaveATimeLimit) {
   Until([this] { return Closed() == Ids{1}; });
 }
 
-TEST_F(GateTest, SilentConnectionsMakeRoomWhenDescriptorsAreScarce) {
+TEST_F(GateTest, ASilentConnectionIsClosedIfDescriptorsAreScarce) {
   Connect(kOwner, 1, 1);
   Connect(kNeighbour, 11, 12);
   rlimit before = {};

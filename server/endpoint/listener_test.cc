@@ -14,7 +14,7 @@
 namespace canopy::endpoint {
 namespace {
 
-TEST(ListenerTest, AcceptsUntilItIsPaused) {
+TEST(ListenerTest, AcceptsConnectionsUntilPauseIsCalled) {
   std::string directory = "/tmp/canopy-listener-XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   const std::string path = directory + "/s";
@@ -39,7 +39,7 @@ TEST(ListenerTest, AcceptsUntilItIsPaused) {
   rmdir(directory.c_str());
 }
 
-TEST(ListenerTest, LeavesConnectionsToAnotherAcceptor) {
+TEST(ListenerTest, AnotherAcceptorReceivesTheConnectionsIfItAgrees) {
   std::string directory = "/tmp/canopy-listener-XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   const std::string path = directory + "/s";

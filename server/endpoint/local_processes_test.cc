@@ -53,7 +53,7 @@ TEST(LocalProcesses, SetPidFailsForARankThatDoesNotRunHere) {
   EXPECT_FALSE(processes.SetPid({"job", 0}, 4711));
 }
 
-TEST(LocalProcesses, AJobThatIsAddedAgainStartsAnew) {
+TEST(LocalProcesses, AJobThatIsAddedAgainHasNewState) {
   Processes processes(0);
   processes.Add(TwoNodes()).mark = 7;
   processes.FindRank({"job", 0})->token = "t";

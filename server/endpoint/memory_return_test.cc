@@ -52,7 +52,7 @@ TEST(MemoryReturn, TheMemoryIsReturnedAfterAPeak) {
   EXPECT_LT(Resident(), before + (size_t{20} << 20));
 }
 
-TEST(MemoryReturn, ALittleFreeMemoryIsKept) {
+TEST(MemoryReturn, ASmallAmountOfFreeMemoryIsKept) {
   EventLoop loop;
   MemoryReturn memory(&loop, Quick());
   memory.OnReleased();
@@ -60,7 +60,7 @@ TEST(MemoryReturn, ALittleFreeMemoryIsKept) {
   EXPECT_EQ(memory.num_returns(), 0);
 }
 
-TEST(MemoryReturn, TheMemoryIsReturnedEvenIfTheLoopIsNeverCalm) {
+TEST(MemoryReturn, TheMemoryIsReturnedEvenIfTheLoopIsAlwaysBusy) {
   if (!HasGlibcsAllocator()) GTEST_SKIP() << "another allocator";
   EventLoop loop;
   MemoryReturn::Options options = Quick();

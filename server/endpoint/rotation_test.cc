@@ -90,7 +90,7 @@ TEST_F(RotationTest, ARoundEndsWhenItsTimeIsSpent) {
   EXPECT_EQ(turns_, (Turns{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 2}));
 }
 
-TEST_F(RotationTest, AConnectionQueuesUpBehindWaitingOnes) {
+TEST_F(RotationTest, AConnectionIsQueuedAfterWaitingConnections) {
   left_ = {{1, 1000}, {2, 1}};
   Ready(1);
   Ready(2);
@@ -99,7 +99,7 @@ TEST_F(RotationTest, AConnectionQueuesUpBehindWaitingOnes) {
   EXPECT_EQ(left_[2], 0);
 }
 
-TEST_F(RotationTest, TurnsWithoutAWaitShareTheTimeOfARound) {
+TEST_F(RotationTest, ARoundLimitsTheTurnsThatAreServedAtOnce) {
   for (core::ClientId id = 1; id <= 200; ++id) {
     left_[id] = 1;
     Ready(id);

@@ -40,7 +40,7 @@ TEST(ToolRegistryTest, TheNumberOfToolsIsLimited) {
   EXPECT_TRUE(tools.Admit({}, 7).ok());
 }
 
-TEST(ToolRegistryTest, AUserCannotTakeTheShareOfAnother) {
+TEST(ToolRegistryTest, AUserGetsAtMostHalfOfTheTools) {
   ToolRegistry tools({"canopy", 0}, 16);
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(tools.Admit({}, 7).ok());
   EXPECT_EQ(tools.Admit({}, 7).code(), kErrResourceBusy);

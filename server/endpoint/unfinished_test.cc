@@ -109,7 +109,7 @@ TEST_F(UnfinishedTest, AnIncompleteMessageIsChargedUntilItIsComplete) {
   EXPECT_EQ(handler_.handled.size(), 1u);
 }
 
-TEST_F(UnfinishedTest, AConnectionThatEndsIsNoLongerCharged) {
+TEST_F(UnfinishedTest, TheChargeOfAnIncompleteMessageEndsWithItsConnection) {
   UniqueFd peer = Add(1, "a", "a:0");
   Send(peer, Message(5000).substr(0, 100));
   peer.Reset();
@@ -117,7 +117,7 @@ TEST_F(UnfinishedTest, AConnectionThatEndsIsNoLongerCharged) {
   EXPECT_EQ(table_->unfinished_bytes(), 0u);
 }
 
-TEST_F(UnfinishedTest, AMessageWaitsForOthersOfItsJob) {
+TEST_F(UnfinishedTest, AMessageOverTheLimitWaitsForMessagesOfTheSameJob) {
   const UniqueFd first = Add(1, "a", "a:0");
   const UniqueFd second = Add(2, "a", "a:1");
   const UniqueFd third = Add(3, "a", "a:2");
@@ -181,7 +181,7 @@ TEST_F(HalfMessageTest, AMessageWithoutProgressEndsItsConnection) {
   EXPECT_EQ(table_->unfinished_bytes(), 0u);
 }
 
-TEST_F(HalfMessageTest, AStoppedProcessHasMoreTime) {
+TEST_F(HalfMessageTest, TheTimeLimitWaitsWhileTheProcessIsStopped) {
   handler_.stopped = true;
   const UniqueFd peer = Add(1, "a", "a:0");
   Send(peer, Message(9000).substr(0, 100));

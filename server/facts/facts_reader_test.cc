@@ -47,7 +47,7 @@ TEST_F(FactsReaderTest, ReadReturnsTheAddressOfTheServer) {
   EXPECT_TRUE(read.values[2].empty());
 }
 
-TEST_F(FactsReaderTest, OneRequestIsServedInARound) {
+TEST_F(FactsReaderTest, EachRoundServesOneRequest) {
   core::ReadFacts request;
   for (request.number = 1; request.number <= 3; ++request.number) {
     reader_.Read(request);

@@ -70,7 +70,8 @@ class EmbeddedPlacementTest : public testing::Test, public PlacementListener {
 constexpr char kFirst[] = " 1: too few slots are free";
 constexpr char kNext[] = ": jobs before it wait for slots";
 
-TEST_F(EmbeddedPlacementTest, ARequestThatDoesNotWaitIsGrantedWithoutSlots) {
+TEST_F(EmbeddedPlacementTest,
+       ARequestThatDoesNotWaitIsGrantedWithoutFreeSlots) {
   free_ = 0;
   Place("a", 2, /*waits=*/false);
   EXPECT_EQ(Log(), Lines{"a runs"});
@@ -87,7 +88,7 @@ TEST_F(EmbeddedPlacementTest, JobsWaitForSlotsInTheOrderOfTheirRequests) {
   EXPECT_EQ(LogAfter(4), (Lines{"a runs", "b runs"}));
 }
 
-TEST_F(EmbeddedPlacementTest, ARequestOfAnEarlierAgentKeepsItsTurn) {
+TEST_F(EmbeddedPlacementTest, ARequestOfAnEarlierAgentKeepsItsPlaceInTheQueue) {
   free_ = 0;
   Place("late", 1, true, 20);
   Place("early", 1, true, 10);

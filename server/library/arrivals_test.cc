@@ -67,7 +67,7 @@ TEST(Arrivals, TheOrderOfParticipantsDoesNotMatter) {
   EXPECT_FALSE(arrivals.For(FenceOf({kJob})).infos.Has("a"));
 }
 
-TEST(Arrivals, TheFirstWaitingCallOfAProcessCounts) {
+TEST(Arrivals, TheFirstWaitingCallOfAProcessIsUsed) {
   Arrivals arrivals;
   arrivals.Add({"job", 0}, Fence(1, 1, {{"first", Value::Int(1)}}));
   arrivals.Add({"job", 0}, Fence(1, 2, {{"second", Value::Int(1)}}));
@@ -79,7 +79,7 @@ TEST(Arrivals, TheFirstWaitingCallOfAProcessCounts) {
   EXPECT_EQ(arrivals.size(), 0u);
 }
 
-TEST(Arrivals, ThoseInTheBarrierOfTheirJob) {
+TEST(Arrivals, ArrivalsAtTheBarrierAreIncludedInTheCall) {
   Arrivals arrivals;
   arrivals.Add({"job", 0}, Fence(1, 1, {{"a", Value::Int(1)}}));
   arrivals.AddAtBarrier({"job", 1}, 2, true);
@@ -92,7 +92,7 @@ TEST(Arrivals, ThoseInTheBarrierOfTheirJob) {
   EXPECT_FALSE(arrivals.For(FenceOf({kJob})).collect);
 }
 
-TEST(Arrivals, NothingIsLeftOfWhoIsGone) {
+TEST(Arrivals, RemoveAllRemovesTheCallsOfAClient) {
   Arrivals arrivals;
   arrivals.Add({"job", 0}, Fence(1, 1));
   arrivals.Add({"job", 0}, Fence(1, 2));

@@ -21,14 +21,14 @@ TEST(Blob, BlobsCanBeJoinedInAnyOrder) {
   EXPECT_TRUE(SplitBlobs(Bytes()).value().empty());
 }
 
-TEST(Blob, ABlobIsNeverEmpty) {
+TEST(Blob, MakeBlobOfNothingIsNotEmpty) {
   const std::string none = MakeBlob("");
   EXPECT_FALSE(none.empty());
   EXPECT_EQ(Texts(SplitBlobs(Bytes(none)).value()),
             std::vector<std::string>{""});
 }
 
-TEST(Blob, AFailureOfOneNodeIsTheResult) {
+TEST(Blob, TheFailureOfOneNodeFailsTheSplit) {
   const std::string good = MakeBlob("records");
   const std::string failed = MakeFailure(kErrTimeout);
   EXPECT_EQ(SplitBlobs(Bytes(good + failed)).code(), kErrTimeout);

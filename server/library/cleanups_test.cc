@@ -75,7 +75,7 @@ TEST_F(CleanupsTest, ARelativePathIsRefused) {
             kErrBadParam);
 }
 
-TEST_F(CleanupsTest, OtherCallsAreLeftToTheHost) {
+TEST_F(CleanupsTest, CallsThatRequestMoreThanCleanupsArePassedToTheHost) {
   EXPECT_FALSE(cleanups_->Take(
       kCaller, Call({{PMIX_JOB_CTRL_KILL, Value::Bool(true)}})));
   InfoList both = Registration();

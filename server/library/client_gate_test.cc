@@ -87,7 +87,7 @@ TEST_F(ClientGateTest, AProcessIsAdmittedAfterTheHostsAnswer) {
   EXPECT_EQ(verdict_->status, PMIX_ERR_NO_PERMISSIONS);
 }
 
-TEST_F(ClientGateTest, TheOlderFunctionDoesNotDelayAProcess) {
+TEST_F(ClientGateTest, TheResultOfClientConnectedIsUsedAtOnce) {
   module_.client_connected = [](const pmix_proc_t*, void*, pmix_op_cbfunc_t,
                                 void*) {
     return static_cast<pmix_status_t>(PMIX_SUCCESS);
@@ -102,7 +102,8 @@ TEST_F(ClientGateTest, TheOlderFunctionDoesNotDelayAProcess) {
   EXPECT_EQ(verdict_->status, PMIX_ERR_NO_PERMISSIONS);
 }
 
-TEST_F(ClientGateTest, WithoutFunctionsProcessesAreAdmittedAndToolsAreRefused) {
+TEST_F(ClientGateTest,
+       WithoutHostFunctionsProcessesAreAdmittedAndToolsRefused) {
   ASSERT_TRUE(Ask(kRank));
   EXPECT_EQ(verdict_->status, kSuccess);
   ASSERT_TRUE(Ask(kTool));
@@ -145,7 +146,7 @@ TEST_F(ClientGateTest, TheHostGetsTheCredentialOfATool) {
   EXPECT_EQ(verdict_->status, PMIX_ERR_INVALID_CRED);
 }
 
-TEST_F(ClientGateTest, TheNumberOfUnansweredToolsIsLimited) {
+TEST_F(ClientGateTest, TheNumberOfToolsThatWaitForTheHostIsLimited) {
   static std::vector<void*> asked;
   asked.clear();
   module_.tool_connected = [](pmix_info_t*, size_t,
@@ -170,7 +171,7 @@ TEST_F(ClientGateTest, OtherInputsAreForwardedToTheCore) {
   EXPECT_EQ(commits_, 1);
 }
 
-TEST_F(ClientGateTest, RequestsWithoutAFunctionAreRefused) {
+TEST_F(ClientGateTest, RequestsWithoutAHostFunctionAreRefused) {
   core::PublishArrived publish;
   publish.client = 1;
   gate_.OnInput(publish);
@@ -232,7 +233,7 @@ TEST_F(ClientGateTest, ALostProcessCausesOneEvent) {
   EXPECT_EQ(raised_[0].source, (ProcId{"job", 0}));
 }
 
-TEST_F(ClientGateTest, RegistrationsOfEnvironmentEventsWaitForTheHost) {
+TEST_F(ClientGateTest, EnvironmentEventsAreRegisteredIfTheHostAccepts) {
   core::EventsWanted wanted;
   wanted.client = 1;
   wanted.codes = {PMIX_EVENT_NODE_DOWN};

@@ -30,7 +30,7 @@ TEST_F(EnvironmentsTest, JoinsTheEntriesOfTheJobAndTheRank) {
 
 // The child can read the entries even if another thread uses them during the
 // fork.
-TEST_F(EnvironmentsTest, AForkedChildCanRead) {
+TEST_F(EnvironmentsTest, AForkedChildCanReadTheEntries) {
   all().SetJob("job", {"A=1"});
   all().SetRank({"job", 3}, {"B=2"});
   std::atomic<bool> stop = false;

@@ -42,7 +42,7 @@ TEST(HostModule, AMissingModuleHasNoFunctions) {
   EXPECT_EQ(copy.resource_block, nullptr);
 }
 
-TEST(HostModule, AnInfoGivesTheNumberOfEntries) {
+TEST(HostModule, AnInfoOfTheCallSetsTheNumberOfEntries) {
   EXPECT_EQ(NumEntries({}, nullptr).value(), kUsualEntries);
   const InfoList few{{CANOPY_SERVER_MODULE_ENTRIES, Value::Size(21)}};
   EXPECT_EQ(NumEntries(few.span(), nullptr).value(), 21u);
@@ -77,7 +77,7 @@ TEST(HostModule, AModuleOfTheNewestHeadersHasAllEntries) {
   EXPECT_EQ(NumEntries({}, AsModule(g_newest)).value(), kMostEntries);
 }
 
-TEST(HostModule, AVariableGivesTheNumberOfEntries) {
+TEST(HostModule, AnEnvironmentVariableSetsTheNumberOfEntries) {
   ASSERT_EQ(setenv("CANOPY_SERVER_MODULE_ENTRIES", "23", 1), 0);
   EXPECT_EQ(NumEntries({}, AsModule(g_newest)).value(), 23u);
   ASSERT_EQ(setenv("CANOPY_SERVER_MODULE_ENTRIES", "2x", 1), 0);

@@ -170,7 +170,7 @@ TEST_F(HostOverlayTest, AFenceOfThisNodeReachesTheHostOnlyIfItWantsAllFences) {
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(HostOverlayTest, AFenceBringsCommittedDataOfOtherNodes) {
+TEST_F(HostOverlayTest, AFenceReturnsCommittedDataOfOtherNodes) {
   static std::string answer;
   answer = BlobOf(kFar, Kval("key")) + MakeBlob({});
   module_.fence_nb = [](const pmix_proc_t procs[], size_t nprocs,
@@ -351,12 +351,12 @@ TEST_F(HostOverlayTest, ASuccessWithEmptyDataIsNotFound) {
   EXPECT_EQ(Get("key").status, kErrNotFound);
 }
 
-TEST_F(HostOverlayTest, MalformedDataIsAnUnpackFailure) {
+TEST_F(HostOverlayTest, AGetOfMalformedDataReturnsAnUnpackFailure) {
   Bring(PMIX_SUCCESS, "malformed");
   EXPECT_EQ(Get("key").status, kErrUnpackFailure);
 }
 
-TEST_F(HostOverlayTest, AFailureOfTheHostIsTheStatus) {
+TEST_F(HostOverlayTest, AGetReturnsTheErrorOfTheHost) {
   Bring(PMIX_ERR_PROC_ABORTED, "");
   EXPECT_EQ(Get("key").status, PMIX_ERR_PROC_ABORTED);
 }
@@ -418,7 +418,7 @@ TEST_F(HostOverlayTest, AKeyPutWithSeveralScopesIsNotOutside) {
   EXPECT_EQ(blob, BlobOf(here, Kval("key")));
 }
 
-TEST_F(HostOverlayTest, AProcessOfAnotherNodeIsNotFound) {
+TEST_F(HostOverlayTest, GetCommittedDoesNotFindAProcessOfAnotherNode) {
   int status = kSuccess;
   overlay_.GetCommitted(kFar,
                         [&](int got, const std::string&) { status = got; });

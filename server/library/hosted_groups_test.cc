@@ -54,7 +54,7 @@ GroupRecord Sharing(const std::string& text) {
   return record;
 }
 
-TEST_F(HostedGroupsTest, GroupsOfThisNodeWithoutAContextIdAreOurs) {
+TEST_F(HostedGroupsTest, IsOursReturnsTrueForLocalGroupsWithoutAContextId) {
   EXPECT_TRUE(groups_.IsOurs(Up({}, {{"job", 0}, {"job", 1}})));
   EXPECT_FALSE(groups_.IsOurs(Up({}, {{"job", 0}, {"job", 2}})));
   EXPECT_FALSE(groups_.IsOurs(Up({})));
@@ -88,7 +88,7 @@ TEST_F(HostedGroupsTest, TheAnswerOfTheHostReplacesLocalData) {
   EXPECT_EQ(ResultOf(Up(Sharing("one")), {}).num_shared, 1u);
 }
 
-TEST_F(HostedGroupsTest, EachGroupHasItsOwnNumber) {
+TEST_F(HostedGroupsTest, EachConstructGetsADifferentNumber) {
   const uint64_t first = ResultOf(Up({}), {}).made;
   EXPECT_NE(first, 0u);
   EXPECT_NE(ResultOf(Up({}), {}).made, first);

@@ -13,7 +13,7 @@ registration::Registration TwoNodes(uint32_t self = 1) {
   return JobOfTwoNodes("job", self);
 }
 
-TEST(HostedJobs, NodesAreMembersOfTheOverlay) {
+TEST(HostedJobs, EachNodeBecomesAMemberOfTheOverlay) {
   HostedJobs jobs;
   ASSERT_TRUE(jobs.AddJob(TwoNodes()).ok());
   EXPECT_EQ(jobs.MemberOf({"job", 0}), kNoNode);  // not in the core yet
@@ -38,7 +38,7 @@ TEST(HostedJobs, ANodeHasOneNumberInAllJobs) {
   EXPECT_EQ(jobs.MemberOf({"other", 3}), jobs.MemberOf({"job", 0}));
 }
 
-TEST(HostedJobs, ThisNodeIsTheNodeOfTheClients) {
+TEST(HostedJobs, TheNodeOfARegisteredClientIsThisNode) {
   HostedJobs jobs;
   ASSERT_TRUE(jobs.AddJob(TwoNodes(kNoNode)).ok());
   jobs.AddClient({"job", 1}, 7, 8, nullptr);

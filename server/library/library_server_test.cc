@@ -126,7 +126,7 @@ TEST_F(LibraryServerTest, ASetIsDefinedOnce) {
   EXPECT_EQ(server_->DeleteSet("set"), kErrNotFound);
 }
 
-TEST_F(LibraryServerTest, OutputWithoutAReaderIsAccepted) {
+TEST_F(LibraryServerTest, DeliverOutputSucceedsWithoutAReader) {
   Start();
   EXPECT_EQ(Status([&](LibraryServer::Done done) {
               server_->DeliverOutput({{"job", 0}, 2, Bytes(std::string("x"))},

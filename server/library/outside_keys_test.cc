@@ -21,7 +21,7 @@ core::ScopedData Put(core::Scope scope, const Names& keys) {
   return {scope, Bytes(kvals.Take())};
 }
 
-TEST(OutsideKeys, HoldsTheKeysOfLocalScope) {
+TEST(OutsideKeys, KeysOfLocalScopeAreOutside) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"b", "a"}),
                         Put(core::Scope::kGlobal, {"c"}),

@@ -39,7 +39,7 @@ shm::SegmentContents Derived() {
   return contents;
 }
 
-TEST(RegisteredContents, KeysOfTheHostReplaceDerivedOnes) {
+TEST(RegisteredContents, KeysOfTheHostReplaceDerivedKeys) {
   registration::Registration told = JobOfTwoNodes("job");
   told.job_keys = {{PMIX_UNIV_SIZE, Encoded(100)}, {"host.key", Encoded(1)}};
   told.apps = {{{PMIX_APP_SIZE, Encoded(4)}}};
@@ -92,7 +92,7 @@ TEST(RegisteredContents, ProcessesHaveTheValuesOfTheHost) {
   EXPECT_EQ(contents.procs[2].locality, "derived");
 }
 
-TEST(RegisteredContents, OtherKeysOfProcessesCountAsCommitted) {
+TEST(RegisteredContents, UnreservedKeysOfProcessesAreCommittedData) {
   registration::Registration told = JobOfTwoNodes("job");
   told.procs.resize(4);
   told.procs[3].keys = {{"proc.key", Encoded(6)}};

@@ -163,7 +163,7 @@ TEST_F(UpcallsTest, ACallEndsAtItsTimeout) {
   EXPECT_EQ(answers_.size(), 1u);
 }
 
-TEST_F(UpcallsTest, AToolGetsItsName) {
+TEST_F(UpcallsTest, TheAnswerContainsTheNameOfTheTool) {
   ProcId name;
   upcalls().Call(
       nullptr,

@@ -107,7 +107,7 @@ TEST_F(CommitMailboxesTest, OnlyDrainedCommitsAreReleased) {
   EXPECT_EQ(sink_.drained, 2u);
 }
 
-TEST_F(CommitMailboxesTest, CommitsOfARankAreOneInput) {
+TEST_F(CommitMailboxesTest, AllCommitsOfARankAreTakenAsOneInput) {
   auto writer = Writer(1);
   writer->Write(Commit("a"));
   writer->Write(Commit("b"));
@@ -128,7 +128,7 @@ TEST_F(CommitMailboxesTest, TakeAllReadsAllMailboxes) {
   EXPECT_EQ(Taken(), (Texts{Of(4, Kval("a", "v")), Of(9, Kval("c", "v"))}));
 }
 
-TEST_F(CommitMailboxesTest, AnAwaitedRankSignalsUnlessItsCommitExists) {
+TEST_F(CommitMailboxesTest, AnAwaitedRankSignalsOnlyItsFirstCommit) {
   auto writer = Writer(0);
   mailboxes_->Await(4);
   EXPECT_EQ(writer->Write(Commit("a")), Outcome::kNotify);
@@ -137,7 +137,7 @@ TEST_F(CommitMailboxesTest, AnAwaitedRankSignalsUnlessItsCommitExists) {
   EXPECT_EQ(writer->Write(Commit("b")), Outcome::kWritten);
 }
 
-TEST_F(CommitMailboxesTest, AnyRankCanBeAwaited) {
+TEST_F(CommitMailboxesTest, AnUndefinedRankAwaitsAllRanks) {
   mailboxes_->Await(kRankUndef);
   EXPECT_EQ(Writer(0)->Write(Commit("a")), Outcome::kNotify);
   EXPECT_EQ(Writer(2)->Write(Commit("a")), Outcome::kNotify);

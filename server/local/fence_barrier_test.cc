@@ -143,7 +143,7 @@ TEST_F(FenceBarrierTest, CommitsAreReadBeforeAnArrivalCounts) {
   EXPECT_EQ(sink_.arrivals.size(), 2u);
 }
 
-TEST_F(FenceBarrierTest, MailboxesAreReadOnlyIfCommitsAreDue) {
+TEST_F(FenceBarrierTest, MailboxesAreNotReadIfNoCommitsAreDue) {
   MakeFull(false);
   for (const Rank rank : {4, 6, 9}) Arrive(rank, shm::kBarrierCollect);
   barrier_->OnFull();
@@ -265,7 +265,7 @@ TEST_F(FenceBarrierTest, CommitsOfDepartedRanksAreNotAwaited) {
   EXPECT_EQ(Arrive(9), Arrival::kClosed);
 }
 
-TEST_F(FenceBarrierTest, DeferredWorkMayRunAfterTheBarriersEnd) {
+TEST_F(FenceBarrierTest, DeferredWorkIsSafeAfterTheDestruction) {
   MakeFull(true);
   Arrive(4, shm::kBarrierSync);
   Arrive(6);
@@ -293,7 +293,7 @@ TEST_F(FenceBarrierTest, FencesWithOtherNodesGoThroughTheCore) {
   }
 }
 
-TEST_F(FenceBarrierTest, AnArrivalByMessagePassesTheOthersToTheCore) {
+TEST_F(FenceBarrierTest, AnArrivalByMessagePassesTheWaitingRanksToTheCore) {
   MakeFull(true);
   Arrive(6);
   ByMessage(4);
@@ -305,7 +305,7 @@ TEST_F(FenceBarrierTest, AnArrivalByMessagePassesTheOthersToTheCore) {
   EXPECT_EQ(Arrive(6), Arrival::kWait) << "open again";
 }
 
-TEST_F(FenceBarrierTest, TheBarrierStaysClosedWhileOneRankIsAhead) {
+TEST_F(FenceBarrierTest, TheBarrierStaysClosedUntilAllMessagesAreAnswered) {
   MakeFull(true);
   ByMessage(4);
   barrier_->OnMessageDone(kSuccess);
@@ -356,7 +356,7 @@ TEST_F(FenceBarrierTest, AReattachedProcessOpensTheBarrierAgain) {
   EXPECT_EQ(Arrive(4), Arrival::kWait);
 }
 
-TEST_F(FenceBarrierTest, AFenceWithoutProgressIsPassedToTheCore) {
+TEST_F(FenceBarrierTest, AFenceThatTwoChecksFindWaitingIsPassedToTheCore) {
   MakeFull(true);
   Arrive(6);
   barrier_->Watch();

@@ -230,7 +230,7 @@ TEST(FramesTest, AnEmptyListOfKeysIsValidOnlyForUnpublish) {
   EXPECT_EQ(Parse(FrameType::kLookup, Keys{}).code(), kErrUnpackFailure);
 }
 
-TEST(FramesTest, RequestsThatAreExecutedOnceNeedATag) {
+TEST(FramesTest, RequestsOfSingleExecutionAreRejectedWithoutATag) {
   EXPECT_EQ(Parse(FrameType::kPublish, kPublish, 0).code(), kErrUnpackFailure);
   EXPECT_EQ(Parse(FrameType::kSpawn, kSpawn, 0).code(), kErrUnpackFailure);
   EXPECT_EQ(Parse(FrameType::kQuery, kQuery, 0).code(), kErrUnpackFailure);
@@ -303,7 +303,7 @@ TEST(FramesTest, ValuesOutOfRangeAreRejected) {
   EXPECT_FALSE(Parse(FrameType::kAbort, Abort{1, "", many}).ok());
 }
 
-TEST(FramesTest, DecodingSurvivesDamagedRequests) {
+TEST(FramesTest, ParsingSurvivesDamagedRequests) {
   const std::vector<std::pair<FrameType, std::string>> good = {
       {FrameType::kCommit, wire::Encode(kCommit)},
       {FrameType::kCollective, wire::Encode(kFence)},
@@ -333,7 +333,7 @@ TEST(FramesTest, DecodingSurvivesDamagedRequests) {
   }
 }
 
-TEST(FramesTest, RepliesAreMadeWholeOrInTwoParts) {
+TEST(FramesTest, AReplyHeadAndItsPayloadFormAWholeReply) {
   const std::string reply = MakeReply(5, -46, "payload");
   FrameHeader header;
   std::memcpy(&header, reply.data(), sizeof header);

@@ -14,7 +14,7 @@ PeerCredentials Peer(uint32_t uid, int pid) {
   return peer;
 }
 
-TEST(IdentityTest, APeerNeedsTheUidAndTokenOrDescent) {
+TEST(IdentityTest, APeerNeedsTheUidAndEitherTheTokenOrThePid) {
   HostIdentityPolicy policy;
   const int self = getpid();
   const RegisteredProcess process = {1000, "secret", self};

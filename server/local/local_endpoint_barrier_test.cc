@@ -99,7 +99,7 @@ TEST_F(GatedTest, FencesByMessageCloseTheBarrierTemporarily) {
             shm::BarrierParticipant::Arrival::kWait);
 }
 
-TEST_F(GatedTest, TheEndOfARankPassesTheFenceToTheCore) {
+TEST_F(GatedTest, WhenARankEndsTheFenceIsPassedToTheCore) {
   Member a = Join(0);
   Member b = Join(1);
   ASSERT_EQ(a.barrier->Arrive(0, &a.ticket),

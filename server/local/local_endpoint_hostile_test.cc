@@ -141,7 +141,7 @@ TEST_F(LocalEndpointTest, GarbageAfterHelloClosesTheConnection) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 3u);
 }
 
-TEST_F(LocalEndpointTest, AnUnknownRequestIsAnswered) {
+TEST_F(LocalEndpointTest, AnUnknownRequestIsAnsweredAsNotSupported) {
   auto client = Connected(0);
   client->Send(static_cast<FrameType>(50), 3, "whatever");
   client->Send(static_cast<FrameType>(50), 0, "whatever");
@@ -199,7 +199,7 @@ TEST_F(LocalEndpointTest, TheLengthOfAFrameIsLimitedByItsType) {
   }
 }
 
-TEST_F(LocalEndpointTest, MoreNamesThanThereAreProcessesAreRefused) {
+TEST_F(LocalEndpointTest, AFenceWithMoreNamesThanProcessesIsRefused) {
   auto client = Connected(0);
   std::vector<ProcView> many(70'000, ProcView{"nobody", 1});
   local::Collective fence;
@@ -316,7 +316,7 @@ TEST_F(CrowdedEndpointTest, TheOldestSilentConnectionIsEnded) {
 }
 
 // The endpoint's loop has many other connections to serve.
-TEST_F(CrowdedEndpointTest, ARankWhoseHelloWaitsIsNotClosed) {
+TEST_F(CrowdedEndpointTest, AConnectionWithAnUnreadHelloIsNotClosed) {
   TestClient first(path());
   first.Hello({"job", 0}, Token(0));
   std::vector<std::unique_ptr<TestClient>> more;

@@ -233,7 +233,7 @@ TEST_F(LocalEndpointTest, RequestsReachTheCoreAndAnswersReturn) {
   EXPECT_EQ(StatusOf(frame), -46);
 }
 
-TEST_F(LocalEndpointTest, DataOutsideSegmentsIsInTheAnswer) {
+TEST_F(LocalEndpointTest, TheAnswerContainsDataThatSegmentsDoNotHave) {
   auto client = Connected(0);
   client->Send(FrameType::kGet, 6, GetOf({"job", 1}, kPidKey));
   Settle();
@@ -408,7 +408,7 @@ TEST_F(LocalEndpointTest, TheNumberOfPendingSpawnsIsLimited) {
   EXPECT_EQ(sink_.All<core::SpawnArrived>().size(), kMost);
 }
 
-TEST_F(LocalEndpointTest, DataThatDidNotFitIsInTheAnswer) {
+TEST_F(LocalEndpointTest, TheAnswerContainsDataThatDidNotFitIntoTheSegment) {
   auto client = Connected(0);
   client->Send(FrameType::kGet, 2, GetOf({"full", 0}));
   Settle();
@@ -487,7 +487,7 @@ TEST_F(LocalEndpointTest, AMalformedHelloIsRefused) {
   EXPECT_FALSE(client.Pump());
 }
 
-TEST_F(LocalEndpointTest, AnswersGoToTheirConnectionOfARank) {
+TEST_F(LocalEndpointTest, AnAnswerIsSentOnTheConnectionOfItsRequest) {
   auto first = Connected(0);
   auto second = Connected(0);
   EXPECT_NE(IdOf(0), IdOf(1));

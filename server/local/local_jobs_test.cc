@@ -88,7 +88,7 @@ TEST_F(LocalJobsTest, MailboxesMadeAfterCloseMailboxesAreClosed) {
   EXPECT_EQ((*writer)->Write("commit"), Outcome::kMessage);
 }
 
-TEST_F(LocalJobsTest, OffersNothingForAnUnknownJob) {
+TEST_F(LocalJobsTest, AnUnknownJobGetsNoBarrierAndNoMailboxes) {
   EXPECT_EQ(jobs_.OfferBarrier({"job", 0}, Client(1)).size, 0u);
   EXPECT_EQ(jobs_.OfferMailboxes("job", 0), 0u);
   jobs_.TakeCommits({"job", 0});

@@ -42,7 +42,7 @@ std::string Texts(const LogPlan& plan) {
   return out;
 }
 
-TEST(LogPlan, TextsAreUnchanged) {
+TEST(LogPlan, ThePlanKeepsTextsUnchanged) {
   const LogPlan plan = Plan({{PMIX_LOG_STDERR, Value::String("a\n\nb")},
                              {PMIX_LOG_STDOUT, Value::String("\x1b[0m")}});
   EXPECT_EQ(plan.status, kSuccess);

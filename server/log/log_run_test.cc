@@ -70,7 +70,7 @@ TEST_F(LogRunTest, AFailedDestinationIsPartialSuccess) {
   EXPECT_EQ(Run(Plan(false)), kErrPartialSuccess);
 }
 
-TEST_F(LogRunTest, ThePlansStatusIsTheStatusOfTheRequest) {
+TEST_F(LogRunTest, TheRequestEndsWithTheStatusOfThePlan) {
   LogPlan plan = Plan(false);
   plan.status = kErrPartialSuccess;
   EXPECT_EQ(Run(plan), kErrPartialSuccess);

@@ -229,7 +229,7 @@ TEST_F(MonitorServiceTest, AMonitorOfAToolEndsWithItsConnection) {
             kErrNotFound);
 }
 
-TEST_F(MonitorServiceTest, TheServiceMayEndWhileAFileIsRead) {
+TEST_F(MonitorServiceTest, TheServiceCanBeDestroyedWhileAFileIsRead) {
   for (int i = 0; i < 20; ++i) {
     Call({{PMIX_MONITOR_FILE, Value::String("/tmp")}},
          {{PMIX_MONITOR_FILE_SIZE, Value::Bool(true)},

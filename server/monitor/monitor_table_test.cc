@@ -193,7 +193,7 @@ TEST_F(MonitorTableTest, SamplesAreTakenPeriodically) {
   EXPECT_TRUE(due.alerts.empty());
 }
 
-TEST_F(MonitorTableTest, SlowSamplesBecomeRarer) {
+TEST_F(MonitorTableTest, SamplesThatTakeLongAreTakenLessOften) {
   const auto number = table_.Start(0, kProc, Usage(1));
   table_.OnSampled(2 * kSecond, 0, *number);
   const int64_t next = (2 + 2 * kPauseFactor) * kSecond;
@@ -202,7 +202,7 @@ TEST_F(MonitorTableTest, SlowSamplesBecomeRarer) {
   EXPECT_EQ(table_.TakeDue(next).samples.size(), 1u);
 }
 
-TEST_F(MonitorTableTest, UsageMonitorsHaveALowerLimit) {
+TEST_F(MonitorTableTest, TheNumberOfUsageMonitorsHasALowerLimit) {
   for (size_t i = 0; i < kMaxUsageMonitors; ++i) {
     ASSERT_TRUE(table_.Start(0, kProc, Usage(1, std::to_string(i))).ok());
   }

@@ -156,7 +156,7 @@ TEST_F(UsageCallTest, TooManyTargetsAreRejected) {
             kErrBadParam);
 }
 
-TEST_F(UsageCallTest, OtherMonitorsAreNotUsageCalls) {
+TEST_F(UsageCallTest, AMonitorOfHeartbeatsIsNotAUsageCall) {
   EXPECT_TRUE(IsOfUsage(PMIX_MONITOR_NETWORK_RESOURCE_USAGE));
   EXPECT_FALSE(IsOfUsage(PMIX_MONITOR_HEARTBEAT));
   Read(PMIX_MONITOR_HEARTBEAT, Value());

@@ -146,7 +146,7 @@ TEST_F(NetworkListenerTest, EndsSilentConnectionsAfterTheTimeLimit) {
   EXPECT_NE(log_[0].find(NameOf(silent)), std::string::npos) << log_[0];
 }
 
-TEST_F(NetworkListenerTest, TheOldestSilentConnectionMakesRoom) {
+TEST_F(NetworkListenerTest, AtTheLimitTheOldestSilentConnectionIsClosed) {
   listener_->Open();
   const std::vector<UniqueFd> held = Dial(6);
   Settle();
@@ -158,7 +158,7 @@ TEST_F(NetworkListenerTest, TheOldestSilentConnectionMakesRoom) {
   EXPECT_TRUE(IsOpen(next));
 }
 
-TEST_F(NetworkListenerTest, AConnectionThatHasSentDataDoesNotMakeRoom) {
+TEST_F(NetworkListenerTest, AConnectionThatHasSentDataIsNotClosedAtTheLimit) {
   listener_->Open();
   std::vector<UniqueFd> held = Dial(6);
   ASSERT_EQ(send(held[0].get(), "hello", 5, MSG_NOSIGNAL), 5);
@@ -171,7 +171,7 @@ TEST_F(NetworkListenerTest, AConnectionThatHasSentDataDoesNotMakeRoom) {
   EXPECT_FALSE(IsOpen(held[1]));
 }
 
-TEST_F(NetworkListenerTest, TheKernelWithholdsConnectionsWithoutData) {
+TEST_F(NetworkListenerTest, TheKernelDefersConnectionsWithoutData) {
   defer_s_ = 60;
   Make({.timeout_ns = kHour});
   listener_->Open();
@@ -200,7 +200,7 @@ TEST_F(NetworkListenerTest, AConnectionClosedByItsOwnerIsForgotten) {
   close(pair[1]);
 }
 
-TEST_F(NetworkListenerTest, AnotherUsersConnectionsDoNotDisplaceOurOwn) {
+TEST_F(NetworkListenerTest, AnotherUsersConnectionsDoNotCloseOurOwn) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   listener_->Open();
   int ready[2];
@@ -230,7 +230,7 @@ TEST_F(NetworkListenerTest, AnotherUsersConnectionsDoNotDisplaceOurOwn) {
   waitpid(child, nullptr, 0);
 }
 
-TEST_F(NetworkListenerTest, TheLastDescriptorsAreReserved) {
+TEST_F(NetworkListenerTest, TheLastDescriptorsAreNotUsedForConnections) {
   Make({.timeout_ns = kHour});
   listener_->Open();
   std::vector<UniqueFd> held = Dial(10);

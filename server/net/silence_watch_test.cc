@@ -58,7 +58,7 @@ TEST_F(SilenceWatchTest, EndsConnectionsThatAreSilentForTooLong) {
   Until([this] { return ended_.size() == 2; });
 }
 
-TEST_F(SilenceWatchTest, MakesRoomForANewcomer) {
+TEST_F(SilenceWatchTest, MakeRoomEndsASilentConnectionForANewOne) {
   Make(3600 * 1000 * kMillisecond);
   for (const Id id : {1, 2}) {
     EXPECT_TRUE(watch_->MakeRoom(source_, Supply::kPlenty));
@@ -73,7 +73,7 @@ TEST_F(SilenceWatchTest, MakesRoomForANewcomer) {
   EXPECT_TRUE(watch_->empty());
 }
 
-TEST_F(SilenceWatchTest, TimeInWhichTheLoopDoesNotRunHardlyCounts) {
+TEST_F(SilenceWatchTest, TimeInWhichTheLoopDoesNotRunCountsOnlyPartly) {
   int64_t time = 0;
   now_ = [&time] { return time; };
   Make(16 * kMillisecond);

@@ -43,7 +43,7 @@ class SilentConnectionsTest : public ::testing::Test {
   SilentConnections silent_;
 };
 
-TEST_F(SilentConnectionsTest, TheOldestConnectionOfASourceMakesRoomForItsNext) {
+TEST_F(SilentConnectionsTest, ASourceAtItsLimitLosesItsOldestConnection) {
   Add("a", 1, 3);
   Add("b", 11, 11);
   EXPECT_EQ(TakeFor("a"), std::nullopt);
@@ -55,7 +55,7 @@ TEST_F(SilentConnectionsTest, TheOldestConnectionOfASourceMakesRoomForItsNext) {
   EXPECT_EQ(silent_.num_of(From("a")), 3u);
 }
 
-TEST_F(SilentConnectionsTest, ARemovedConnectionDoesNotCount) {
+TEST_F(SilentConnectionsTest, ARemovedConnectionIsNotCounted) {
   Add("a", 1, 4);
   silent_.Remove(2);
   silent_.Remove(2);
@@ -66,7 +66,7 @@ TEST_F(SilentConnectionsTest, ARemovedConnectionDoesNotCount) {
   EXPECT_EQ(TakeFor("a"), std::nullopt);
 }
 
-TEST_F(SilentConnectionsTest, AboveTheTotalTheLargestSourceLosesOne) {
+TEST_F(SilentConnectionsTest, AtTheTotalLimitTheLargestSourceLosesAConnection) {
   Add("a", 1, 2);
   Add("b", 11, 14);
   Add("c", 21, 22);
@@ -77,7 +77,7 @@ TEST_F(SilentConnectionsTest, AboveTheTotalTheLargestSourceLosesOne) {
 }
 
 TEST_F(SilentConnectionsTest,
-       WhenDescriptorsAreScarceTheLargestSourceLosesOne) {
+       IfDescriptorsAreScarceTheLargestSourceLosesAConnection) {
   EXPECT_EQ(TakeFor("a", Supply::kExhausted), std::nullopt);
   Add("a", 1, 1);
   Add("b", 11, 12);
@@ -88,7 +88,7 @@ TEST_F(SilentConnectionsTest,
   EXPECT_EQ(TakeFor("c", Supply::kExhausted), std::nullopt);
 }
 
-TEST_F(SilentConnectionsTest, ConnectionsWithUnreadDataDoNotMakeRoom) {
+TEST_F(SilentConnectionsTest, AConnectionWithUnreadDataIsNotClosedForANewOne) {
   Add("a", 1, 4);
   states_[1] = states_[2] = State::kUnread;
   EXPECT_EQ(TakeFor("a"), 3u);
@@ -101,7 +101,7 @@ TEST_F(SilentConnectionsTest, ConnectionsWithUnreadDataDoNotMakeRoom) {
   EXPECT_EQ(silent_.TakeOverdue(4 * kTimeout + 1), 1u);
 }
 
-TEST_F(SilentConnectionsTest, ConnectionsThatHaveBegunMakeRoomLast) {
+TEST_F(SilentConnectionsTest, AConnectionThatHasBegunItsGreetingIsClosedLast) {
   Add("a", 1, 4);
   states_[1] = states_[2] = State::kBegun;
   EXPECT_EQ(TakeFor("a"), 3u);
@@ -112,7 +112,7 @@ TEST_F(SilentConnectionsTest, ConnectionsThatHaveBegunMakeRoomLast) {
   EXPECT_EQ(silent_.TakeOverdue(kTimeout), 2u);
 }
 
-TEST_F(SilentConnectionsTest, ClosedConnectionsMakeRoom) {
+TEST_F(SilentConnectionsTest, ConnectionsOfClosedPeersAreRemovedFirst) {
   Add("a", 1, 4);
   states_[1] = State::kGone;
   EXPECT_EQ(TakeFor("a"), std::nullopt);
@@ -125,7 +125,7 @@ TEST_F(SilentConnectionsTest, ClosedConnectionsMakeRoom) {
   EXPECT_EQ(silent_.size(), 0u);
 }
 
-TEST_F(SilentConnectionsTest, SilenceHasATimeLimit) {
+TEST_F(SilentConnectionsTest, ASilentConnectionIsOverdueAfterTheTimeLimit) {
   Add("a", 1, 1, 0);
   Add("b", 11, 11, 10);
   EXPECT_EQ(silent_.TakeOverdue(kTimeout - 1), std::nullopt);
@@ -134,7 +134,7 @@ TEST_F(SilentConnectionsTest, SilenceHasATimeLimit) {
   EXPECT_EQ(silent_.TakeOverdue(kTimeout + 10), 11u);
 }
 
-TEST_F(SilentConnectionsTest, ATrustedSourceMayHaveAFewUnlimitedConnections) {
+TEST_F(SilentConnectionsTest, AFewConnectionsOfATrustedSourceHaveNoTimeLimit) {
   trusted_ = {"a"};
   Add("a", 1, 2, 0);
   EXPECT_EQ(silent_.TakeOverdue(1000 * kTimeout), std::nullopt);

@@ -132,7 +132,7 @@ TEST_F(ToolFileTest, AFileThatReplacedAWrittenOneIsKept) {
   EXPECT_EQ(ContentOf(SystemFile()), "the next server's");
 }
 
-TEST_F(ToolFileTest, AMachineHasOneSystemServer) {
+TEST_F(ToolFileTest, ASecondSystemServerOfTheMachineIsRefused) {
   const pid_t other = fork();
   if (other == 0) {
     pause();

@@ -18,7 +18,7 @@ std::vector<AgentSite> Sites(const std::string& hosts,
   return sites.ok() ? *sites : std::vector<AgentSite>();
 }
 
-TEST(AgentPlansTest, NamesOfThisMachineAreOneNode) {
+TEST(AgentPlansTest, AllNamesOfThisMachineDenoteOneNode) {
   const auto sites = Sites("localhost:2,127.0.0.1:3");
   ASSERT_EQ(sites.size(), 1u);
   EXPECT_EQ(sites[0].name, HostName());
@@ -111,7 +111,7 @@ TEST(AgentPlansTest, TheWarningOfEmulationNamesTheOption) {
             "--emulate 2 does");
 }
 
-TEST(AgentPlansTest, AMachineHasOneSystemServer) {
+TEST(AgentPlansTest, OneAgentOfEachMachineIsTheSystemServer) {
   OverlayPlan plan;
   plan.sites = Sites("n1,n2", "ssh {host}");
   plan.system = true;

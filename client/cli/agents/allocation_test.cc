@@ -41,7 +41,7 @@ class AllocationTest : public testing::Test {
   std::map<std::string, std::string> variables_;
 };
 
-TEST_F(AllocationTest, FindsNoneIfVariablesAreMissing) {
+TEST_F(AllocationTest, FindsNoAllocationIfVariablesAreMissing) {
   for (const auto& half : {std::map<std::string, std::string>{},
                            {{"SLURM_JOB_ID", "17"}},
                            {{"PBS_JOBID", "17.server"}},

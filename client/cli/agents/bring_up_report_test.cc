@@ -15,7 +15,7 @@ AgentReport Agent(const std::string& node, State state,
   return {node, state, cause, "ssh " + node, "/opt/bin/canopyd"};
 }
 
-TEST(BringUpReportTest, NamesSilentAgentsAndAgentsThatWait) {
+TEST(BringUpReportTest, NamesSilentAgentsAndTheAgentsThatWaitForThem) {
   const std::vector<AgentReport> agents = {
       Agent("h1", State::kAnswered), Agent("h2", State::kAnswered),
       Agent("10.255.255.1", State::kSilent)};

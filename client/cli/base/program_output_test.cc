@@ -42,7 +42,7 @@ TEST(ProgramOutputTest, AMissingProgramIsAnError) {
             kErrJobSysOpFailed);
 }
 
-TEST(ProgramOutputTest, ALongProgramIsReadUntilItEndsOrIsStopped) {
+TEST(ProgramOutputTest, TheOutputIsReadUntilTheProgramEndsOrIsStopped) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   int told = 0;

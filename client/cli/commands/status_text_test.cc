@@ -54,7 +54,7 @@ TEST(StatusTextTest, SilentAgentsDoNotCountAsUp) {
   EXPECT_EQ(SilentText(status), "");
 }
 
-TEST(StatusTextTest, ANeighbourThatWillBeLostIsSilent) {
+TEST(StatusTextTest, ANeighbourThatDoesNotAnswerIsNamedWithTheTimeOfItsLoss) {
   v1c::StatusReply status;
   auto* const node = status.add_nodes();
   node->set_name("n1");
@@ -75,7 +75,7 @@ TEST(StatusTextTest, QueuedJobsAreCountedAndStated) {
             std::string::npos);
 }
 
-TEST(StatusTextTest, AParentLoopEnds) {
+TEST(StatusTextTest, ALoopOfParentsIsPrintedOnlyOnce) {
   v1c::StatusReply status;
   for (uint32_t i = 0; i < 2; ++i) {
     auto* node = status.add_nodes();

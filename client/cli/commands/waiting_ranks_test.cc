@@ -17,7 +17,7 @@ TEST(WaitingRanksTest, ReadsARankOfTheSameOrAnotherJob) {
   EXPECT_EQ(rank->node, "");
 }
 
-TEST(WaitingRanksTest, OtherTextsHaveNoValue) {
+TEST(WaitingRanksTest, TextsWithoutARankHaveNoValue) {
   EXPECT_FALSE(ReadWaitingRank("job-1", "and 3 more"));
   EXPECT_FALSE(ReadWaitingRank("job-1", "the scheduler: 2 slots wanted"));
   EXPECT_FALSE(ReadWaitingRank("job-1", "rank x on node1"));

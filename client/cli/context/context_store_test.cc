@@ -21,7 +21,7 @@ TEST(ChooseContextTest, ChoosesTheNameOrTheDefaultOrTheOnlyContext) {
   EXPECT_FALSE(ChooseContext({}, "")->has_value());
 }
 
-TEST(ChooseContextTest, AnAllocationHasItsOwnOverlay) {
+TEST(ChooseContextTest, ChoosesTheContextOfTheOwnAllocation) {
   const std::vector<std::string> known = {"default", "slurm-16", "slurm-17"};
   EXPECT_EQ(**ChooseContext(known, "", "slurm-17"), "slurm-17");
   EXPECT_EQ(**ChooseContext(known, "", "slurm-18"), "default");
@@ -31,7 +31,7 @@ TEST(ChooseContextTest, AnAllocationHasItsOwnOverlay) {
   EXPECT_EQ(**ChooseContext({"slurm-16"}, ""), "slurm-16");
 }
 
-TEST(DefaultContextNameTest, FollowsTheAllocation) {
+TEST(DefaultContextNameTest, TheDefaultNameContainsTheIdOfTheAllocation) {
   std::map<std::string, std::string> variables;
   const auto environment = [&](const char* name) -> char* {
     const auto it = variables.find(name);
@@ -122,7 +122,7 @@ TEST_F(ContextStoreTest, AnUpdateReplacesTheContext) {
   EXPECT_NE(access(parent_.c_str(), F_OK), 0) << "nothing is left";
 }
 
-TEST_F(ContextStoreTest, ANameCanBeSavedOnlyOnce) {
+TEST_F(ContextStoreTest, ASecondSaveOfANameIsRefused) {
   const ContextStore store(directory_);
   ASSERT_TRUE(store.Save(MakeContext("a")).ok());
   EXPECT_EQ(store.Save(MakeContext("a")).code(), kErrExists);

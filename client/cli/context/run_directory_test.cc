@@ -48,7 +48,7 @@ TEST_F(RunDirectoryTest, IsPrivateAndHasThePidInItsName) {
   EXPECT_EQ(ModeOf(made->path()), 0700u);
 }
 
-TEST_F(RunDirectoryTest, IsRemovedWithItsContent) {
+TEST_F(RunDirectoryTest, TheDestructorRemovesTheDirectoryWithItsContent) {
   std::optional<RunDirectory> run(*RunDirectory::Make(parent_));
   fs::create_directory(run->path() + "/0");
   std::ofstream(run->path() + "/0/file") << "of an agent";

@@ -9,7 +9,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(JobNamesTest, FindsAJobByItsNameOrTheEndOfIt) {
+TEST(JobNamesTest, FindsAJobByItsNamespaceOrItsLastParts) {
   const std::vector<std::string> names = {"c-aa-1", "c-aa-2", "c-bb-2"};
   EXPECT_EQ(*ChooseJob(names, "c-aa-2"), "c-aa-2");
   EXPECT_EQ(*ChooseJob(names, "1"), "c-aa-1");
@@ -19,7 +19,7 @@ TEST(JobNamesTest, FindsAJobByItsNameOrTheEndOfIt) {
   EXPECT_EQ(ChooseJob(std::vector<std::string>(), "").code(), kErrNotFound);
 }
 
-TEST(JobNamesTest, ByTheNameThatTheUserGave) {
+TEST(JobNamesTest, FindsAJobByTheNameThatTheUserGave) {
   control::v1::ListJobsReply jobs;
   for (const auto& [nspace, name] :
        {std::pair("c-aa-1", "ocean"), {"c-aa-2", "1"}, {"c-aa-3", "ocean"}}) {

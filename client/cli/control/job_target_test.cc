@@ -7,7 +7,7 @@ namespace canopy::cli {
 namespace {
 
 // The integration tests cover running overlays.
-TEST(JobTargetTest, BothSearchesFailAlikeIfTheOverlayIsNotUp) {
+TEST(JobTargetTest, FindOverlayAndFindJobTargetFailAlikeWithoutAnOverlay) {
   ASSERT_EQ(setenv("HOME", testing::TempDir().c_str(), 1), 0);
   for (const char* name : {"XDG_STATE_HOME", "CANOPY_CONTEXT"}) unsetenv(name);
   const auto overlay = FindOverlay("absent");

@@ -184,7 +184,7 @@ TEST_F(HistoryStoreTest, OtherUsersCannotReadTheHistory) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
-TEST_F(HistoryStoreTest, LongTextsAreShortenedAtACharacter) {
+TEST_F(HistoryStoreTest, LongTextsAreShortenedWithoutCuttingACharacter) {
   HistoryEntry entry = Entry("a-1");
   entry.command = "x" + std::string(10000, '\xc3');
   for (size_t i = 2; i < entry.command.size(); i += 2) {
@@ -196,7 +196,7 @@ TEST_F(HistoryStoreTest, LongTextsAreShortenedAtACharacter) {
   EXPECT_TRUE(stored.ends_with("\xa4..."));
 }
 
-TEST_F(HistoryStoreTest, AnEntryIsLostIfItsLauncherWasKilled) {
+TEST_F(HistoryStoreTest, AnEntryIsLostIfItsLauncherDiedBeforeTheJobEnded) {
   HistoryEntry entry = Entry("a-1");
   EXPECT_FALSE(entry.lost());
   ++entry.launcher.start;

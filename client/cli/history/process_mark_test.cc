@@ -23,7 +23,7 @@ TEST(ProcessMarkTest, AnotherProcessWithTheSamePidDiffers) {
   EXPECT_EQ(StateOf(mark), ProcessState::kEnded);
 }
 
-TEST(ProcessMarkTest, AProcessOfAnotherMachineIsElsewhere) {
+TEST(ProcessMarkTest, TheStateOfAProcessOfAnotherMachineIsElsewhere) {
   ProcessMark mark = MarkOfThisProcess();
   mark.host += "-2";
   EXPECT_EQ(StateOf(mark), ProcessState::kElsewhere);

@@ -37,14 +37,14 @@ TEST(SqlDatabaseTest, ValuesAreReadAsTheyWereWritten) {
   EXPECT_EQ(rows, 1);
 }
 
-TEST(SqlDatabaseTest, AFileThatIsNotADatabaseIsATypeMismatch) {
+TEST(SqlDatabaseTest, OpenRefusesAFileThatIsNotADatabase) {
   const std::string path = NewPath();
   std::ofstream(path) << std::string(5000, 'x');
   EXPECT_EQ(SqlDatabase::Open(path, SqlDatabase::Mode::kExisting).code(),
             kErrTypeMismatch);
 }
 
-TEST(SqlDatabaseTest, AFailureHasTheSystemsReason) {
+TEST(SqlDatabaseTest, OpenReportsTheReasonOfTheSystem) {
   EXPECT_EQ(SqlDatabase::Open(NewPath(), SqlDatabase::Mode::kExisting).code(),
             kErrNotFound);
   auto missing =

@@ -7,7 +7,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(FindingsTest, ACaseContainsItsProblems) {
+TEST(FindingsTest, EachCaseListsTheProblemsFoundInIt) {
   v1::SlotCheck slot;
   Findings findings(&slot);
   findings.Begin("good");
@@ -22,7 +22,7 @@ TEST(FindingsTest, ACaseContainsItsProblems) {
   EXPECT_EQ(slot.problems(0), "expected this; got that");
 }
 
-TEST(FindingsTest, JUnitHasCasesAndReasons) {
+TEST(FindingsTest, TheJUnitTextListsEachCaseWithItsFailures) {
   v1::HostModuleCheck check;
   check.set_name("a & b");
   v1::SlotCheck* const slot = check.add_slots();

@@ -115,7 +115,7 @@ TEST(WellFormedTest, FindsProblemsOfReasonsAndTimes) {
   EXPECT_NE(ProblemOf(queued, 1000), "");
 }
 
-TEST(WellFormedTest, NamesFeatures) {
+TEST(WellFormedTest, FeatureNameReturnsTheNameOrTheNumber) {
   EXPECT_EQ(FeatureName(v1h::FEATURE_PLACE_JOB), "place_job");
   EXPECT_EQ(FeatureName(static_cast<v1h::Feature>(99)), "feature 99");
 }

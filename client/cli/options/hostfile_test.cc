@@ -5,7 +5,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(HostfileTest, AMissingFileIsNotFound) {
+TEST(HostfileTest, LoadingAMissingFileReturnsNotFound) {
   EXPECT_EQ(LoadHostfile("/nonexistent/file").code(), kErrNotFound);
 }
 

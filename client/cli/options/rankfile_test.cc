@@ -50,7 +50,7 @@ TEST(RankfileTest, RanksHaveTheirHostsAndCpus) {
   EXPECT_EQ(request.places.bind_to, "slots=0,2|1:0-2|0:*;1:1");
 }
 
-TEST(RankfileTest, RanksAreCountedThroughAllPrograms) {
+TEST(RankfileTest, RanksAreNumberedAcrossAllPrograms) {
   JobRequest request = Request({1, 2});
   request.places.bind_to = "none";
   ASSERT_TRUE(ApplyRankfile(*ParseRankfile(kFile, "f"), "f", &request).ok());
@@ -64,7 +64,7 @@ TEST(RankfileTest, ASmallerJobUsesTheFirstLines) {
   EXPECT_EQ(request.places.bind_to, "slots=0,2|1:0-2");
 }
 
-TEST(RankfileTest, HostsOfTheCommandLineAreThoseThatMayBeNamed) {
+TEST(RankfileTest, TheFileMayNameOnlyHostsOfTheCommandLine) {
   JobRequest request = Request({2});
   request.apps[0].hosts = {{"c", 4, true}, {"b"}};
   ASSERT_TRUE(ApplyRankfile(*ParseRankfile(kFile, "f"), "f", &request).ok());
@@ -104,7 +104,7 @@ TEST(RankfileTest, EveryRankNeedsALine) {
             std::string::npos);
 }
 
-TEST(RankfileTest, OtherPoliciesAreRefused) {
+TEST(RankfileTest, ARankfileCannotBeCombinedWithOtherPolicies) {
   const auto refused = [](const JobPlaces& places) {
     JobRequest request = Request({1});
     request.places = places;
@@ -126,7 +126,7 @@ TEST(RankfileTest, OtherPoliciesAreRefused) {
   EXPECT_EQ(refused(places), "--bind-to");
 }
 
-TEST(RankfileTest, AFileThatIsNotThere) {
+TEST(RankfileTest, LoadingAMissingFileIsAnError) {
   EXPECT_NE(LoadRankfile("/nonexistent")
                 .status()
                 .message()

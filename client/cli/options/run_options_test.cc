@@ -307,7 +307,7 @@ TEST(RunOptionsTest, ColonsSeparatePrograms) {
   EXPECT_TRUE(options.tag_output);
 }
 
-TEST(RunOptionsTest, OnlyTheNameOfAnOutputFileHasPatterns) {
+TEST(RunOptionsTest, InvalidPatternsOfOutputFilesAreRefused) {
   for (const char* value : {"file=", "file=a/", "file=%j/out", "file=%r/%j",
                             "file=a%x", "file=a%"}) {
     const auto args = SplitCommand(std::string("--output ") + value + " true");
@@ -367,7 +367,7 @@ TEST(RunOptionsTest, ParametersBecomeVariablesOfTheirLibraries) {
                                       "PATH=/p:/usr/bin"}));
 }
 
-TEST(RunOptionsTest, AVariableMayBeOneWordWithNameAndValue) {
+TEST(RunOptionsTest, AVariableCanBeGivenInOneWordOrInTwo) {
   const RunOptions options = MustParse(
       "--env=A=1 -env B=2=3 --env C= -env D 4=5 -genv=E=6 --genv F 7 app x=y");
   EXPECT_EQ(options.job.apps[0].env,
@@ -419,7 +419,7 @@ TEST(RunOptionsTest, HelpAndVersionNeedNoProgram) {
   EXPECT_TRUE(MustParse("-V").version);
 }
 
-TEST(RunOptionsTest, AToolsLauncherNeedsNoProgram) {
+TEST(RunOptionsTest, ALauncherThatAToolHasStartedNeedsNoProgram) {
   const auto parse = [](const std::string& line) {
     return ParseRunOptions(*SplitCommand(line), [](const char* name) {
       const bool file = std::string_view(name) == "PMIX_LAUNCHER_RNDZ_FILE";
@@ -501,7 +501,7 @@ TEST(RunOptionsTest, TheHelpTextNamesTheOptions) {
   EXPECT_EQ(help.find("--bycore"), std::string::npos);
 }
 
-TEST(RunOptionsTest, WordsThatWouldNotDoTheSameAreRefusedWithAdvice) {
+TEST(RunOptionsTest, OptionsThatCannotBeHonouredAreRefusedWithAdvice) {
   for (const auto& [word, advice] :
        {std::pair{"--gpus 2", "--gpus-per-task"},
         {"--pty -o json", "-o json cannot be combined with --pty"},
@@ -531,7 +531,7 @@ TEST(RunOptionsTest, ARankfilePlacesTheRanks) {
             std::string::npos);
 }
 
-TEST(RunOptionsTest, TheDocumentGoesToAFileOrWhereNoProcessWrites) {
+TEST(RunOptionsTest, TheDocumentIsWrittenToAFileOrToAFreeStandardOutput) {
   const RunOptions named = MustParse("-o json=a/b app");
   EXPECT_TRUE(named.json);
   EXPECT_EQ(named.json_file, "a/b");

@@ -218,7 +218,7 @@ TEST_F(ToolRelayTest, TheRelayWritesAndRemovesItsFiles) {
   EXPECT_FALSE(std::filesystem::exists(At("clients.sock")));
 }
 
-TEST_F(ToolRelayTest, TheEndOfOneSideEndsTheOther) {
+TEST_F(ToolRelayTest, WhenOneSideEndsTheOtherIsClosedToo) {
   StartAgent();
   StartRelay();
   UniqueFd leaves = Local();
@@ -237,7 +237,7 @@ TEST_F(ToolRelayTest, TheEndOfOneSideEndsTheOther) {
   EXPECT_TRUE(reports_.empty());
 }
 
-TEST_F(ToolRelayTest, AHalfCloseLetsTheAnswerPass) {
+TEST_F(ToolRelayTest, AnAnswerIsForwardedAfterAHalfClose) {
   StartAgent();
   StartRelay();
   const UniqueFd tool = Local();
@@ -250,7 +250,7 @@ TEST_F(ToolRelayTest, AHalfCloseLetsTheAnswerPass) {
 }
 
 // An end that does not read stops the sender after some megabytes at most.
-TEST_F(ToolRelayTest, ASenderIsStoppedIfTheOtherSideDoesNotRead) {
+TEST_F(ToolRelayTest, ASenderIsBlockedWhileTheOtherSideDoesNotRead) {
   StartAgent();
   StartRelay();
   const UniqueFd tool = Local();
@@ -303,7 +303,7 @@ TEST_F(ToolRelayTest, TheRelayLimitsItsConnections) {
   EXPECT_EQ(reports_.size(), 1u);
 }
 
-TEST_F(ToolRelayTest, ALostAgentEndsConnectionsAndItsSuccessorServes) {
+TEST_F(ToolRelayTest, ConnectionsEndWithTheAgentAndItsSuccessorServesNewOnes) {
   StartAgent();
   StartRelay();
   const UniqueFd tool = Local();
@@ -323,7 +323,7 @@ TEST_F(ToolRelayTest, ALostAgentEndsConnectionsAndItsSuccessorServes) {
   });
 }
 
-TEST_F(ToolRelayTest, ASilentAgentIsGivenUp) {
+TEST_F(ToolRelayTest, AConnectionEndsIfTheAgentIsSilent) {
   relay::RelayOptions silent;
   silent.bridge.beat_ns = 100 * kSecond;
   StartAgent(std::move(silent));
@@ -351,7 +351,7 @@ TEST_F(ToolRelayTest, APieceThatIsTooLongEndsItsConnection) {
   EXPECT_EQ(Receive(libpmix_[0], 1), "|end");
 }
 
-TEST_F(ToolRelayTest, AnAgentWithoutANameForFilesIsRefused) {
+TEST_F(ToolRelayTest, AnAgentWhoseNameIsNoFileNameIsRefused) {
   ToolRelayOptions options;
   options.directory = directory_;
   ToolRelay relay(&loop_,

@@ -95,7 +95,7 @@ TEST_F(JobOutputTest, ReportsTheReasonOfAFailedWrite) {
   close(full);
 }
 
-TEST_F(JobOutputTest, AnUnfinishedLineOfOneProcessIsShownAfterAWhile) {
+TEST_F(JobOutputTest, TheUnfinishedLineOfASingleProcessIsShownAtATick) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("job-1", 1).ok());
   EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "prompt"));
@@ -126,7 +126,7 @@ TEST_F(JobOutputTest, UnfinishedLinesOfManyProcessesAreShownLater) {
   EXPECT_EQ(Written(), " and rest\n");
 }
 
-TEST_F(JobOutputTest, ASlowReaderDoesNotMakeProcessesSilent) {
+TEST_F(JobOutputTest, TheTimeSpentInAWriteDoesNotReleaseUnfinishedLines) {
   // Each reading of the clock is later than the previous one by `step`; the
   // clock is also read after a write.
   int64_t now = 5000;

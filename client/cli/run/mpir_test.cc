@@ -18,7 +18,7 @@ TEST(MpirTest, TheTableHasAllRanksInTheirOrder) {
   }
 }
 
-TEST(MpirTest, AShortJobIsNotExamined) {
+TEST(MpirTest, TheTableOfAJobThatEndsAtOnceIsNotFilled) {
   MpirTable table({"/no/such/place"});
   table.OnRunning("job");
   table.OnRunning("job");

@@ -29,7 +29,7 @@ class OutputFileTest : public testing::Test {
   std::string directory_ = testing::TempDir() + "/output-XXXXXX";
 };
 
-TEST_F(OutputFileTest, GetsTheNameOfTheJob) {
+TEST_F(OutputFileTest, TheFileIsRenamedToTheNameOfTheJob) {
   Result<OutputFile> file = OutputFile::Make(kDefaultOutputFile);
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(NumFiles(), 1u) << "the file is there before the job";
@@ -48,7 +48,7 @@ TEST_F(OutputFileTest, StaysInItsDirectoryAfterAChangeOfDirectory) {
   EXPECT_TRUE(IsThere("a-b_c"));
 }
 
-TEST_F(OutputFileTest, AFixedNameIsEmptiedAndKept) {
+TEST_F(OutputFileTest, AFileWithAFixedNameIsTruncatedAndNotRemoved) {
   std::ofstream(directory_ + "/log") << "old";
   Result<OutputFile> file = OutputFile::Make("log");
   ASSERT_TRUE(file->SetJob("job").ok());
@@ -65,7 +65,7 @@ TEST_F(OutputFileTest, AFileThatCannotBeMadeIsAnError) {
   EXPECT_FALSE(OutputFile::Check("missing/%r").ok());
 }
 
-TEST_F(OutputFileTest, ACheckedPatternLeavesNoFileOfAnotherName) {
+TEST_F(OutputFileTest, CheckLeavesOnlyAFileThatTheJobWillUse) {
   EXPECT_TRUE(OutputFile::Check("%j.%r").ok());
   EXPECT_EQ(NumFiles(), 0u);
   EXPECT_TRUE(OutputFile::Check("log.%r").ok());

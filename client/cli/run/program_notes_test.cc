@@ -30,7 +30,7 @@ TEST(ProgramNotesTest, ALineNamesTheReasonAndTheNodes) {
             "'canopy doctor PROGRAM'");
 }
 
-TEST(ProgramNotesTest, NotesAtLengthNameProgramAndFinding) {
+TEST(ProgramNotesTest, NotesAtLengthNameNodesProgramAndFinding) {
   EXPECT_EQ(NotesAtLength(Notes()),
             "on n1, n2 and 3 more:\n  program: ./a\n  finding: own\n");
 }

@@ -396,7 +396,7 @@ TEST_F(RunClientTest, DoesNotWaitForASuccessorWithoutARestartGrace) {
             std::string::npos);
 }
 
-TEST_F(RunClientTest, APlannedDowntimeAllowsForOneSuccessor) {
+TEST_F(RunClientTest, AfterAPlannedDowntimeTheLauncherWaitsForOneSuccessor) {
   int calls = 0;
   control_.play = [&](Stream* stream) {
     v1c::RunRequest request;
@@ -471,7 +471,7 @@ TEST_F(RunClientTest, InputThatWasNotConsumedIsSentAgain) {
   close(fds[0]);
 }
 
-TEST_F(RunClientTest, AnAgentWithoutPositionsGetsOnlyTheEndOfTheInput) {
+TEST_F(RunClientTest, ASuccessorThatReportsNoPositionGetsOnlyTheEndOfTheInput) {
   int fds[2];
   ASSERT_EQ(pipe(fds), 0);
   EXPECT_EQ(write(fds[1], "input", 5), 5);
@@ -576,7 +576,7 @@ TEST_F(RunClientTest, ConnectFailsIfNoAgentAnswers) {
   EXPECT_EQ(ControlClient::Connect(nobody, 5000).code(), kErrUnreach);
 }
 
-TEST_F(RunClientTest, WithoutTlsThereIsNoControlOverTheNetwork) {
+TEST_F(RunClientTest, ConnectOverTheNetworkIsRefusedWithoutTls) {
   ControlTarget remote;
   remote.security = "plaintext";
   for (const char* address : {"192.0.2.1:1", "127.0.0.1:1"}) {

@@ -53,7 +53,7 @@ TEST_F(RunReportTest, AFailureOfASpawnedJobIsPrintedOnce) {
   EXPECT_TRUE(report_.has_said(line));
 }
 
-TEST_F(RunReportTest, AnEndThatIsNotTheJobsOwnFailureIsNotPrinted) {
+TEST_F(RunReportTest, SuccessesRequestedEndsAndConsequencesAreNotPrinted) {
   EXPECT_EQ(TextOf(kSuccess, ""), "");
   EXPECT_EQ(TextOf(kErrJobKilledByCmd, "SIGINT"), "");
   EXPECT_EQ(TextOf(-185, "job first, which spawned it, has failed"), "");
@@ -71,7 +71,7 @@ TEST_F(RunReportTest, EachSpawnedJobIsReportedToTheWatch) {
   EXPECT_EQ(seen, "child 0 child " + std::to_string(kErrJobKilledByCmd) + " ");
 }
 
-TEST(RunReportNamesTest, AQueuedJobIsKnownBeforeItIsMapped) {
+TEST(RunReportNamesTest, AQueuedJobIsAnnouncedBeforeItIsMapped) {
   const RunOptions options;
   Timeline timeline(false);
   RunReport report(options, &timeline);

@@ -141,7 +141,7 @@ TEST_F(RunSocketTest, TheGreetingProvesThatTheAgentServes) {
   EXPECT_FALSE(socket_->Read(&event));
 }
 
-TEST_F(RunSocketTest, AnotherProgramDoesNotGreet) {
+TEST_F(RunSocketTest, TheGreetingOfAnotherProgramIsRejected) {
   Agent(server_.get()).Send("HTTP/1.1 400 Bad Request");
   EXPECT_FALSE(socket_->WaitGreeting(60000));
 }

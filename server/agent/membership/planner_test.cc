@@ -207,7 +207,7 @@ TEST_F(PlannerTest, AnUnusableNodeIsNamedInTheError) {
   EXPECT_EQ(Plan(1).code(), kErrJobAllocFailed) << "twice";
 }
 
-TEST_F(PlannerTest, WhetherAJobFitsDependsOnTheRunningJobs) {
+TEST_F(PlannerTest, FitsCountsTheSlotsOfRunningJobs) {
   ASSERT_TRUE(Plan(5).ok());
   const auto fits = [&] {
     return planner_.Fits(request_, jobs_, membership_, Planner::Away::kLeftOut)

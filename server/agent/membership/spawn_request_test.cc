@@ -105,7 +105,7 @@ TEST(SpawnRequestTest, HostsComeFromTheListAndTheFile) {
   EXPECT_EQ(SpawnRequestOf(call, Parent(), NoFile).code(), kErrJobFailedToMap);
 }
 
-TEST(SpawnRequestTest, VariablesOfAnApplicationDoNotReachOthers) {
+TEST(SpawnRequestTest, VariablesOfOneApplicationDoNotAffectOthers) {
   spawn::SpawnCall call = Call(2);
   call.placing.edits = {{Kind::kSet, "A", "2"}};
   call.apps[0].placing.edits = {{Kind::kUnset, "B", ""}};
@@ -146,7 +146,7 @@ TEST(SpawnRequestTest, StreamsAreMergedPerApplication) {
   EXPECT_FALSE(Request(call).apps[1].merge_stderr);
 }
 
-TEST(SpawnRequestTest, AttributesOfTheCallAreKept) {
+TEST(SpawnRequestTest, TheRequestKeepsTheAttributesOfTheCall) {
   spawn::SpawnCall call = Call();
   call.request.recoverable = call.request.process.index_argv = true;
   call.request.places.cpu_list = "0-3";

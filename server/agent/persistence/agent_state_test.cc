@@ -58,7 +58,7 @@ TEST_F(AgentStateTest, ADamagedStateIsRefused) {
   EXPECT_EQ(LoadState(directory_).code(), kErrUnpackFailure);
 }
 
-TEST_F(AgentStateTest, ADirectoryIsServedWhileAProcessListens) {
+TEST_F(AgentStateTest, IsServedReturnsTrueWhileAProcessListens) {
   const std::string path = directory_ + "/clients.sock";
   EXPECT_FALSE(IsServed(directory_, 0));
   {
@@ -70,7 +70,7 @@ TEST_F(AgentStateTest, ADirectoryIsServedWhileAProcessListens) {
   unlink(path.c_str());
 }
 
-TEST_F(AgentStateTest, IsServedWaitsForAnEndingAgent) {
+TEST_F(AgentStateTest, IsServedReturnsFalseWhenTheAgentEndsInTime) {
   const std::string path = directory_ + "/clients.sock";
   auto listener = ListenUnix(path, 1);
   ASSERT_TRUE(listener.ok());

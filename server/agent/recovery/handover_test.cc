@@ -59,7 +59,7 @@ class HandoverTest : public testing::Test {
   Handover handover_{&loop_, &actions_};
 };
 
-TEST_F(HandoverTest, InputIsReadOnlyAfterAllNeighboursWait) {
+TEST_F(HandoverTest, TheFirstStageAnnouncesAndWaitsForTheNeighbours) {
   handover_.Begin("/new", "/own");
   loop_.RunOnce(0);
   EXPECT_EQ(actions_.calls, (Calls{"announce", "neighbours"}));

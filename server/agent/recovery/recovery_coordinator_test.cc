@@ -183,7 +183,7 @@ class RecoveryCoordinatorTest : public testing::Test {
   Node node_;
 };
 
-TEST_F(RecoveryCoordinatorTest, FindJobsAsksTheShims) {
+TEST_F(RecoveryCoordinatorTest, FindJobsQueriesTheShims) {
   EXPECT_EQ(CallsOf(RecoveryStage::kFindJobs), Calls{"find"});
 }
 
@@ -218,7 +218,7 @@ TEST_F(RecoveryCoordinatorTest,
                    "job d without a shim controlled over", "drained"}));
 }
 
-TEST_F(RecoveryCoordinatorTest, EachJobIsPersistedAgain) {
+TEST_F(RecoveryCoordinatorTest, EachRecoveredJobIsPersistedAgain) {
   EXPECT_EQ(CallsOf(RecoveryStage::kPersistAgain),
             (Calls{"persist a", "persist b"}));
 }
@@ -236,12 +236,12 @@ TEST_F(RecoveryCoordinatorTest, EachEndpointGetsItsStoredStates) {
                    "clients of a", "clients of b", "drained"}));
 }
 
-TEST_F(RecoveryCoordinatorTest, UnidentifiedConnectionsComeLast) {
+TEST_F(RecoveryCoordinatorTest, UnidentifiedConnectionsAreAdmittedLast) {
   EXPECT_EQ(CallsOf(RecoveryStage::kAdmitConnections),
             (Calls{"admit", "unidentified clients", "drained"}));
 }
 
-TEST_F(RecoveryCoordinatorTest, AStageOutOfOrderEndsTheAgent) {
+TEST_F(RecoveryCoordinatorTest, AStageOutOfOrderAbortsTheAgent) {
   FakeAgent agent(&node_);
   RecoveryCoordinator coordinator(&agent);
   coordinator.FindJobs();

@@ -69,7 +69,7 @@ class LedgerTest : public ::testing::Test {
   std::unique_ptr<ConnectionLogReader> reader_;  // of Kept
 };
 
-TEST_F(LedgerTest, ASuccessorReadsTheState) {
+TEST_F(LedgerTest, ASuccessorReadsTheStateOfAConnection) {
   Receive(Request(101, "first") + Request(102, "second") + "rest");
   Answer(101, "answer");
   const ConnectionLogState::Connection& c = Kept();
@@ -85,7 +85,7 @@ TEST_F(LedgerTest, ASuccessorReadsTheState) {
   EXPECT_EQ(c.answers[0].bytes, "answer");
 }
 
-TEST_F(LedgerTest, MessagesMayArriveInPieces) {
+TEST_F(LedgerTest, AMessageInPiecesBecomesOneRequest) {
   const std::string message = Request(101, std::string(100, 'p'));
   for (const char byte : message) Receive(std::string(1, byte));
   const ConnectionLogState::Connection& c = Kept();
@@ -104,7 +104,7 @@ TEST_F(LedgerTest, ALongAnswerIsRegeneratedFromItsRequest) {
   EXPECT_EQ(c.queued, 100000u);
 }
 
-TEST_F(LedgerTest, UnrecordedBytesAreFound) {
+TEST_F(LedgerTest, BytesWithoutARecordAreAddedToTheState) {
   const ConnectionLog::Reservation room =
       connection_log_->BeginRead(kClient, 0);
   const std::string message = Request(101, "late");
@@ -119,7 +119,7 @@ TEST_F(LedgerTest, UnrecordedBytesAreFound) {
   EXPECT_EQ(c.received, message.size());
 }
 
-TEST_F(LedgerTest, FinishedRequestsAreNotInTheState) {
+TEST_F(LedgerTest, CompactionDropsFinishedRequestsAndSentAnswers) {
   Add(RecordKind::kSeries, 0, 1, 0,
       EncodeSeries({core::CollectiveOp::kFence, {{"job", kRankWildcard}}}));
   constexpr uint32_t kRounds = 30000;
@@ -186,14 +186,14 @@ TEST_F(LedgerTest, AClosedConnectionIsForgotten) {
   EXPECT_TRUE(Read()->state().connections.empty());
 }
 
-TEST_F(LedgerTest, AProtocolViolationBreaksOneConnectionOnly) {
+TEST_F(LedgerTest, AProtocolViolationIsRecordedForItsConnection) {
   Receive(MakeHeader(101, UINT32_MAX) + "x");
   Receive("more");
   EXPECT_TRUE(Kept().broken);
   EXPECT_EQ(Kept().received, received_);
 }
 
-TEST_F(LedgerTest, FilesThatAreNoValidLogAreRejected) {
+TEST_F(LedgerTest, InvalidLogsAreRejected) {
   const UniqueFd empty(memfd_create("test", MFD_CLOEXEC));
   EXPECT_FALSE(ConnectionLogReader::Open(UniqueFd(dup(empty.get()))).ok());
   ASSERT_EQ(ftruncate(empty.get(), lseek(fd_.get(), 0, SEEK_END)), 0);

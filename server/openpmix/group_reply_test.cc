@@ -60,7 +60,7 @@ TEST(GroupReply, PeersBeforeVersion5GetOnlyTheContextId) {
   EXPECT_EQ(Packed(Of("4.2.2"), false), "");
 }
 
-TEST(GroupReply, PeersOfVersion5GetTheMembersFirst) {
+TEST(GroupReply, PeersOfVersion5GetTheMembersBeforeTheContextId) {
   for (const bool context : {false, true}) {
     const std::string bytes = Packed(Of("5.0.3"), context);
     Decoder in(bytes, Of("5.0.3").form);

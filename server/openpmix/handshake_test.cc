@@ -88,7 +88,7 @@ TEST(Handshake, MalformedGreetingsAreRejected) {
                    .ok());
 }
 
-TEST(Handshake, WelcomesHaveTheBytesOfTheProtocol) {
+TEST(Handshake, WelcomesAreEncodedAsTheProtocolRequires) {
   EXPECT_EQ(ToHex(MakeClientWelcome(0x102)),
             ToHex(GoldenBytes("handshake.txt", "welcome", "client")));
   const ProcId server = {"srv", 1};
@@ -102,7 +102,7 @@ TEST(Handshake, WelcomesHaveTheBytesOfTheProtocol) {
                 server_field + "00000000");
 }
 
-TEST(Handshake, HeadersAreParsedAndMade) {
+TEST(Handshake, AHeaderIsParsedAndEncoded) {
   const std::string header = GoldenBytes("handshake.txt", "header", "message");
   EXPECT_EQ(ParseHeader(header).tag, 101u);
   EXPECT_EQ(ParseHeader(header).length, 258u);

@@ -77,7 +77,7 @@ TEST_P(JobInfoTest, JobInfoListsTheLevelsInOrder) {
   EXPECT_EQ(StringOf(node[0].value), "node2");
 }
 
-TEST_P(JobInfoTest, EveryRankHasItsPlace) {
+TEST_P(JobInfoTest, JobInfoContainsTheNodeOfEachRank) {
   const auto kvals = Unpack(PackJobInfo(*segment_.reader(), peer_), peer_.form);
   for (Rank r = 0; r < 3; ++r) {
     Rank rank = kRankUndef;
@@ -94,7 +94,7 @@ TEST_P(JobInfoTest, EveryRankHasItsPlace) {
 INSTANTIATE_TEST_SUITE_P(Forms, JobInfoTest, ::testing::Values("v41", "v3"));
 
 // Before 4.2 a get for rank wildcard reads only the job's data.
-TEST(JobInfo, OlderPeersFindTheSessionsKeysInTheJob) {
+TEST(JobInfo, OlderPeersGetTheSessionsKeysInTheJobsData) {
   const TestSegment segment(*MakeTestJob());
   for (const auto& [version, codec] :
        {std::pair{"3.2.5", "v3"}, std::pair{"4.1.3", "v41"}}) {
@@ -139,7 +139,7 @@ TEST(JobInfo, LargeJobsContainOnlyNecessaryKeysOfOtherRanks) {
   EXPECT_EQ(PackOwnInfo(*segment.reader(), asks, 303), "");
 }
 
-TEST(JobInfo, PackStopNamesTheRanksThatStopInInit) {
+TEST(JobInfo, PackStopReturnsAStopForEachRankThatStopsInInit) {
   auto job = std::make_shared<JobSpec>(*MakeTestJob());
   const PeerTraits peer = *TraitsOf("4.2.2", "v41", false);
   const auto stops = [&](Rank rank) {

@@ -51,7 +51,7 @@ TEST(Kvals, KvalsArePackedInEitherForm) {
   EXPECT_EQ(Packed(Old(), ""), "");
 }
 
-TEST(Kvals, TruncationsAreRejected) {
+TEST(Kvals, TruncatedAndMissingOrExtraKeysAreRejected) {
   const std::string whole = Unhex(kModernCall);
   for (size_t n = 1; n < whole.size(); ++n) {
     std::string out;

@@ -24,30 +24,30 @@ bool AreParts(const char* hex, const Parts& parts,
   return SkipParts(in, peer, parts) && in.AtEnd();
 }
 
-TEST(MessageParts, AnEmptyListSkipsNothing) {
+TEST(MessageParts, AnEmptyListMatchesOnlyAnEmptyMessage) {
   EXPECT_TRUE(AreParts("", {}));
   EXPECT_FALSE(AreParts("", {kSize}));
 }
 
-TEST(MessageParts, APartOfOneElementIsSkipped) {
+TEST(MessageParts, APartOfOneElementMustHaveOneElement) {
   EXPECT_TRUE(AreParts("02 05 02 04 6b00", {kSize, kText}));
   // The part has two elements.
   EXPECT_FALSE(AreParts("04 05 05", {kSize}));
 }
 
-TEST(MessageParts, CountedElementsAreSkippedIfTheCountIsRight) {
+TEST(MessageParts, CountedElementsMustMatchTheirCount) {
   EXPECT_TRUE(AreParts("02 02 04 04 6100 01 04 6200 02", {kProcs}));
   EXPECT_TRUE(AreParts("02 00", {kProcs}));
   // The count differs from the number of elements.
   EXPECT_FALSE(AreParts("02 01 04 04 6100 01 04 6200 02", {kProcs}));
 }
 
-TEST(MessageParts, TextsAreSkippedOneByOne) {
+TEST(MessageParts, EachTextHasACountOfItsOwn) {
   EXPECT_TRUE(AreParts("02 02 02 04 6100 02 04 6200", {kTexts}));
   EXPECT_FALSE(AreParts("02 03 02 04 6100 02 04 6200", {kTexts}));
 }
 
-TEST(MessageParts, ADestructHasParticipantsOnlySinceVersion424) {
+TEST(MessageParts, AGroupDestructHasParticipantsSinceVersion424) {
   EXPECT_TRUE(AreParts("02 00", {kDestructProcs}, "4.2.4"));
   EXPECT_TRUE(AreParts("", {kDestructProcs}, "4.2.2"));
 }

@@ -7,14 +7,14 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST(NodeNamesTest, ANodeIsNamedByItsNameAndAliases) {
+TEST(NodeNamesTest, IsNamedAcceptsTheNameAndTheAliases) {
   const JobNode node = {"a", {"b"}, 0, 1};
   EXPECT_TRUE(IsNamed(node, "a"));
   EXPECT_TRUE(IsNamed(node, "b"));
   EXPECT_FALSE(IsNamed(node, "c"));
 }
 
-TEST(NodeNamesTest, EachNodeIsNamedOnce) {
+TEST(NodeNamesTest, NodeNamesListsEachNodeOnce) {
   JobSpec one;
   one.nodes = {{"b", {}, 0, 1}, {"a", {}, 1, 1}};
   JobSpec two;

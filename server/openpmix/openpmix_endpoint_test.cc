@@ -17,7 +17,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST_F(OpenPmixEndpointTest, SilentAndHalfIdentifiedConnectionsEnd) {
+TEST_F(OpenPmixEndpointTest, SilentAndUnidentifiedConnectionsAreClosedInTime) {
   OpenPmixOptions options;
   options.silence.timeout_ns = 1000 * 1000;
   options.silence.patience = 0;
@@ -68,7 +68,7 @@ TEST_F(OpenPmixEndpointTest, GarbageEndsOneConnectionOnly) {
   EXPECT_EQ(Ask(good, 101, "02 20"), "025d");
 }
 
-TEST_F(OpenPmixEndpointTest, AReusedPendingTagEndsTheConnection) {
+TEST_F(OpenPmixEndpointTest, ASecondRequestWithAPendingTagEndsTheConnection) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 05"));
   Send(fd, Message(101, "02 05"));

@@ -32,7 +32,7 @@ TEST_F(OpenPmixEndpointTest, AClientOfThisJobIsServed) {
   EXPECT_EQ(Receive(other).size(), 8u);
 }
 
-TEST_F(OpenPmixEndpointTest, FalseClaimsAreRefused) {
+TEST_F(OpenPmixEndpointTest, FalseClaimsOfAnIdentityAreRefused) {
   ExpectRefusal(Greeting("other", 0), "does not run here");
   ExpectRefusal(Greeting(kTestJob, 2), "does not run here");
   ExpectRefusal(Greeting(kTestJob, kRankWildcard), "does not run here");
@@ -49,7 +49,8 @@ TEST_F(OpenPmixEndpointTest, FalseClaimsAreRefused) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(OpenPmixEndpointTest, UnidentifiedConnectionsAreNotKept) {
+TEST_F(OpenPmixEndpointTest,
+       ConnectionsOfOtherUsersAndGonePeersAreClosedAtOnce) {
   proof_->owner.uid = 65534;
   const UniqueFd fd = Connect();
   EXPECT_EQ(Receive(fd), "closed");
@@ -61,7 +62,7 @@ TEST_F(OpenPmixEndpointTest, UnidentifiedConnectionsAreNotKept) {
 }
 
 // The agent's own user may connect, but is not the job's user.
-TEST_F(OpenPmixEndpointTest, TheAgentsUserCannotClaimAnyRank) {
+TEST_F(OpenPmixEndpointTest, TheAgentsUserCannotClaimARankOfAnotherUser) {
   proof_->owner.uid = geteuid();
   ExpectRefusal(Greeting(kTestJob, 0, "4.2.2", "v41", geteuid()),
                 "job is uid 1000's");
@@ -121,7 +122,7 @@ TEST_F(OpenPmixEndpointTest, AnotherUsersClaimIsRefused) {
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
 
-TEST_F(OpenPmixEndpointTest, AClientWaitsUntilItsProcessIsKnown) {
+TEST_F(OpenPmixEndpointTest, AClientIsServedWhenItsProcessIsKnown) {
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 1) + Message(101, "02 05"));
   EXPECT_EQ(Receive(fd), "");

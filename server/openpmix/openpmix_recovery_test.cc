@@ -97,7 +97,7 @@ TEST_F(OpenPmixRecoveryTest, PublishAndLookupAreReplayed) {
   EXPECT_EQ(Body(Receive(fd), 102), "020002010204780002046b000e05");
 }
 
-TEST_F(OpenPmixRecoveryTest, RequestsThatWaitForATurnAreServedByTheSuccessor) {
+TEST_F(OpenPmixRecoveryTest, ASuccessorServesRequestsThatWaitedForATurn) {
   int64_t now = 0;  // a turn is one message
   endpoint_.reset();
   OpenPmixOptions options;
@@ -142,7 +142,8 @@ TEST_F(OpenPmixRecoveryTest, AnUnansweredLogRequestIsReplayed) {
 
 // The process of one connection is not known yet; the greeting of the other one
 // has not been read.
-TEST_F(OpenPmixRecoveryTest, AnUnacceptedConnectionStartsAnew) {
+TEST_F(OpenPmixRecoveryTest,
+       AConnectionThatWasNotAdmittedIsAdmittedByTheSuccessor) {
   endpoint_->OnProcess(kTestJob, 0, 0);
   const UniqueFd waiting = Connect();
   Send(waiting, Greeting(kTestJob, 0));
@@ -159,7 +160,7 @@ TEST_F(OpenPmixRecoveryTest, AnUnacceptedConnectionStartsAnew) {
   EXPECT_NE(Ask(waiting, 101, kJobInfo), "");
 }
 
-TEST_F(OpenPmixRecoveryTest, AConnectionThatWaitsForItsProcessIsServed) {
+TEST_F(OpenPmixRecoveryTest, ALateAdmittedConnectionIsRecovered) {
   endpoint_->OnProcess(kTestJob, 0, 0);
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 0));
@@ -172,7 +173,7 @@ TEST_F(OpenPmixRecoveryTest, AConnectionThatWaitsForItsProcessIsServed) {
   EXPECT_NE(Ask(fd, 102, kJobInfo), "");
 }
 
-TEST_F(OpenPmixRecoveryTest, EndedFencesAreCounted) {
+TEST_F(OpenPmixRecoveryTest, ASuccessorGetsTheNumberOfEndedFences) {
   const UniqueFd fd = Join();
   for (uint32_t tag = 101; tag < 108; ++tag) {
     Send(fd, Message(tag, kFence));
@@ -194,7 +195,7 @@ TEST_F(OpenPmixRecoveryTest, EndedFencesAreCounted) {
 
 // A group is constructed by all, by one, and by all again, and destructed, also
 // under a successor.
-TEST_F(OpenPmixRecoveryTest, ADestructNamesTheMembersOfTheLastConstruction) {
+TEST_F(OpenPmixRecoveryTest, ADestructHasTheMembersOfTheLastConstruct) {
   const std::string construct = "02 18 02 04 6b00 02 01 02 08 6e737800 ";
   const std::string all = "feffffff0f 02 00";
   const std::string one = "00 02 00";
@@ -235,7 +236,7 @@ TEST_F(OpenPmixRecoveryTest, AnAnswerThatWasNotSentIsSentOnce) {
   EXPECT_EQ(Receive(fd), "");
 }
 
-TEST_F(OpenPmixRecoveryTest, UnreadDataIsRead) {
+TEST_F(OpenPmixRecoveryTest, ASuccessorReadsUnreadMessages) {
   const UniqueFd fd = Join();
   const std::string message = Message(101, kFence);
   ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),
@@ -246,7 +247,7 @@ TEST_F(OpenPmixRecoveryTest, UnreadDataIsRead) {
   EXPECT_EQ(sink_.All<core::CollectiveArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixRecoveryTest, AnIncompleteMessageIsCompleted) {
+TEST_F(OpenPmixRecoveryTest, ASuccessorCompletesAPartlyReadMessage) {
   const UniqueFd fd = Join();
   const std::string message = Message(101, kFence);
   Send(fd, message.substr(0, 21));
@@ -290,7 +291,7 @@ TEST_F(OpenPmixRecoveryTest, PartlySentAnswersAreContinued) {
   EXPECT_EQ(tags.size(), tag - 101);
 }
 
-TEST_F(OpenPmixRecoveryTest, SubscriptionsAreRestored) {
+TEST_F(OpenPmixRecoveryTest, ASuccessorRestoresEventRegistrations) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, kAllEvents));
   Answer(101, kSuccess);
@@ -336,7 +337,7 @@ TEST_F(OpenPmixRecoveryTest, AClientThatLeftDuringTheRestartIsDetected) {
 }
 
 // Bytes were read without a record, so the stream cannot be continued.
-TEST_F(OpenPmixRecoveryTest, AnUnverifiableConnectionIsEnded) {
+TEST_F(OpenPmixRecoveryTest, AConnectionWithUnrecordedReadsIsClosed) {
   const UniqueFd fd = Join();
   const std::string message = Message(101, kFence);
   ASSERT_EQ(send(fd.get(), message.data(), message.size(), 0),

@@ -21,7 +21,7 @@
 namespace canopy::openpmix {
 namespace {
 
-TEST_F(OpenPmixEndpointTest, StatusAnswersHaveTheFormOfThePeer) {
+TEST_F(OpenPmixEndpointTest, StatusAnswersAreEncodedInTheFormOfThePeer) {
   const UniqueFd modern = Join();
   Send(modern, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));
   const auto fences = sink_.All<core::CollectiveArrived>();
@@ -54,7 +54,7 @@ TEST_F(OpenPmixEndpointTest, JobInfoStartsWithTheNamespace) {
       Ask(old, 101, "00000001 00").starts_with("00000001000000046e737800"));
 }
 
-TEST_F(OpenPmixEndpointTest, JobInfoIsMadeOnceForEachForm) {
+TEST_F(OpenPmixEndpointTest, JobInfoIsEncodedOnceForEachForm) {
   const UniqueFd first = Join();
   const UniqueFd second = Join("4.2.9");
   const std::string one = Ask(first, 101, "02 00");
@@ -102,7 +102,7 @@ TEST_F(OpenPmixEndpointTest, ASequentialReaderGetsTheDataOfTheNextRanks) {
             "02046b000e08");
 }
 
-TEST_F(OpenPmixEndpointTest, AGetOfAnUndefinedRankReturnsTheKey) {
+TEST_F(OpenPmixEndpointTest, AGetOfAnUndefinedRankReturnsOnlyTheRequestedKey) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 04 02 08 6e737800 02 ffffffff0f 02 00 02 04 6b00"));
   Answer(101, kSuccess, Unhex("04 6a00 0e 01 04 6b00 0e 05"));
@@ -129,7 +129,7 @@ TEST_F(OpenPmixEndpointTest, ReservedKeysComeFromJobData) {
   EXPECT_EQ(sink_.All<core::GetArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixEndpointTest, DirectoriesAreMadeWhenTheirNamesAreSent) {
+TEST_F(OpenPmixEndpointTest, ARanksDirectoryIsCreatedWhenItsNameIsSent) {
   std::vector<ProcId> made;
   OpenPmixOptions options;
   options.make_directory = [&made](const ProcId& proc) {
@@ -196,7 +196,7 @@ TEST_F(OpenPmixEndpointTest, JobControlReturnsItsResults) {
 }
 
 // The bytes "cd" precede the other results.
-TEST_F(OpenPmixEndpointTest, GetCredentialReturnsTheBytesFirst) {
+TEST_F(OpenPmixEndpointTest, GetCredentialReturnsTheBytesBeforeOtherResults) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, "02 14 02 00"));
   const std::string credential = "14 706d69782e6372656400 00 1b 02 6364";
@@ -296,7 +296,7 @@ class OpenPmixLogTest : public OpenPmixEndpointTest {
   std::vector<TextDone> done_;
 };
 
-TEST_F(OpenPmixLogTest, TextsAreInsertedAndThenAnswered) {
+TEST_F(OpenPmixLogTest, ALogRequestIsAnsweredAfterItsTextsAreInserted) {
   const UniqueFd fd = Join();
   EXPECT_EQ(Ask(fd, 101, kError), "");
   ASSERT_EQ(texts_.size(), 1u);
@@ -314,7 +314,7 @@ TEST_F(OpenPmixLogTest, TextsAreInsertedAndThenAnswered) {
   EXPECT_EQ(Body(Receive(fd), 102), "0239");
 }
 
-TEST_F(OpenPmixLogTest, TextsBeforeAnAbortPrecedeIt) {
+TEST_F(OpenPmixLogTest, TextsThatPrecedeAnAbortAreInserted) {
   const UniqueFd fd = Join();
   // "abort" of all with status 0 in the same write.
   Send(fd, Message(101, kError) + Message(102, "02 01 02 00 02 02 00 02 00"));
@@ -322,7 +322,7 @@ TEST_F(OpenPmixLogTest, TextsBeforeAnAbortPrecedeIt) {
   ASSERT_EQ(sink_.All<core::AbortArrived>().size(), 1u);
 }
 
-TEST_F(OpenPmixLogTest, AHostThatLogsGetsTheTexts) {
+TEST_F(OpenPmixLogTest, TextsAreForwardedToAHostThatLogs) {
   OpenPmixOptions options;
   options.host_logs = true;
   Make(std::move(options));
@@ -386,7 +386,7 @@ TEST_F(OpenPmixEndpointTest, DirectivesWithoutAnEffectAreLoggedOnce) {
                       "nsx:0: the directive k\\n of PMIx_Get is ignored"});
 }
 
-TEST_F(OpenPmixEndpointTest, TextsWithoutAnOutputAreRefused) {
+TEST_F(OpenPmixEndpointTest, TextsAreRefusedIfNoOutputIsConfigured) {
   const UniqueFd fd = Join();
   log_.clear();
   EXPECT_EQ(Ask(fd, 101,

@@ -27,7 +27,7 @@ class OpenPmixToolTest : public OpenPmixEndpointTest {
   }
 };
 
-TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
+TEST_F(OpenPmixToolTest, AToolWithoutANameGetsOne) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
   const std::string welcome = Receive(fd);
@@ -67,7 +67,7 @@ TEST_F(OpenPmixToolTest, ANamelessToolGetsAName) {
 }
 
 // The agent reads on behalf of the library, which has no read requests.
-TEST_F(OpenPmixToolTest, OutputIsReadForTheTool) {
+TEST_F(OpenPmixToolTest, TheEndpointReadsOutputForATool) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
   Receive(fd);
@@ -134,7 +134,7 @@ TEST_F(OpenPmixToolTest, LostOutputRaisesAnEvent) {
   EXPECT_EQ(sink_.All<core::HostCallArrived>().size(), 2u);
 }
 
-TEST_F(OpenPmixToolTest, OutputThatMayNotBePulledIsRefused) {
+TEST_F(OpenPmixToolTest, APullOfForbiddenOutputIsRefused) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
   Receive(fd);
@@ -157,7 +157,7 @@ TEST_F(OpenPmixToolTest, AToolKeepsItsOwnName) {
   EXPECT_TRUE(Ask(fd, 101, "02 00").starts_with("02106d792e746f6f6c00"));
 }
 
-TEST_F(OpenPmixToolTest, ASingletonIsRefused) {
+TEST_F(OpenPmixToolTest, ASingletonsGreetingIsRefused) {
   ExpectRefusal(ToolGreeting(9), "no process of a job");
 }
 
@@ -167,7 +167,7 @@ TEST_F(OpenPmixToolTest, ToolsOfOtherUsersAreRefused) {
                 "another user");
 }
 
-TEST_F(OpenPmixToolTest, ToolsOfJobOwnersMayBeServed) {
+TEST_F(OpenPmixToolTest, ToolsOfJobOwnersAreServedIfConfigured) {
   OpenPmixOptions options;
   options.serves_job_owners = true;
   Make(std::move(options));
@@ -211,7 +211,7 @@ TEST_F(OpenPmixToolTest, AToolOfAnotherUserDoesNotReadJobData) {
   EXPECT_EQ(Ask(fd, 103, "02 26 02 08 6e737800"), "025b");
 }
 
-TEST_F(OpenPmixToolTest, AToolThatClaimsARankMustBeThatRank) {
+TEST_F(OpenPmixToolTest, AToolMayClaimOnlyTheRankOfItsProcess) {
   proof_->owner.uid = kUid;
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41", kUid, 5));
@@ -301,7 +301,7 @@ class OpenPmixAskingTest : public OpenPmixToolTest {
   std::function<void(endpoint::Verdict)> done_;
 };
 
-TEST_F(OpenPmixAskingTest, ARankWaitsForItsWelcome) {
+TEST_F(OpenPmixAskingTest, ARankIsServedWhenTheHostHasAnswered) {
   const UniqueFd fd = Connect();
   Send(fd, Greeting(kTestJob, 0, "4.2.2", "v41") + Message(103, "02 00"));
   ASSERT_EQ(asked_.size(), 1u);
@@ -327,7 +327,7 @@ TEST_F(OpenPmixAskingTest, ARefusedToolsConnectionIsClosed) {
   EXPECT_NE(Receive(again), "closed");
 }
 
-TEST_F(OpenPmixAskingTest, AClientThatLeavesWhileItWaitsIsForgotten) {
+TEST_F(OpenPmixAskingTest, AClientThatLeavesBeforeTheHostAnswersIsForgotten) {
   proof_->owner.uid = geteuid();
   UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));
@@ -359,7 +359,7 @@ TEST_F(OpenPmixAskingTest, AToolGetsTheNameThatTheHostGives) {
 
 // The greeting stays unread for a successor of this agent, while a shim may
 // hold the connection.
-TEST_F(OpenPmixAskingTest, TheGreetingOfAHeldToolIsReadOnce) {
+TEST_F(OpenPmixAskingTest, TheGreetingOfAToolWithAHeldConnectionIsReadOnce) {
   FakeFdStore fd_store;
   const auto own = std::make_shared<JobSpec>(*job_);
   own->uid = geteuid();

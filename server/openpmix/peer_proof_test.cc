@@ -79,7 +79,7 @@ class PeerProofTest : public ::testing::TestWithParam<int> {
   bool usable_ = false;
 };
 
-TEST_P(PeerProofTest, TheOwnerOfALocalPeerIsFound) {
+TEST_P(PeerProofTest, OwnerOfReturnsTheOwnerOfALocalPeer) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   const UniqueFd client = Connect();
   const UniqueFd server = Accept();
@@ -94,7 +94,7 @@ TEST_P(PeerProofTest, TheOwnerOfALocalPeerIsFound) {
       {owner->uid, owner->inode + (uint64_t{1} << 62)}, getpid()));
 }
 
-TEST_P(PeerProofTest, ASocketIsFoundInTheProcessAndItsDescendants) {
+TEST_P(PeerProofTest, IsHeldByFindsASocketInAProcessAndItsDescendants) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   const Child stranger([] {});
   const Child child([this] {
@@ -135,7 +135,7 @@ TEST_P(PeerProofTest, TheSearchOfAProcessTreeIsBounded) {
   EXPECT_FALSE(MakeHostPeerProof(20)->IsHeldBy(*owner, child.pid()));
 }
 
-TEST_P(PeerProofTest, TheUserOfAPeerIsThatOfItsProcess) {
+TEST_P(PeerProofTest, OwnerOfReturnsTheUserOfThePeersProcess) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   constexpr uid_t kOther = 65534;
@@ -159,7 +159,7 @@ TEST_P(PeerProofTest, AClosedPeerHasNoOwner) {
   EXPECT_FALSE(proof_->OwnerOf(server.get()).ok());
 }
 
-TEST_P(PeerProofTest, DescriptorsThatAreNoTcpSocketsHaveNoOwner) {
+TEST_P(PeerProofTest, OwnerOfFindsNoOwnerOfALocalSocket) {
   int fds[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
   const UniqueFd a(fds[0]);

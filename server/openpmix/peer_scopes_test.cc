@@ -41,7 +41,7 @@ Blocks Translated(PeerScopes* scopes, const Blocks& blocks) {
   return out;
 }
 
-TEST(PeerScopes, DataInBothScopesIsGlobal) {
+TEST(PeerScopes, EqualDataInBothScopesBecomesGlobal) {
   PeerScopes scopes;
   const std::string both = Kval("a", "1") + Kval("b", "2");
   EXPECT_EQ(
@@ -49,7 +49,7 @@ TEST(PeerScopes, DataInBothScopesIsGlobal) {
       (Blocks{{Scope::kGlobal, both}}));
 }
 
-TEST(PeerScopes, DataInOneScopeIsForOneSide) {
+TEST(PeerScopes, DifferentValuesStayInTheirScopes) {
   PeerScopes scopes;
   const Blocks blocks =
       Translated(&scopes, {{Scope::kLocal, Kval("g", "1") + Kval("k", "l")},
@@ -60,7 +60,7 @@ TEST(PeerScopes, DataInOneScopeIsForOneSide) {
                     {Scope::kRemote, Kval("k", "r") + Alone("k", true)}}));
 }
 
-TEST(PeerScopes, AKeyMayBecomeGlobal) {
+TEST(PeerScopes, AKeyThatBecomesGlobalLosesItsOneSidedValue) {
   PeerScopes scopes;
   (void)Translated(&scopes, {{Scope::kLocal, Kval("k", "l")}});
   const Blocks both = {{Scope::kLocal, Kval("k", "g")},

@@ -9,7 +9,7 @@ PeerTraits Traits(const char* version, const char* codec) {
   return TraitsOf(version, codec, false).value();
 }
 
-TEST(PeerTraits, TheCodecDeterminesTheForm) {
+TEST(PeerTraits, TheCodecDeterminesTheFormOfIntegersAndTypes) {
   EXPECT_EQ(Traits("3.2.3", "v3").form.integers, IntegerForm::kFixed);
   EXPECT_EQ(Traits("4.2.2rc2", "v3").form.integers, IntegerForm::kFixed);
   EXPECT_EQ(Traits("4.2.2rc2", "v41").form.integers, IntegerForm::kVarint);
@@ -53,7 +53,7 @@ TEST(PeerTraits, TheVersionDeterminesTheOtherTraits) {
   EXPECT_FALSE(Traits("6.1.0", "v41").reads_statistics);
 }
 
-TEST(PeerTraits, UnusualVersionsAreRead) {
+TEST(PeerTraits, UnusualVersionTextsAreAccepted) {
   EXPECT_FALSE(Traits("7", "v41").reads_statistics);
   EXPECT_FALSE(Traits("99999999999999999999.1", "v41").reads_statistics);
   EXPECT_TRUE(Traits("", "v41").reads_statistics);

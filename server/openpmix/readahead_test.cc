@@ -15,7 +15,7 @@ TEST(Readahead, TheWindowGrowsWithASequentialReader) {
   EXPECT_EQ(readahead.OnGet(0, 130), 64u);
 }
 
-TEST(Readahead, TheReadersOwnRankDoesNotCount) {
+TEST(Readahead, TheWindowSkipsTheReadersOwnRank) {
   Readahead inside;
   EXPECT_EQ(inside.OnGet(2, 0), 4u);  // 1, 3, 4, 5
   EXPECT_EQ(inside.OnGet(2, 6), 8u);

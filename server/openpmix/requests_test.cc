@@ -129,7 +129,7 @@ const ProcId kAll = {"nsx", kRankWildcard};
 // Canopy's form: SIZE 1, then the info.
 const std::string kOurInfos = Unhex("01" M_KEY "00 0e 05");
 
-TEST(Requests, UnsupportedCommandsAreReadAndRefused) {
+TEST(Requests, UnsupportedCommandsAreParsedAndRefused) {
   for (const Sample& sample : kSamples) {
     if (!sample.refused) continue;
     for (const RefusedRequest& r : InBothForms<RefusedRequest>(sample.name)) {
@@ -138,7 +138,7 @@ TEST(Requests, UnsupportedCommandsAreReadAndRefused) {
   }
 }
 
-TEST(Requests, APullNamesProcessesChannelsAndHandle) {
+TEST(Requests, APullContainsProcessesChannelsAndHandle) {
   const auto pulls = InBothForms<PullRequest>("pull output");
   ASSERT_EQ(pulls.size(), 2u);
   for (const PullRequest& pull : pulls) {
@@ -208,7 +208,7 @@ TEST(Requests, PublishLookupAndUnpublishBecomeInputs) {
   }
 }
 
-TEST(Requests, EveryTruncationEndsTheConnection) {
+TEST(Requests, EveryTruncatedRequestIsMalformed) {
   for (const Sample& sample : kSamples) {
     const std::string whole = GoldenBytes(kFile, sample.name, "modern");
     EXPECT_TRUE(ParseRequest(Modern(), 101, whole).ok()) << sample.name;
@@ -225,7 +225,7 @@ TEST(Requests, EveryTruncationEndsTheConnection) {
 }
 
 // The file must contain exactly the commands of the table.
-TEST(Requests, EveryCommandHasGoldenBytes) {
+TEST(Requests, TheGoldenFileContainsEveryCommand) {
   std::set<std::string_view> known;
   for (int command = 0; command < 256; ++command) {
     known.insert(CommandName(static_cast<uint8_t>(command)));
@@ -245,7 +245,7 @@ TEST(Requests, ATruncatedResourceBlockIsRejected) {
   }
 }
 
-TEST(Requests, CommandNameReturnsTheNameInTheFile) {
+TEST(Requests, CommandNameReturnsTheNameInTheGoldenFile) {
   for (const Golden& golden : ReadGolden(kFile)) {
     const size_t at = golden.form == "old" ? 4 : 1;
     EXPECT_EQ(CommandName(static_cast<uint8_t>(golden.bytes.at(at))),
@@ -289,7 +289,7 @@ TEST(Requests, ACommitBecomesAnInput) {
 }
 
 // The message has data of both scopes; the second payload is described.
-TEST(Requests, ACommitMayHaveDataOfTwoScopes) {
+TEST(Requests, ACommitCanContainDataOfTwoScopes) {
   const Result<Request> request =
       Parse(Modern(),
             "02 02"
@@ -368,7 +368,7 @@ TEST(Requests, GroupRequestsBecomeInputsWithTheGroupsName) {
   }
 }
 
-TEST(Requests, AFenceHonoursCollectAndTimeout) {
+TEST(Requests, AFenceContainsCollectAndTimeout) {
   // pmix.collect = true, pmix.timeout = INT 5.
   const Result<Request> request =
       Parse(Modern(), "02 03" M_PROCS
@@ -396,7 +396,7 @@ TEST(Requests, AGetNamesItsTargetAndKey) {
             "");
 }
 
-TEST(Requests, AGetMayHaveAQualifier) {
+TEST(Requests, AGetWithAQualifierRequestsTheQualifiedName) {
   const Result<Request> request =
       Parse(Modern(), "02 04 02" M_NS
                       "02 03"
@@ -514,7 +514,7 @@ TEST(Requests, CredentialRequestsBecomeHostCalls) {
   }
 }
 
-TEST(Requests, QueriesAreForwardedInOurForm) {
+TEST(Requests, QueriesAreTranslatedIntoOurForm) {
   for (const core::QueryArrived& in :
        CoreInputs<core::QueryArrived>("query", AnswerForm::kQuery)) {
     EXPECT_EQ(in.request, 101u);
@@ -537,7 +537,7 @@ TEST(Requests, QueriesAreForwardedInOurForm) {
   }
 }
 
-TEST(Requests, ALogRequestHasItsDataAndTime) {
+TEST(Requests, ALogRequestContainsDataDirectivesAndTime) {
   for (const LogRequest& request : InBothForms<LogRequest>("log")) {
     EXPECT_EQ(request.stamp, 5);
     EXPECT_EQ(request.data.FindUint("k"), 5u);
@@ -545,7 +545,7 @@ TEST(Requests, ALogRequestHasItsDataAndTime) {
   }
 }
 
-TEST(Requests, ResolveRequestsNameNodeAndNamespace) {
+TEST(Requests, ResolveRequestsContainNodeAndNamespace) {
   for (const auto& r : InBothForms<ResolvePeersRequest>("resolve peers")) {
     EXPECT_EQ(r.node, "");
     EXPECT_EQ(r.nspace, "nsx");
@@ -555,7 +555,7 @@ TEST(Requests, ResolveRequestsNameNodeAndNamespace) {
   }
 }
 
-TEST(Requests, TheDescribedFormIsParsed) {
+TEST(Requests, RequestsInTheDescribedFormAreParsed) {
   // Each call has the type of the count (9), the count, and the type of the
   // elements.
   const Result<Request> request =
@@ -644,7 +644,7 @@ TEST(Requests, DirectivesWithoutAnEffectAreRefusedOrReported) {
 }
 
 // A qualifier of a get is a part of the key.
-TEST(Requests, QualifiersOfAGetHaveAnEffect) {
+TEST(Requests, QualifiersOfAGetAreNotReportedAsIgnored) {
   std::vector<IgnoredDirective> ignored;
   const Result<Request> request = ParseRequest(
       Modern(), 101,
@@ -691,7 +691,7 @@ TEST(Requests, DeeplyNestedArraysAreRefused) {
           .ok());
 }
 
-TEST(RequestsTest, SpawnsAreForwardedInOurForm) {
+TEST(RequestsTest, SpawnsAreTranslatedIntoOurForm) {
   const auto inputs =
       CoreInputs<core::SpawnArrived>("spawn", AnswerForm::kSpawn);
   for (const core::SpawnArrived& in : inputs) {

@@ -62,7 +62,7 @@ TEST_F(StreamPositionTest, CountsReadAndAcceptedBytes) {
   Expect(1000, 70);
 }
 
-TEST_F(StreamPositionTest, TheEndOfTheStreamDoesNotCount) {
+TEST_F(StreamPositionTest, TheEndOfTheStreamDoesNotChangeThePosition) {
   Write(peer_, 10);
   shutdown(peer_.get(), SHUT_WR);
   Expect(0, 0);

@@ -56,7 +56,7 @@ class ToolFileTest : public testing::Test {
 
 // The server represents a server of another machine, for tools that name that
 // host.
-TEST_F(ToolFileTest, AnotherHostsFileHasTheSameContent) {
+TEST_F(ToolFileTest, TheFileForAnotherHostHasTheSameContent) {
   ToolFilePlaces places;
   places.own_directory = directory_;
   places.other_host = "far.host";
@@ -77,7 +77,7 @@ TEST_F(ToolFileTest, AnotherHostsFileHasTheSameContent) {
   }
 }
 
-TEST_F(ToolFileTest, TheFilesHaveTheAddressAndAreRemovedAtTheEnd) {
+TEST_F(ToolFileTest, TheFilesContainTheAddressAndAreRemovedAtTheEnd) {
   std::vector<std::string> paths;
   {
     Result<ToolFile> written =
@@ -121,7 +121,7 @@ TEST_F(ToolFileTest, TheUmaskLimitsTheReadersOfASharedServersFiles) {
   }
 }
 
-TEST_F(ToolFileTest, AFileThatReplacedAWrittenOneIsKept) {
+TEST_F(ToolFileTest, AFileThatReplacedTheServersFileIsKept) {
   {
     Result<ToolFile> written = WriteSystem();
     ASSERT_TRUE(written.ok()) << written.status().message();
@@ -178,7 +178,7 @@ TEST_F(ToolFileTest, FilesWithoutALiveServerAreReplaced) {
   }
 }
 
-TEST_F(ToolFileTest, AnotherUsersFileIsAnError) {
+TEST_F(ToolFileTest, OnlyRootReplacesAFileOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   ASSERT_EQ(chmod(directory_, 01777), 0);
   Put(SystemFile(), OfProcess(1));

@@ -138,7 +138,7 @@ TEST(BridgeStreamTest, FramesBeforeAttachAreKept) {
   call.stream()->Close({kEndCancelled, ""});
 }
 
-TEST(BridgeStreamTest, TheListenersLastCallReportsTheBreak) {
+TEST(BridgeStreamTest, ABrokenStreamReportsTheEndToItsListener) {
   EventLoop loop;
   EchoCall call(&loop);
   Recorder recorder;
@@ -164,7 +164,7 @@ TEST(BridgeStreamTest, AFailedWriteDoesNotDropReceivedFrames) {
   EXPECT_FALSE(call.stream()->Writable());
 }
 
-TEST(BridgeStreamTest, CloseEndsTheCallAfterTheFrameBeingWritten) {
+TEST(BridgeStreamTest, CloseEndsTheCallAfterThePendingWrite) {
   EventLoop loop;
   EchoCall call(&loop);
   call.stream()->Write({Bytes(std::string("last words"))});
@@ -190,7 +190,7 @@ TEST(BridgeStreamTest, ADetachedListenerIsNotCalled) {
   EXPECT_FALSE(recorder.ended.has_value());
 }
 
-TEST(BridgeStreamTest, ReadingPausesUntilThereIsAListener) {
+TEST(BridgeStreamTest, ReadingPausesUntilAListenerIsAttached) {
   EventLoop loop;
   EchoCall call(&loop);
   const std::string megabyte(size_t{1} << 20, 'm');
@@ -204,7 +204,7 @@ TEST(BridgeStreamTest, ReadingPausesUntilThereIsAListener) {
   call.stream()->Close({kEndCancelled, ""});
 }
 
-TEST(BridgeStreamTest, ADetachedStreamContinuesToRead) {
+TEST(BridgeStreamTest, AStreamClosedInOrderReadsToTheEnd) {
   EventLoop loop;
   EchoCall call(&loop);
   const std::string megabyte(size_t{1} << 20, 'm');

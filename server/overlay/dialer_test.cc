@@ -60,7 +60,7 @@ TEST_F(DialerTest, AnAbandonedDialIsNotReported) {
   EXPECT_TRUE(dialled_.empty());
 }
 
-TEST_F(DialerTest, PausesGrowUpToTheMaximum) {
+TEST_F(DialerTest, EachPauseIsLongerUpToTheMaximum) {
   std::vector<int64_t> pauses;
   for (int i = 0; i < 5; ++i) {
     const int64_t begun = EventLoop::Now();

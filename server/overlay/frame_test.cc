@@ -29,7 +29,7 @@ Frame AnyFrame() {
   return frame;
 }
 
-TEST(FrameTest, RoundTripKeepsEverything) {
+TEST(FrameTest, AFrameSurvivesARoundTrip) {
   const std::string bytes = Flat(EncodeFrame(AnyFrame()));
   const auto back = DecodeFrame(Bytes(bytes));
   ASSERT_TRUE(back.ok());
@@ -43,7 +43,7 @@ TEST(FrameTest, RoundTripKeepsEverything) {
   EXPECT_EQ(back->packets[1].piece.size(), kMaxPiece);
 }
 
-TEST(FrameTest, TheBytesAreThoseOfTheGeneratedClasses) {
+TEST(FrameTest, ProtobufReadsAndWritesTheSameBytes) {
   const std::string bytes = Flat(EncodeFrame(AnyFrame()));
   v1::Frame generated;
   ASSERT_TRUE(generated.ParseFromString(bytes));
@@ -60,7 +60,7 @@ TEST(FrameTest, TheBytesAreThoseOfTheGeneratedClasses) {
   EXPECT_EQ(Flat(EncodeFrame(*back)), bytes);
 }
 
-TEST(FrameTest, LargePiecesAreSharedNotCopied) {
+TEST(FrameTest, LargePiecesShareTheirBytes) {
   Frame frame;
   const Bytes piece(std::string(100000, 'x'));
   frame.packets.push_back({1, 0, 1, 1, false, 0, piece});

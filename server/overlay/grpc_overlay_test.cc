@@ -64,7 +64,7 @@ int PollsOf(TestCluster* cluster) {
   return grpc_polls;
 }
 
-TEST(GrpcOverlayTest, TheLoopSleepsInGrpcOnlyForTheLinks) {
+TEST(GrpcOverlayTest, OnlyAnOverlayWithLinksPollsInGrpc) {
   if (rpc::ChooseDriver().kind != rpc::DriverKind::kInLoop) {
     GTEST_SKIP() << "a thread serves the links";
   }
@@ -149,7 +149,7 @@ TEST(GrpcOverlayTest, SmallMessagesOvertakeALargeOne) {
   EXPECT_TRUE(std::get<core::DmodexReply>(got[20].body).data.view() == data);
 }
 
-TEST(GrpcOverlayTest, SmallMessagesPassBetweenThePiecesOfALargeOne) {
+TEST(GrpcOverlayTest, SmallMessagesArriveBetweenThePiecesOfALargeOne) {
   TestCluster cluster(2);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -254,7 +254,7 @@ TEST(GrpcOverlayTest, SuccessiveVersionsInteroperate) {
   }
 }
 
-TEST(GrpcOverlayTest, VersionsWithoutACommonOneAreRejected) {
+TEST(GrpcOverlayTest, AMemberWithoutACommonProtocolVersionIsRejected) {
   TestCluster cluster(2);
   cluster.Start(0);
   cluster.Start(1, [](OverlayConfig* c) {
@@ -271,7 +271,7 @@ TEST(GrpcOverlayTest, VersionsWithoutACommonOneAreRejected) {
                 std::to_string(kNewestVersion));
 }
 
-TEST(GrpcOverlayTest, AnUnreachableParentIsReportedAndAwaited) {
+TEST(GrpcOverlayTest, AnUnreachableParentIsReportedAndLinkedLater) {
   TestCluster cluster(2);
   cluster.Start(0);
   const std::string address = cluster.overlay(0).address();
@@ -345,7 +345,7 @@ TEST(GrpcOverlayTest, TheOverlaySurvivesTheLossOfTheRoot) {
   ExpectHealed(7, 0);
 }
 
-TEST(GrpcOverlayTest, ALostLeafThatReturnsIsUpAgain) {
+TEST(GrpcOverlayTest, ALostLeafThatReturnsGetsMessagesAgain) {
   TestCluster cluster(3);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -361,7 +361,7 @@ TEST(GrpcOverlayTest, ALostLeafThatReturnsIsUpAgain) {
       cluster.WaitFor([&] { return !cluster.node(2).sink.messages.empty(); }));
 }
 
-TEST(GrpcOverlayTest, AReturningInteriorMemberGetsItsChildrenBack) {
+TEST(GrpcOverlayTest, AReturningInteriorMemberGetsItsFormerChildren) {
   TestCluster cluster(7);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -382,7 +382,7 @@ TEST(GrpcOverlayTest, AReturningInteriorMemberGetsItsChildrenBack) {
   for (uint64_t i = 0; i < 100; ++i) EXPECT_EQ(NumberOf(got[i]), i);
 }
 
-TEST(GrpcOverlayTest, AReturningRootIsFoundAgain) {
+TEST(GrpcOverlayTest, AReturningRootGetsMessagesAgain) {
   TestCluster cluster(4);
   cluster.StartAll();
   ASSERT_TRUE(cluster.AllReady());
@@ -400,7 +400,7 @@ TEST(GrpcOverlayTest, AReturningRootIsFoundAgain) {
   EXPECT_EQ(cluster.overlay(3).root(), 0u);
 }
 
-TEST(GrpcOverlayTest, AQuickRestartIsALossAndAReturn) {
+TEST(GrpcOverlayTest, AQuickRestartIsReportedAsALossAndAReturn) {
   TestCluster cluster(3);
   cluster.base().grace_ms = 5000;
   cluster.StartAll();
@@ -414,7 +414,7 @@ TEST(GrpcOverlayTest, AQuickRestartIsALossAndAReturn) {
   EXPECT_TRUE(states[1].up);
 }
 
-TEST(GrpcOverlayTest, LeavingIsAnnouncedAtOnce) {
+TEST(GrpcOverlayTest, AMemberThatLeavesIsReportedDownAtOnce) {
   TestCluster cluster(4);
   cluster.base().grace_ms = 60000;
   cluster.StartAll();
@@ -432,7 +432,7 @@ TEST(GrpcOverlayTest, LeavingIsAnnouncedAtOnce) {
   EXPECT_EQ(cluster.node(3).sink.messages.size(), 100u);
 }
 
-TEST(GrpcOverlayTest, AllLeaveAtOnceWithoutWaitingForEachOther) {
+TEST(GrpcOverlayTest, MembersThatLeaveTogetherDoNotWaitForEachOther) {
   TestCluster cluster(4);
   cluster.base().leave_ms = 600000;
   cluster.StartAll();

@@ -183,7 +183,7 @@ TEST(GrpcTransportTest, ABrokenConnectionLosesNoMessage) {
 // answer is sent separately if no message follows soon. This happens often
 // here, where the loops take turns in one thread: three packets for a round
 // trip instead of four.
-TEST(GrpcTransportTest, WindowUpdatesTravelWithMessages) {
+TEST(GrpcTransportTest, WindowUpdatesAreSentTogetherWithMessages) {
   if (rpc::ChooseDriver().kind != rpc::DriverKind::kInLoop) {
     GTEST_SKIP() << "no read is deferred";
   }
@@ -224,7 +224,7 @@ TEST(GrpcTransportTest, ASilentPeerIsDetectedInTime) {
   EXPECT_FALSE(cluster.node(0).sink.states[0].up);
 }
 
-TEST(GrpcTransportTest, OtherServicesAreNotImplemented) {
+TEST(GrpcTransportTest, CallsOfOtherServicesAreRejected) {
   TestCluster cluster(2);
   cluster.StartAll();
   grpc::GenericStub stub(grpc::CreateChannel(
@@ -266,7 +266,7 @@ GrpcTransport::Options Plaintext() {
 // An agent was stalled while its peer declared it lost. When it runs again, it
 // finds everything at once: frames, and the end of the stream, which coincides
 // with its own next frame.
-TEST(GrpcTransportTest, AStalledAgentGetsTheEndOfItsStream) {
+TEST(GrpcTransportTest, AnAgentThatWasStalledGetsTheEndOfItsStream) {
   EventLoop here, there;
   GrpcTransport listening(&there, Plaintext());
   std::shared_ptr<Stream> accepted;

@@ -38,7 +38,7 @@ TEST(HandshakeTest, EachHelloHasItsOwnNonce) {
   EXPECT_NE(MakeHello(Agent(1), {}).nonce, MakeHello(Agent(1), {}).nonce);
 }
 
-TEST(HandshakeTest, AnotherKeyIsRejectedAndTheErrorNamesTheNode) {
+TEST(HandshakeTest, AnAgentWithAnotherKeyIsNamedInTheError) {
   const Identity child = Agent(2, '2');
   const Identity parent = Agent(0);
   const Hello hello = MakeHello(child, {});
@@ -51,7 +51,7 @@ TEST(HandshakeTest, AnotherKeyIsRejectedAndTheErrorNamesTheNode) {
       kEndWrongKey);
 }
 
-TEST(HandshakeTest, AParentsProofIsNotAcceptedFromAChild) {
+TEST(HandshakeTest, AChildCannotReturnTheProofOfItsParent) {
   const Identity parent = Agent(0);
   const Hello hello = MakeHello(Agent(2, '2'), {});
   const Welcome welcome = MakeWelcome(parent, hello, {});
@@ -60,7 +60,7 @@ TEST(HandshakeTest, AParentsProofIsNotAcceptedFromAChild) {
   EXPECT_EQ(CheckProof(parent, hello, welcome, Proof{}).code, kEndWrongKey);
 }
 
-TEST(HandshakeTest, AProofIsValidForOneHelloOnly) {
+TEST(HandshakeTest, AProofIsValidOnlyForItsHello) {
   const Identity child = Agent(2);
   const Identity parent = Agent(0);
   const Hello hello = MakeHello(child, {});
@@ -119,7 +119,7 @@ TEST(HandshakeTest, AHelloOfVersionOneIsAccepted) {
   EXPECT_EQ(MakeWelcome(Agent(0), *frame->hello, {}).version, 1u);
 }
 
-TEST(HandshakeTest, ImpossibleIdentitiesAreRejected) {
+TEST(HandshakeTest, HellosWithInvalidIdentitiesAreRejected) {
   const Identity parent = Agent(1);
   EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(0), {})).ok());
   EXPECT_FALSE(CheckHello(parent, MakeHello(Agent(1), {})).ok());

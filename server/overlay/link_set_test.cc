@@ -142,7 +142,7 @@ TEST_F(LinkSetTest, ABrokenLinkIsReestablished) {
   EXPECT_TRUE(At(0).unreachable.empty());
 }
 
-TEST_F(LinkSetTest, ANeighbourThatDoesNotReturnIsReported) {
+TEST_F(LinkSetTest, ANeighbourThatDoesNotReconnectIsReportedAsUnreachable) {
   for (NodeId id = 0; id < 3; ++id) Start(id);
   ASSERT_TRUE(AllLinked());
   network_.listeners.erase("at0");
@@ -157,7 +157,7 @@ TEST_F(LinkSetTest, ANeighbourThatDoesNotReturnIsReported) {
   EXPECT_FALSE(At(1).errors.empty());
 }
 
-TEST_F(LinkSetTest, ARemovedMemberIsNotifiedThatItCountsAsLost) {
+TEST_F(LinkSetTest, ARemovedMemberIsNotifiedThatItIsLost) {
   for (NodeId id = 0; id < 3; ++id) Start(id);
   ASSERT_TRUE(AllLinked());
   At(0).links.Enqueue(1, PacketOf(1, 9));
@@ -169,7 +169,7 @@ TEST_F(LinkSetTest, ARemovedMemberIsNotifiedThatItCountsAsLost) {
   EXPECT_TRUE(WaitFor([this] { return At(1).expelled > 0; }));
 }
 
-TEST_F(LinkSetTest, PacketsForAFormerNeighbourAreReturned) {
+TEST_F(LinkSetTest, PacketsForALostNeighbourAreReturned) {
   Start(1);
   At(1).links.Enqueue(0, PacketOf(0, 3));
   At(1).view.Merge({0, 1, false, "gone", "", false});

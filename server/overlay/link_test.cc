@@ -35,7 +35,7 @@ Frame Filled(Link* link, bool ack_now = false) {
   return frame;
 }
 
-TEST(LinkTest, SmallMessagesShareAFrame) {
+TEST(LinkTest, SmallMessagesAreSentInOneFrame) {
   Link link;
   for (uint64_t i = 1; i <= 3; ++i) link.Enqueue(Piece(i, 10));
   const Frame frame = Filled(&link);
@@ -55,7 +55,7 @@ TEST(LinkTest, UrgentMessagesOvertakeBulkDataBetweenPieces) {
   EXPECT_EQ(Messages(Filled(&link)), (std::vector<uint64_t>{1}));
 }
 
-TEST(LinkTest, UnknownPrioritiesComeLast) {
+TEST(LinkTest, UnknownPrioritiesAreTreatedAsTheLowest) {
   Link link;
   link.Enqueue(Piece(1, 10, 4000000000u));
   link.Enqueue(Piece(2, 10, 2));
@@ -63,7 +63,7 @@ TEST(LinkTest, UnknownPrioritiesComeLast) {
   EXPECT_EQ(Messages(Filled(&link)), (std::vector<uint64_t>{3, 1, 2}));
 }
 
-TEST(LinkTest, AcknowledgedPacketsAreDroppedAndOthersReplayed) {
+TEST(LinkTest, ResumeResendsUnacknowledgedPackets) {
   Link link;
   for (uint64_t i = 1; i <= 5; ++i) link.Enqueue(Piece(i, 10));
   Filled(&link);
@@ -103,7 +103,7 @@ TEST(LinkTest, ArrivalsAreCheckedAndAcknowledged) {
   EXPECT_FALSE(link.AckOwed());
 }
 
-TEST(LinkTest, ManyOrLargeArrivalsMakeTheAcknowledgementDue) {
+TEST(LinkTest, AnAcknowledgementIsDueAfterManyOrLargePackets) {
   Link many;
   for (uint64_t i = 1; i <= 64; ++i) {
     Packet p = Piece(i, 1);
@@ -121,7 +121,7 @@ TEST(LinkTest, ManyOrLargeArrivalsMakeTheAcknowledgementDue) {
   EXPECT_EQ(Filled(&large).received, 4u);
 }
 
-TEST(LinkTest, AnAcknowledgementTravelsWithPackets) {
+TEST(LinkTest, AFrameWithPacketsContainsTheAcknowledgement) {
   Link link;
   Packet p = Piece(1, 10);
   p.number = 1;
@@ -131,7 +131,7 @@ TEST(LinkTest, AnAcknowledgementTravelsWithPackets) {
   EXPECT_FALSE(link.AckOwed());
 }
 
-TEST(LinkTest, TakeUnsentLeavesOutBegunMessages) {
+TEST(LinkTest, TakeUnsentOmitsPartlySentMessages) {
   Link link;
   link.Enqueue(Piece(1, kMaxPiece, 1, true));
   link.Enqueue(Piece(1, 10, 1, false));
@@ -155,7 +155,7 @@ TEST(LinkTest, TakeUnsentCanIncludeUnacknowledgedPackets) {
   EXPECT_TRUE(link.Idle());
 }
 
-TEST(LinkTest, ResetRestartsBothDirections) {
+TEST(LinkTest, ResetRestartsTheNumbersOfBothDirections) {
   Link link;
   link.Enqueue(Piece(1, 10));
   Filled(&link);

@@ -23,7 +23,7 @@ TEST(MemberTableTest, MembersAreUnknownAtFirst) {
   EXPECT_EQ(table.up_count(), 0u);
 }
 
-TEST(MemberTableTest, AnIncarnationThatIsDownStaysDown) {
+TEST(MemberTableTest, AnIncarnationThatIsDownIsNeverUpAgain) {
   MemberTable table(2);
   EXPECT_TRUE(table.Merge(Up(1, 5)));
   EXPECT_FALSE(table.Merge(Up(1, 5)));

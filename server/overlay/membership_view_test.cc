@@ -40,7 +40,7 @@ TEST(MembershipViewTest, MergeReportsJoinLossAndReturn) {
   EXPECT_EQ(view.Merge(Up(4, 1)), Change::kNone);
 }
 
-TEST(MembershipViewTest, ASuccessorIsALossUnlessItRecovered) {
+TEST(MembershipViewTest, ASuccessorThatRecoveredIsReportedAsARestart) {
   MembershipView view(Config(1, 4));
   view.Merge(Up(0, 5));
   EXPECT_EQ(view.Merge(Up(0, 6, true)), Change::kRestarted);
@@ -48,7 +48,7 @@ TEST(MembershipViewTest, ASuccessorIsALossUnlessItRecovered) {
   EXPECT_TRUE(view.tree().alive(0));
 }
 
-TEST(MembershipViewTest, ASuccessorIsNewerAlsoIfTheClockWasSetBack) {
+TEST(MembershipViewTest, ASuccessorsIncarnationExceedsItsPredecessors) {
   OverlayConfig config = Config(1, 4);
   config.incarnation = 0;
   const uint64_t now = MembershipView(config).identity().incarnation;
@@ -72,7 +72,7 @@ TEST(MembershipViewTest, TheTreeDeterminesTheNeighbours) {
   EXPECT_TRUE(view.IsNeighbor(2));
 }
 
-TEST(MembershipViewTest, ReportsThatThisAgentIsLostOrDuplicated) {
+TEST(MembershipViewTest, TheViewReportsThatThisAgentIsLostOrDuplicated) {
   MembershipView view(Config(1, 4));
   EXPECT_EQ(view.Merge(Down(1, 99)), Change::kNone);
   EXPECT_EQ(view.Merge(Up(1, 100)), Change::kNone);
@@ -80,7 +80,7 @@ TEST(MembershipViewTest, ReportsThatThisAgentIsLostOrDuplicated) {
   EXPECT_EQ(view.Merge(Down(1, 100)), Change::kSelfLost);
 }
 
-TEST(MembershipViewTest, StartsOverAsANewIncarnation) {
+TEST(MembershipViewTest, StartOverBeginsANewIncarnationThatKnowsNoOtherMember) {
   OverlayConfig config = Config(1, 4);
   config.recovered = true;
   MembershipView view(config);
@@ -104,7 +104,7 @@ TEST(MembershipViewTest, EachLossAndReturnIsReportedOnce) {
   EXPECT_TRUE(view.ReportUp(2));
 }
 
-TEST(MembershipViewTest, RejectsIncarnationsThatAreLostOrSuperseded) {
+TEST(MembershipViewTest, LostAndSupersededIncarnationsAreRejected) {
   MembershipView view(Config(1, 4));
   Hello hello;
   hello.node = 3;
@@ -118,7 +118,7 @@ TEST(MembershipViewTest, RejectsIncarnationsThatAreLostOrSuperseded) {
   EXPECT_TRUE(view.Admit(hello).ok());
 }
 
-TEST(MembershipViewTest, TakesNoChildrenBeforeItKnowsTheMembers) {
+TEST(MembershipViewTest, NoChildIsAdmittedBeforeTheMembersAreKnown) {
   MembershipView view(Config(1, 4));
   view.StartOver();
   Hello hello;
@@ -129,7 +129,7 @@ TEST(MembershipViewTest, TakesNoChildrenBeforeItKnowsTheMembers) {
   EXPECT_TRUE(view.Admit(hello).ok());
 }
 
-TEST(MembershipViewTest, MergesItsOwnDepartureOnce) {
+TEST(MembershipViewTest, TheOwnDepartureIsMergedOnce) {
   MembershipView view(Config(1, 4));
   EXPECT_TRUE(view.MergeOwnDeparture());
   EXPECT_FALSE(view.MergeOwnDeparture());

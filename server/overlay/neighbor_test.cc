@@ -73,7 +73,7 @@ class NeighborTest : public testing::Test {
   std::shared_ptr<FakeStream> a_stream_, b_stream_;
 };
 
-TEST_F(NeighborTest, SendsMembersThenPackets) {
+TEST_F(NeighborTest, MembersAreSentBeforePackets) {
   a_->Enqueue(PacketOf(1));
   Link();
   a_->Enqueue(PacketOf(2));
@@ -119,7 +119,7 @@ TEST_F(NeighborTest, AMissingPacketEndsTheLink) {
   EXPECT_TRUE(at_a_.packets.empty());
 }
 
-TEST_F(NeighborTest, TheRestOfAFrameIsDroppedAfterADisconnect) {
+TEST_F(NeighborTest, ADisconnectDropsTheRestOfTheFrame) {
   Link();
   Run();
   at_b_.members.clear();
@@ -142,7 +142,7 @@ TEST_F(NeighborTest, TheAnnouncedDowntimeIsLimited) {
   EXPECT_EQ(a_->planned_downtime_ms(), 600000u);
 }
 
-TEST_F(NeighborTest, RetiresWhenEverythingIsExchanged) {
+TEST_F(NeighborTest, ALinkRetiresWhenAllPacketsAreAcknowledged) {
   Link();
   a_->Enqueue(PacketOf(1));
   EXPECT_FALSE(a_->Retire());
@@ -158,7 +158,7 @@ TEST_F(NeighborTest, RetiresWhenEverythingIsExchanged) {
   EXPECT_TRUE(at_b_.ends[0].ok());
 }
 
-TEST_F(NeighborTest, TheReconnectTimerExpiresOnceUnlessTheNeighbourLinks) {
+TEST_F(NeighborTest, TheReconnectTimerExpiresOnceAndIsCancelledByALink) {
   int expired = 0;
   EXPECT_FALSE(a_->TimeToReconnect());
   a_->StartReconnectTimer(1000000, [&] { ++expired; });

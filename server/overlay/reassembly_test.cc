@@ -27,7 +27,7 @@ std::string Whole(Reassembly* r, const Packet& piece) {
   return std::string(added.bytes.view());
 }
 
-TEST(ReassemblyTest, OnePieceIsCopiedOutOfItsFrame) {
+TEST(ReassemblyTest, AMessageOfOnePieceIsCopiedFromItsFrame) {
   Reassembly r(100);
   const Packet p = Piece(1, 1, "abc", false);
   const Reassembly::Added added = r.Add(p);
@@ -59,7 +59,7 @@ TEST(ReassemblyTest, AMessageOverTheLimitIsRefusedOnce) {
   EXPECT_EQ(Whole(&r, Piece(1, 2, "cd", false)), "abcd");
 }
 
-TEST(ReassemblyTest, AFirstPieceWithoutRoomIsRefused) {
+TEST(ReassemblyTest, AFirstPieceThatDoesNotFitIsRefused) {
   Reassembly r(5);
   Whole(&r, Piece(1, 1, "abc", true));
   const Reassembly::Added refused = r.Add(Piece(2, 1, "xyz", true));

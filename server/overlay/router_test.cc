@@ -106,7 +106,7 @@ TEST_F(RouterTest, MessagesToALostMemberAreDropped) {
   EXPECT_TRUE(dropped_.empty());
 }
 
-TEST_F(RouterTest, ANeighbourCanSendOnlyForItsSideOfTheTree) {
+TEST_F(RouterTest, APacketFromTheWrongSideOfTheTreeIsDropped) {
   Make();
   AwaitSettled();
   router_->OnPacket(PacketOf(3, 1), 3);
@@ -128,7 +128,7 @@ TEST_F(RouterTest, ANeighbourCanSendOnlyForItsSideOfTheTree) {
   EXPECT_EQ(dropped_[0].second.code(), kErrInvalidCred);
 }
 
-TEST_F(RouterTest, AMemberThatIsNoNeighbourCanSendOnlyForItself) {
+TEST_F(RouterTest, AMemberThatIsNoNeighbourMaySendOnlyItsOwnPackets) {
   Make();
   AwaitSettled();
   router_->OnPacket(PacketOf(5, 1), 5);
@@ -149,7 +149,7 @@ TEST_F(RouterTest, PacketsFromElsewhereAreAcceptedWhileTheTreeChanges) {
   EXPECT_EQ(messages_.size(), 1u);
 }
 
-TEST_F(RouterTest, PacketsWithoutARouteWait) {
+TEST_F(RouterTest, PacketsWithoutARouteWaitForALink) {
   Make();
   // Node 0 has sent the packet to this agent, but the path to its target leads
   // back to node 0.
@@ -171,7 +171,7 @@ TEST_F(RouterTest, APacketDroppedForLackOfARouteIsReported) {
   EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
 }
 
-TEST_F(RouterTest, AMessageOverTheLimitBecomesAFailure) {
+TEST_F(RouterTest, AMessageOverTheLimitIsSentAsAFailure) {
   config_.message_limit_bytes = 1000;
   Make();
   router_->Send(
@@ -183,7 +183,7 @@ TEST_F(RouterTest, AMessageOverTheLimitBecomesAFailure) {
   EXPECT_EQ(dropped_[0].second.code(), kErrOutOfResource);
 }
 
-TEST_F(RouterTest, AMessageWithoutRoomArrivesAsAFailure) {
+TEST_F(RouterTest, AMessageThatDoesNotFitArrivesAsAFailure) {
   config_.message_limit_bytes = size_t{1} << 20;
   Make();
   router_->Send(

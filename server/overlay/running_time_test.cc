@@ -18,12 +18,12 @@ int64_t Finish(RunningTime* time, int64_t now, int64_t late) {
   return now - begun;
 }
 
-TEST(RunningTimeTest, ARunningAgentWaitsForThePeriod) {
+TEST(RunningTimeTest, WithoutStallsTheTimeEndsAfterThePeriod) {
   RunningTime time(kPeriod, 5);
   EXPECT_EQ(Finish(&time, 5, 0), kPeriod);
 }
 
-TEST(RunningTimeTest, LeftDecreasesAsThePeriodPasses) {
+TEST(RunningTimeTest, LeftReturnsTheRestOfThePeriod) {
   RunningTime time(kPeriod, 0);
   EXPECT_EQ(time.Left(100 * kMs), kPeriod - 100 * kMs);
   const int64_t step = time.step();
@@ -32,7 +32,7 @@ TEST(RunningTimeTest, LeftDecreasesAsThePeriodPasses) {
   EXPECT_EQ(time.Left(3 * kPeriod), 0);
 }
 
-TEST(RunningTimeTest, ThePeriodEndsAlsoOnABusyMachine) {
+TEST(RunningTimeTest, ThePeriodEndsDespiteShortDelays) {
   RunningTime time(kPeriod, 0);
   EXPECT_LE(Finish(&time, 0, 40 * kMs), kPeriod + 8 * 40 * kMs);
 }
@@ -59,7 +59,7 @@ TEST(RunningTimeTest, AStallInTheLastStepRestartsThePeriod) {
   EXPECT_EQ(Finish(&time, now, 0), kPeriod);
 }
 
-TEST(RunningTimeTest, AVeryShortPeriodEnds) {
+TEST(RunningTimeTest, AVeryShortPeriodEndsInTime) {
   for (const int64_t period : {int64_t{1}, kMs / 2, kMs, 3 * kMs}) {
     RunningTime time(period, 0);
     EXPECT_EQ(Finish(&time, 0, 0), period);

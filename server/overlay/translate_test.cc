@@ -124,7 +124,7 @@ MessageBody RoundTrip(const MessageBody& body) {
   return back.ok() ? *back : MessageBody();
 }
 
-TEST(TranslateTest, SamplesCoverEveryAlternative) {
+TEST(TranslateTest, TheSamplesContainEveryAlternative) {
   const auto samples = Samples();
   ASSERT_EQ(samples.size(), std::variant_size_v<MessageBody::Variant>);
   for (size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(samples[i].index(), i);
@@ -152,7 +152,7 @@ TEST(TranslateTest, DefaultValuesSurviveARoundTrip) {
   EXPECT_EQ(down_back.contributions[0].node, 0u);
 }
 
-TEST(TranslateTest, FieldsKeepTheirValues) {
+TEST(TranslateTest, FieldsKeepTheirValuesInARoundTrip) {
   const auto up = std::get<core::CollectiveUp>(RoundTrip(AnyCollective()));
   EXPECT_EQ(up.id, AnyCollective().id);
   EXPECT_EQ(up.status, -24);
@@ -173,7 +173,7 @@ TEST(TranslateTest, FieldsKeepTheirValues) {
 }
 
 // The generated classes read and write the same bytes as this code.
-TEST(TranslateTest, TheBytesAreThoseOfTheGeneratedClasses) {
+TEST(TranslateTest, ProtobufReadsAndWritesTheSameBytes) {
   for (const MessageBody& body : Samples()) {
     v1::Body generated;
     ASSERT_TRUE(generated.ParseFromString(EncodeBody(body)));
@@ -186,7 +186,7 @@ TEST(TranslateTest, TheBytesAreThoseOfTheGeneratedClasses) {
   }
 }
 
-TEST(TranslateTest, GeneratedFieldsHaveTheSameNames) {
+TEST(TranslateTest, EachFieldIsEncodedAsItsProtobufField) {
   v1::Body generated;
   ASSERT_TRUE(generated.ParseFromString(EncodeBody(AnyCollective())));
   const v1::Collective& m = generated.collective_up();
@@ -312,7 +312,7 @@ std::optional<MessageBody> FromHead(const MessageBody& body, size_t size) {
   return DecodeWithoutData(Bytes(EncodeBody(body).substr(0, size)));
 }
 
-TEST(TranslateTest, TheHeadOfAMessageIdentifiesTheOperation) {
+TEST(TranslateTest, FromHeadReturnsTheFailureOfATruncatedMessage) {
   const Bytes large(std::string(5000, 'x'));
   core::CollectiveUp up = AnyCollective();
   up.contributions = {{4, large}, {5, large}};
@@ -332,7 +332,7 @@ TEST(TranslateTest, TheHeadOfAMessageIdentifiesTheOperation) {
   EXPECT_EQ(m.status, kErrOutOfResource);
 }
 
-TEST(TranslateTest, AHeadThatIsTooShortHasNoResult) {
+TEST(TranslateTest, FromHeadReturnsNoValueForAHeadThatIsTooShort) {
   const core::CollectiveUp up = AnyCollective();
   EXPECT_FALSE(FromHead(up, 0).has_value());
   EXPECT_FALSE(FromHead(up, 1).has_value());
@@ -340,7 +340,7 @@ TEST(TranslateTest, AHeadThatIsTooShortHasNoResult) {
   EXPECT_FALSE(FromHead(core::JobStart{"job"}, 100).has_value());
 }
 
-TEST(TranslateTest, PrioritiesFollowKindAndSize) {
+TEST(TranslateTest, ThePriorityDependsOnTheKindAndTheSize) {
   EXPECT_EQ(PriorityOf(core::JobStart{}, 10), 0u);
   EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100), 0u);
   EXPECT_EQ(PriorityOf(core::CollectiveUp{}, 100000), 1u);

@@ -164,7 +164,7 @@ core::PeerMessage Note(NodeId to, uint64_t number) {
   return {kNoNode, to, core::OutputCredit{"job", number}};
 }
 
-TEST_F(TreeOverlayTest, BrokenLinksResendMessagesOnceInOrder) {
+TEST_F(TreeOverlayTest, MessagesArriveOnceAndInOrderDespiteBrokenLinks) {
   Make(7);
   ASSERT_TRUE(WaitForAll());
   constexpr uint64_t kCount = 3000;
@@ -216,7 +216,7 @@ TEST_F(TreeOverlayTest, ALargeMessageArrivesOnceDespiteBrokenLinks) {
   EXPECT_EQ(sinks_[2]->messages.size(), 1u);
 }
 
-TEST_F(TreeOverlayTest, AMemberThatIsCutOffIsLostAndOthersContinue) {
+TEST_F(TreeOverlayTest, AMemberThatIsCutOffIsLostAndTheOthersRelink) {
   Make(7, 50);
   ASSERT_TRUE(WaitForAll());
   network_.listeners.erase(Name(1));
@@ -277,7 +277,7 @@ TEST_F(TreeOverlayTest, NeighboursWaitForAnAnnouncedSuccessor) {
   EXPECT_TRUE(sinks_[3]->states.empty());
 }
 
-TEST_F(TreeOverlayTest, MembersThatLostEachOtherReconnect) {
+TEST_F(TreeOverlayTest, MembersThatDeclaredEachOtherLostReconnect) {
   Make(4, 30);
   ASSERT_TRUE(WaitForAll());
   // The root is unreachable for a while, but stays alive.
@@ -301,7 +301,7 @@ TEST_F(TreeOverlayTest, MembersThatLostEachOtherReconnect) {
   }));
 }
 
-TEST_F(TreeOverlayTest, AMalformedStreamOfAStrangerIsRefused) {
+TEST_F(TreeOverlayTest, AMalformedStreamOfAnUnknownPeerIsRefused) {
   Make(2);
   ASSERT_TRUE(WaitForAll());
   const auto stranger = network_.Dial(Name(0));

@@ -7,7 +7,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(MessageTest, ALineIsCompleteWithItsEnd) {
+TEST(MessageTest, ALineIsReturnedWhenItsEndHasArrived) {
   EXPECT_EQ(FirstMessage(false, "cmd=x").size, 0u);
   const Message message = FirstMessage(false, "cmd=x\ncmd=y\n");
   EXPECT_EQ(message.text, "cmd=x");
@@ -42,7 +42,7 @@ TEST(MessageTest, AMalformedHeaderIsReported) {
   EXPECT_NE(FirstMessage(true, "     0").problem, nullptr);
 }
 
-TEST(MessageTest, AClientOfVersion2MaySendInitAgain) {
+TEST(MessageTest, ASecondInitOfVersion2IsReadAsALine) {
   const Message message =
       FirstMessage(true, "cmd=init pmi_version=2 pmi_subversion=0\n");
   EXPECT_TRUE(message.is_line);

@@ -30,7 +30,7 @@ TEST(NamesTest, APublishedNameOutlivesItsProcess) {
   EXPECT_EQ(infos.FindUint(PMIX_PERSISTENCE), PMIX_PERSIST_SESSION);
 }
 
-TEST(NamesTest, PortInReturnsTheFoundPort) {
+TEST(NamesTest, PortInReturnsThePortOfALookup) {
   EXPECT_EQ(PortIn(Found("port#1", 1)), "port#1");
   EXPECT_EQ(PortIn(Found("port#1", 0)), std::nullopt);
   EXPECT_EQ(PortIn(""), std::nullopt);

@@ -9,7 +9,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(OutcomeLogTest, AnOpenedLogHasTheAddedOutcomes) {
+TEST(OutcomeLogTest, AnOpenedLogReturnsTheAddedOutcomes) {
   const Outcome connected{Operation::kConnect, 0, 0, "job-2"};
   const Outcome disconnected{Operation::kDisconnect, 1, -7, "job-2"};
   const Outcome spawned{Operation::kSpawn, 7, 0, "job with blanks"};

@@ -5,7 +5,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(Pmi1WireTest, LinesBecomeRequests) {
+TEST(Pmi1WireTest, LinesAreParsedIntoRequests) {
   Request request = ParseLine("cmd=init pmi_version=1 pmi_subversion=1");
   EXPECT_EQ(request.operation, Operation::kInit);
   EXPECT_EQ(request.value, "1");
@@ -22,13 +22,13 @@ TEST(Pmi1WireTest, LinesBecomeRequests) {
   EXPECT_EQ(ParseLine("mcmd=spawn").operation, Operation::kSpawn);
 }
 
-TEST(Pmi1WireTest, ALineWithoutACommandHasNoName) {
+TEST(Pmi1WireTest, ALineWithoutACommandIsParsedWithAnEmptyName) {
   EXPECT_EQ(ParseLine("").name, "");
   EXPECT_EQ(ParseLine("garbage").name, "");
   EXPECT_EQ(ParseLine("cmd=").name, "");
 }
 
-TEST(Pmi1WireTest, AnUnknownCommandIsAnsweredUnderItsName) {
+TEST(Pmi1WireTest, TheAnswerToAnUnknownCommandContainsItsName) {
   const Reply reply = Reply::Error(14, "not_supported");
   EXPECT_EQ(AnswerLine(ParseLine("cmd=dance"), reply),
             "cmd=dance_result rc=-1 msg=not_supported info=not_supported\n");
@@ -36,7 +36,7 @@ TEST(Pmi1WireTest, AnUnknownCommandIsAnsweredUnderItsName) {
             "cmd=newkvs rc=-1 msg=not_supported info=not_supported\n");
 }
 
-TEST(Pmi1WireTest, TheAnswerToInitHasTheVersion) {
+TEST(Pmi1WireTest, TheAnswerToInitContainsTheVersion) {
   const Request init = ParseLine("cmd=init pmi_version=2 pmi_subversion=0");
   EXPECT_EQ(AnswerLine(init, Reply::Of("2")),
             "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");

@@ -91,7 +91,7 @@ TEST_F(Pmi2EndpointTest, TheRequestsOfAStartingClientAreAnswered) {
             "cmd=info-getnodeattr-response;rc=0;found=TRUE;value=2;");
 }
 
-TEST_F(Pmi2EndpointTest, PutsAreCommittedAtOnce) {
+TEST_F(Pmi2EndpointTest, EachPutIsCommittedAtOnce) {
   Init();
   EXPECT_EQ(Ask("cmd=kvs-put;key=k;value=a;;b;"), "");
   const auto committed = Only<core::Committed>();
@@ -124,7 +124,7 @@ TEST_F(Pmi2EndpointTest, InvalidPutsAreRefused) {
   EXPECT_TRUE(agent_->sink.All<core::Committed>().empty());
 }
 
-TEST_F(Pmi2EndpointTest, AGetOfTheOwnJobIsAnsweredFromItsData) {
+TEST_F(Pmi2EndpointTest, AGetOfTheClientsJobIsAnsweredFromPublishedData) {
   Init();
   keys_["job/k"] = "a;b\n";
   for (const char* fields : {"", "jobid=job;", "jobid=job;srcid=0;"}) {
@@ -178,7 +178,7 @@ TEST_F(Pmi2EndpointTest, AFenceCollectsData) {
 
 constexpr char kRing[] = "cmd=ring;ring-count=1;ring-left=a;ring-right=a;";
 
-TEST_F(Pmi2EndpointTest, ARingIsAPutAndAFence) {
+TEST_F(Pmi2EndpointTest, ARingIsExecutedAsAPutAndAFence) {
   Init();
   for (const char* number : {"0", "1", "0"}) {
     agent_->sink.inputs.clear();
@@ -200,7 +200,7 @@ TEST_F(Pmi2EndpointTest, ARingIsAPutAndAFence) {
   }
 }
 
-TEST_F(Pmi2EndpointTest, AttributesOfTheNodeAreLocalData) {
+TEST_F(Pmi2EndpointTest, AttributesOfTheNodeAreCommittedWithLocalScope) {
   Init();
   EXPECT_EQ(Ask("cmd=info-putnodeattr;key=pool;value=p;"), "");
   const auto committed = Only<core::Committed>();
@@ -215,7 +215,7 @@ TEST_F(Pmi2EndpointTest, AttributesOfTheNodeAreLocalData) {
             "cmd=info-getnodeattr-response;rc=0;found=FALSE;");
 }
 
-TEST_F(Pmi2EndpointTest, AttributesOfTheNodeAreAwaited) {
+TEST_F(Pmi2EndpointTest, AGetOfANodeAttributeWaitsOnRequest) {
   Init();
   EXPECT_EQ(Ask("cmd=info-getnodeattr;key=pool;wait=TRUE;"), "");
   const auto get = Only<core::GetArrived>();
@@ -235,7 +235,7 @@ TEST_F(Pmi2EndpointTest, AttributesOfTheNodeAreAwaited) {
             "errmsg=failed_with_status_-145;");
 }
 
-TEST_F(Pmi2EndpointTest, NamesArePublishedData) {
+TEST_F(Pmi2EndpointTest, NamesArePublishedLookedUpAndUnpublished) {
   Init();
   EXPECT_EQ(Ask("cmd=name-publish;name=s;port=p;infokeycount=0;"), "");
   agent_->Reply(Only<core::PublishArrived>().request);
@@ -272,7 +272,7 @@ TEST_F(Pmi2EndpointTest, ASpawnIsAnsweredWithItsJob) {
   EXPECT_EQ(agent_->sink.All<core::SpawnArrived>().size(), 1u);
 }
 
-TEST_F(Pmi2EndpointTest, AConnectionNamesBothWholeJobs) {
+TEST_F(Pmi2EndpointTest, AConnectHasBothWholeJobsAsParticipants) {
   Init();
   EXPECT_EQ(Ask("cmd=job-connect;jobid=job-2;"), "");
   const auto connect = Only<core::CollectiveArrived>();
@@ -288,7 +288,7 @@ TEST_F(Pmi2EndpointTest, AConnectionNamesBothWholeJobs) {
   }
 }
 
-TEST_F(Pmi2EndpointTest, AnAbortEndsTheJobOrOnlyTheCaller) {
+TEST_F(Pmi2EndpointTest, AnAbortEndsTheJobOrOnlyItsCaller) {
   Init();
   EXPECT_EQ(Ask("cmd=abort;isworld=TRUE;msg=why;"), "");
   const auto abort = Only<core::AbortArrived>();
@@ -300,7 +300,7 @@ TEST_F(Pmi2EndpointTest, AnAbortEndsTheJobOrOnlyTheCaller) {
             (std::vector<ProcId>{{"job", 1}}));
 }
 
-TEST_F(Pmi2EndpointTest, AFinalizedClientMayDisconnect) {
+TEST_F(Pmi2EndpointTest, TheDisconnectOfAFinalizedClientIsNotLogged) {
   Init();
   EXPECT_EQ(Ask("cmd=finalize;"), "");
   agent_->Reply(kFinalize);
@@ -350,7 +350,7 @@ TEST_F(Pmi2EndpointTest, AClientMaySendInitAgain) {
             "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=-1\n");
 }
 
-TEST_F(Pmi2EndpointTest, AMessageMayArriveByteByByteAndWithOthers) {
+TEST_F(Pmi2EndpointTest, MessagesMayArriveByteByByteOrTogether) {
   Init();
   for (const char c : Framed("cmd=job-getid;")) Send(std::string(1, c));
   EXPECT_EQ(ReceiveMessage(), "cmd=job-getid-response;rc=0;jobid=job;");
@@ -412,7 +412,7 @@ TEST_F(Pmi2EndpointTest, ASuccessorKnowsTheProtocolOfTheClient) {
   EXPECT_EQ(Barriers(), 0u);
 }
 
-TEST_F(Pmi2EndpointTest, AnInitThatWasNotAnsweredIsAnswered) {
+TEST_F(Pmi2EndpointTest, ASuccessorAnswersAnUnansweredInit) {
   Kill();
   PutStates({.initialized = true, .pmi2 = true});
   Write(kInit);
@@ -507,7 +507,7 @@ TEST_F(Pmi2EndpointTest, ASuccessorAnswersASpawnWithItsJob) {
   EXPECT_EQ(Only<core::SpawnArrived>().request, core::RequestId{16 + 1});
 }
 
-TEST_F(Pmi2EndpointTest, ThreadsDoNotWaitForEachOther) {
+TEST_F(Pmi2EndpointTest, RequestsOfDifferentThreadsAreAnsweredIndependently) {
   Init();
   EXPECT_NE(Ask("cmd=fullinit;threaded=TRUE;"), "");
   Send(Framed(kSpawn) + Framed("cmd=job-getid;"));
@@ -520,7 +520,7 @@ TEST_F(Pmi2EndpointTest, ThreadsDoNotWaitForEachOther) {
   EXPECT_NE(answers.find("cmd=job-getid-response;"), answers.npos);
 }
 
-TEST_F(Pmi2EndpointTest, EndedConnectionsAreCounted) {
+TEST_F(Pmi2EndpointTest, ASuccessorGetsTheNumbersOfConnectsAndDisconnects) {
   Init();
   const auto complete = [&](const char* text, int status) {
     EXPECT_EQ(Ask(text), "");

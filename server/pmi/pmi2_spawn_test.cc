@@ -60,7 +60,7 @@ TEST(Pmi2SpawnTest, ACallIsNotMuchLongerThanItsMessage) {
   EXPECT_EQ(CodeOf(message), kErrOutOfResource);
 }
 
-TEST(Pmi2SpawnTest, ACallHasArgumentsHintsAndPairsOfEachCommand) {
+TEST(Pmi2SpawnTest, TheCallContainsArgumentsHintsAndPairsOfEachCommand) {
   const auto encoded = SpawnCallOfPairs(
       *PairsIn("thrid=1;ncmds=2;preputcount=2;ppkey0=a b;ppval0=c;ppkey1=d;"
                "ppval1=;subcmd=x;maxprocs=1;argc=2;argv0=-y;argv1=z;;;"

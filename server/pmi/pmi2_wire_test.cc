@@ -9,7 +9,7 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(Pmi2WireTest, ALengthMayHaveBlanksOnEitherSide) {
+TEST(Pmi2WireTest, LengthInAcceptsBlanksOnEitherSide) {
   EXPECT_EQ(LengthIn("12    "), 12u);
   EXPECT_EQ(LengthIn("    12"), 12u);
   EXPECT_EQ(LengthIn(" 12   "), 12u);
@@ -17,7 +17,7 @@ TEST(Pmi2WireTest, ALengthMayHaveBlanksOnEitherSide) {
   EXPECT_EQ(LengthIn(" 65536"), kMaxMessage);
 }
 
-TEST(Pmi2WireTest, OtherHeadersHaveNoLength) {
+TEST(Pmi2WireTest, LengthInRejectsOtherHeaders) {
   for (const char* text : {"      ", "     0", "    -1", "  1 2 ", "0x0010",
                            " 65537", "999999", "cmd=in", "   +12"}) {
     EXPECT_FALSE(LengthIn(text)) << text;
@@ -32,7 +32,7 @@ TEST(Pmi2WireTest, PairsKeepTheirOrder) {
   EXPECT_EQ(PairsIn(""), Pairs());
 }
 
-TEST(Pmi2WireTest, SemicolonsOfAValueAreDoubled) {
+TEST(Pmi2WireTest, DoubledSemicolonsAreReadAsOne) {
   EXPECT_EQ(PairsIn("a=x;;y;b=;;;c=;;;;;"),
             (Pairs{{"a", "x;y"}, {"b", ";"}, {"c", ";;"}}));
 }
@@ -80,7 +80,7 @@ TEST(Pmi2WireTest, AnAbortEndsTheJobOrOnlyTheCaller) {
   EXPECT_EQ(request.value, "why");
 }
 
-TEST(Pmi2WireTest, AMessageWithoutACommandHasNoName) {
+TEST(Pmi2WireTest, AMessageWithoutACommandIsParsedWithAnEmptyName) {
   for (const char* text :
        {"", "cmd", "cmd=;", "cmd=x", "key=k;cmd=x;", "cmd=a b;", "cmd=a;;b;"}) {
     EXPECT_EQ(ParseMessage(text).name, "") << text;
@@ -97,7 +97,7 @@ TEST(Pmi2WireTest, ACommandWithMalformedPairsIsMalformed) {
   }
 }
 
-TEST(Pmi2WireTest, AnswersHaveTheFormOfTheirCommand) {
+TEST(Pmi2WireTest, EachCommandHasItsFormOfAnswer) {
   Request request = ParseMessage("cmd=kvs-get;thrid=7;key=k;");
   EXPECT_EQ(AnswerMessage(request, Reply::Of("a;b")),
             "    56cmd=kvs-get-response;thrid=7;rc=0;found=TRUE;value=a;;b;");

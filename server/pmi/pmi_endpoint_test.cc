@@ -118,7 +118,7 @@ TEST_F(PmiEndpointTest, TheRequestsOfAStartingMpichProgramAreAnswered) {
             "cmd=get_result rc=0 msg=success value=(vector,(0,1,2),(1,1,1))\n");
 }
 
-TEST_F(PmiEndpointTest, PutsAreCommittedAtOnce) {
+TEST_F(PmiEndpointTest, EachPutIsCommittedAtOnce) {
   Init();
   EXPECT_EQ(Ask("cmd=put kvsname=job-1 key=k value=ab cd"), "");
   const auto committed = sink_.All<core::Committed>();
@@ -137,7 +137,7 @@ TEST_F(PmiEndpointTest, PutsAreCommittedAtOnce) {
   EXPECT_EQ(Receive(), "cmd=put_result rc=-1 msg=out_of_memory\n");
 }
 
-TEST_F(PmiEndpointTest, ABarrierIsAFenceThatCollectsData) {
+TEST_F(PmiEndpointTest, ABarrierIsExecutedAsAFenceThatCollectsData) {
   Init();
   EXPECT_EQ(Ask("cmd=barrier_in"), "");
   const auto fences = sink_.All<core::CollectiveArrived>();
@@ -181,7 +181,7 @@ TEST_F(PmiEndpointTest, LinesMayArriveInAnyPieces) {
   EXPECT_EQ(Ask("_kvsname"), "cmd=my_kvsname rc=0 kvsname=job-1\n");
 }
 
-TEST_F(PmiEndpointTest, AFinalizedClientMayDisconnect) {
+TEST_F(PmiEndpointTest, TheDisconnectOfAFinalizedClientIsNotLogged) {
   Init();
   EXPECT_EQ(Ask("cmd=finalize"), "");
   ASSERT_EQ(sink_.All<core::FinalizeArrived>().size(), 1u);
@@ -209,7 +209,7 @@ TEST_F(PmiEndpointTest, AnUnknownCommandIsAnsweredWithAnError) {
             "cmd=dance_result rc=-1 msg=not_supported info=not_supported\n");
 }
 
-TEST_F(PmiEndpointTest, NamesArePublishedData) {
+TEST_F(PmiEndpointTest, NamesArePublishedAndUnpublished) {
   Init();
   EXPECT_EQ(Ask("cmd=publish_name service=s port=p#1"), "");
   const auto published = sink_.All<core::PublishArrived>();
@@ -245,7 +245,7 @@ TEST_F(PmiEndpointTest, UnpublishingAnUnknownNameFails) {
             "cmd=unpublish_result rc=-1 msg=status_-46 info=status_-46\n");
 }
 
-TEST_F(PmiEndpointTest, NamesAreLookedUp) {
+TEST_F(PmiEndpointTest, ALookupReturnsThePublishedPort) {
   Init();
   EXPECT_EQ(Ask("cmd=lookup_name service=s"), "");
   const auto first = sink_.All<core::LookupArrived>();
@@ -407,7 +407,7 @@ TEST_F(PmiFloodTest, AFloodingClientDoesNotDelayOthers) {
   EXPECT_GT(lines_, before);
 }
 
-TEST_F(PmiFloodTest, LinesOfASpawnAreLimitedInTimeAndNumber) {
+TEST_F(PmiFloodTest, AFloodOfSpawnLinesIsThrottledAndThenEnded) {
   Init(flood_);
   Init(other_);
   Send(flood_, "mcmd=spawn\n");
@@ -435,7 +435,7 @@ TEST_F(PmiFloodTest, ASpawnBeforeInitEndsTheConnection) {
   EXPECT_EQ(log_.size(), 1u);
 }
 
-TEST_F(PmiFloodTest, AnIncompleteLineIsNotReadInEachRound) {
+TEST_F(PmiFloodTest, AnIncompleteLineIsReadOnlyWhenBytesArrive) {
   Init(flood_);
   Send(flood_, "cmd=get kvsna");
   loop_.RunOnce(0);
@@ -458,7 +458,7 @@ TEST_F(PmiEndpointTest, UnknownVersionsOfPmiAreRefused) {
   EXPECT_TRUE(sink_.inputs.empty());
 }
 
-TEST_F(PmiEndpointTest, AClientCannotChangeItsVersion) {
+TEST_F(PmiEndpointTest, ASecondInitWithAnotherVersionIsRefused) {
   Init();
   EXPECT_EQ(Ask("cmd=init pmi_version=2 pmi_subversion=0"),
             "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
@@ -466,7 +466,7 @@ TEST_F(PmiEndpointTest, AClientCannotChangeItsVersion) {
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }
 
-TEST_F(PmiEndpointTest, AValueOfSeveralLinesIsNotSent) {
+TEST_F(PmiEndpointTest, AValueWithALineBreakIsNotFound) {
   Init();
   keys_["k"] = "a\ncmd=get_result rc=0 value=b";
   EXPECT_EQ(Ask("cmd=get kvsname=job-1 key=k"),
@@ -480,7 +480,7 @@ TEST_F(PmiEndpointTest, TheEnvironmentHasTheVariablesOfPmi) {
             (std::vector<std::string>{"PMI_RANK=1", "MPI_LOCALRANKID=1"}));
 }
 
-TEST_F(PmiEndpointTest, AnUnusedSocketOfADroppedJobEndsQuietly) {
+TEST_F(PmiEndpointTest, DropJobClosesAnUnusedSocketWithoutALogLine) {
   endpoint_->DropJob("job-1");
   loop_.RunOnce(0);
   EXPECT_EQ(Receive(), "closed");

@@ -26,7 +26,7 @@ class PmiRecoveryTest : public AgentTest {
   }
 };
 
-TEST_F(PmiRecoveryTest, AClientMayBeginWithTheSuccessor) {
+TEST_F(PmiRecoveryTest, AClientMaySendItsInitToTheSuccessor) {
   Kill();
   Restart();
   EXPECT_TRUE(agent_->sink.inputs.empty());
@@ -35,7 +35,7 @@ TEST_F(PmiRecoveryTest, AClientMayBeginWithTheSuccessor) {
             agent_->sink.All<core::ClientConnected>()[0].client);
 }
 
-TEST_F(PmiRecoveryTest, ASuccessorAnswersRequestsSentMeanwhile) {
+TEST_F(PmiRecoveryTest, ASuccessorAnswersRequestsSentDuringTheRestart) {
   Init();
   Kill();
   Write("cmd=get_my_kvsname\n");
@@ -69,7 +69,7 @@ TEST_F(PmiRecoveryTest, AWaitingPutIsCommittedAgain) {
 }
 
 // The former process of the rank may have left its connection to a child.
-TEST_F(PmiRecoveryTest, TheNextProcessOfARankHasItsOwnState) {
+TEST_F(PmiRecoveryTest, ARestartedProcessHasAStateOfItsOwn) {
   Init();
   Send("cmd=publish_name service=s port=p\n");
   agent_->Reply(kFirstChange);
@@ -116,7 +116,7 @@ TEST_F(PmiRecoveryTest, ASuccessorAnswersABarrierThatHasEnded) {
                            std::to_string(kErrUnreach) + "\n");
 }
 
-TEST_F(PmiRecoveryTest, AnUnreadAnswerIsNotRepeated) {
+TEST_F(PmiRecoveryTest, AnAnswerThatIsUnreadInTheSocketIsNotRepeated) {
   Init();
   Send("cmd=barrier_in\n");
   const std::string answer = "cmd=barrier_out\n";
@@ -133,7 +133,7 @@ TEST_F(PmiRecoveryTest, AnUnreadAnswerIsNotRepeated) {
   EXPECT_EQ(Receive(), "cmd=my_kvsname rc=0 kvsname=job\n");
 }
 
-TEST_F(PmiRecoveryTest, AnAnswerBeforeTheNextCommandIsNotRepeated) {
+TEST_F(PmiRecoveryTest, AnAnswerAfterWhichACommandCameIsNotRepeated) {
   Init();
   Send("cmd=barrier_in\n");
   Kill();
@@ -148,7 +148,7 @@ constexpr char kSpawn[] =
     "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=1\nspawnssofar=1\nendcmd\n";
 constexpr char kSpawned[] = "cmd=spawn_result rc=0 msg=success info=ok\n";
 
-TEST_F(PmiRecoveryTest, ASpawnSentMeanwhileIsRequestedOnce) {
+TEST_F(PmiRecoveryTest, ASpawnSentDuringTheRestartIsRequestedOnce) {
   Init();
   Kill();
   Write(kSpawn);
@@ -173,7 +173,7 @@ TEST_F(PmiRecoveryTest, AnIncompleteSpawnContinuesAfterARestart) {
   }
 }
 
-TEST_F(PmiRecoveryTest, APersistedLineInTheSocketCountsOnce) {
+TEST_F(PmiRecoveryTest, APersistedLineThatIsStillInTheSocketIsReadOnce) {
   Init();
   Send("mcmd=spawn\nnprocs=1\nexecname=x\n");
   Kill();
@@ -229,7 +229,7 @@ TEST_F(PmiRecoveryTest, ASuccessorAnswersASpawnThatHasEnded) {
   EXPECT_EQ(Receive(), kSpawned);
 }
 
-TEST_F(PmiRecoveryTest, StatesOfAnEarlierReleaseAreCompleted) {
+TEST_F(PmiRecoveryTest, StatesOfAnEarlierReleaseGetAFileOfChanges) {
   Init();
   fd_store_.files.erase("pmi1.changes");
   Kill();
@@ -248,12 +248,12 @@ TEST_F(PmiRecoveryTest, TheSocketOfAnEndedClientIsReleased) {
   EXPECT_EQ(agent_->sink.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(PmiRecoveryTest, APeerSeesTheEndAlthoughItsSocketIsStored) {
+TEST_F(PmiRecoveryTest, AClosedConnectionEndsAlthoughAShimHoldsItsSocket) {
   Send("nonsense\n");
   EXPECT_EQ(Receive(), "closed");
 }
 
-TEST_F(PmiRecoveryTest, StatesOfAnotherJobEndTheConnection) {
+TEST_F(PmiRecoveryTest, StatesOfAnotherSizeEndTheConnection) {
   Init();
   Kill();
   const auto states = RankStates::Create(7);

@@ -49,7 +49,7 @@ TEST(RankStatesTest, AnOpenedFileHasTheStatesThatWereSet) {
   EXPECT_EQ((*states)->Get(3), done);
 }
 
-TEST(RankStatesTest, ChangesAreInASeparateFile) {
+TEST(RankStatesTest, ChangeStatesAreStoredInAFileOfTheirOwn) {
   const ChangeState answered{true, -46, (uint64_t{1} << 40) - 1};
   UniqueFd states_fd, changes_fd;
   {

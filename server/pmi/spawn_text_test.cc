@@ -29,7 +29,7 @@ std::vector<int> AddAll(SpawnText* spawn, std::string_view text) {
   return codes;
 }
 
-TEST(SpawnTextTest, ATextIsCompleteWithItsLastCommand) {
+TEST(SpawnTextTest, ATextIsCompleteWhenItsLastCommandHasEnded) {
   SpawnText spawn;
   EXPECT_FALSE(spawn.complete());
   EXPECT_EQ(spawn.last_line(), "");
@@ -43,7 +43,7 @@ TEST(SpawnTextTest, ATextIsCompleteWithItsLastCommand) {
   EXPECT_TRUE(spawn.complete());
 }
 
-TEST(SpawnTextTest, OnlyLinesOfASpawnAreAccepted) {
+TEST(SpawnTextTest, LinesThatDoNotBelongToASpawnAreRejected) {
   SpawnText spawn;
   EXPECT_EQ(spawn.Add("cmd=get"), kErrBadParam);
   EXPECT_EQ(spawn.Add(""), kErrBadParam);
@@ -60,7 +60,7 @@ TEST(SpawnTextTest, TheSizeOfATextIsLimited) {
   EXPECT_EQ(spawn.Add(line), kErrOutOfResource);
 }
 
-TEST(SpawnTextTest, TheCallHasTheContentOfTheLines) {
+TEST(SpawnTextTest, TheCallContainsTheFieldsOfTheLines) {
   const auto call = SpawnCallOfLines(kOne);
   ASSERT_TRUE(call.ok());
   Decoder in(*call);

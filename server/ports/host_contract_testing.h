@@ -79,7 +79,7 @@ class HostContract
   void Start() { Make(std::get<0>(GetParam()), {op()}); }
 };
 
-TEST_P(HostContract, ACallGetsTheDecisionAsItsOnlyAnswer) {
+TEST_P(HostContract, ACallIsAnsweredOnceWithTheDecision) {
   Start();
   Ask(ContractAsk(1, op()));
   AwaitCalls(1);
@@ -227,7 +227,7 @@ TEST_P(HostContract, ToolsAreServedByDefault) {
 class LateHostContract : public testing::TestWithParam<HostKind<PlayedHost>>,
                          public HostContractBase<PlayedHost> {};
 
-TEST_P(LateHostContract, ASilentDeciderIsAwaitedUntilTheCallsTimeout) {
+TEST_P(LateHostContract, ACallToASilentDeciderEndsAtItsTimeout) {
   Make(GetParam(), {HostOp::kAllocate});
   core::AskHost ask = ContractAsk(1, HostOp::kAllocate);
   ask.call = ContractCall(HostOp::kAllocate, 1);
@@ -253,7 +253,7 @@ class RemoteHostContract
   void Start() { Make(GetParam(), {kOp}); }
 };
 
-TEST_P(RemoteHostContract, CallsThatTimeOutOrLoseTheirJobAreCancelled) {
+TEST_P(RemoteHostContract, TimedOutCallsAndCallsOfEndedJobsAreCancelled) {
   Start();
   core::AskHost ask = ContractAsk(1, kOp);
   ask.call = ContractCall(kOp, 1);

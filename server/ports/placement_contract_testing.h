@@ -141,7 +141,7 @@ class PlacementContract
   std::unique_ptr<PlayedPlacement> host_;
 };
 
-TEST_P(PlacementContract, ARequestIsDecidedOnce) {
+TEST_P(PlacementContract, EachRequestIsGrantedOnce) {
   Start();
   ExpectGranted("first");
   ExpectGranted("second");
@@ -151,7 +151,7 @@ TEST_P(PlacementContract, ARequestIsDecidedOnce) {
   EXPECT_TRUE(ear_.refused.empty());
 }
 
-TEST_P(PlacementContract, NotificationsOfJobsAreNotAnswered) {
+TEST_P(PlacementContract, NotificationsOfJobsCauseNoDecision) {
   Start();
   host_->port()->Launched(ContractJob("job"), false);
   host_->port()->Changed("job", core::JobPhase::kRunning, 0);
@@ -271,7 +271,7 @@ TEST_P(RemotePlacementContract, ARefusalEndsTheWait) {
   EXPECT_EQ(ear_.refused[0].second.code(), kErrJobInsufficientResources);
 }
 
-TEST_P(RemotePlacementContract, ABadGrantIsRefusedAndReleased) {
+TEST_P(RemotePlacementContract, AnInvalidGrantIsRefusedAndReleased) {
   Start();
   const BadGrant kinds[] = {BadGrant::kNoNodes, BadGrant::kNodeTwice,
                             BadGrant::kNoSlots, BadGrant::kBadVariable};
@@ -335,7 +335,7 @@ TEST_P(RemotePlacementContract, ARequestToAnAbsentDeciderIsSentWhenItReturns) {
   AwaitDecision("job");
 }
 
-TEST_P(RemotePlacementContract, ACallThatEndsWithoutAnAnswerIsRepeated) {
+TEST_P(RemotePlacementContract, ACallThatEndsWithoutADecisionIsRepeated) {
   Start();
   Place("job");
   AwaitCalls(1);

@@ -18,7 +18,7 @@ JobSpec TwoApps() {
   return job;
 }
 
-TEST(JobEnvironment, CanopysOwnVariablesHavePrecedence) {
+TEST(JobEnvironment, CanopysVariablesReplaceThoseOfTheJob) {
   JobSpec job = TwoApps();
   const JobEnvironment env = BuildJobEnvironment(job, {"A=canopy"}, {});
   EXPECT_EQ(env.base, (Strings{"PMIX_RANK=outer", "PMIXER=kept", "PATH=/bin",
@@ -26,7 +26,7 @@ TEST(JobEnvironment, CanopysOwnVariablesHavePrecedence) {
   EXPECT_EQ(env.apps, (std::vector<Strings>{{}, {"PMIX_SIZE=outer"}}));
 }
 
-TEST(JobEnvironment, UnsetRemovesNamesAndPrefixes) {
+TEST(JobEnvironment, UnsetNamesAndPrefixesAreRemoved) {
   const JobEnvironment env = BuildJobEnvironment(
       TwoApps(), {"PMIX_NAMESPACE=x"}, {{"PMIX_*", "PAT"}, ""});
   EXPECT_EQ(env.base,
@@ -46,7 +46,7 @@ TEST(JobEnvironment, TheLibraryDirectoryPrecedesTheExistingPath) {
   EXPECT_EQ(env.apps[0], Strings{"LD_LIBRARY_PATH=/canopy"});
 }
 
-TEST(JobEnvironment, TheJobDecidesWhetherOurLibraryComesFirst) {
+TEST(JobEnvironment, TheInjectionModeSetsTheLibraryPathAndThePreload) {
   JobSpec job = TwoApps();
   job.inject = Inject::kNever;
   JobEnvironment env = BuildJobEnvironment(job, {}, {{}, "/canopy"});
@@ -61,7 +61,7 @@ TEST(JobEnvironment, TheJobDecidesWhetherOurLibraryComesFirst) {
                                   "LD_PRELOAD=/canopy/libpmix.so.2:/x.so"}));
 }
 
-TEST(JobEnvironment, TheVariablesForTheProgramsOwnLibraryOmitOurs) {
+TEST(JobEnvironment, VariablesForTheOwnLibraryOmitOurDirectory) {
   JobSpec job = TwoApps();
   job.env = {"LD_LIBRARY_PATH=/canopy:/job", "LD_PRELOAD=/x.so"};
   job.apps[1].env = {"LD_LIBRARY_PATH=/app"};
@@ -94,7 +94,7 @@ TEST(JobEnvironment, OurDirectoryIsRemovedFromThePathUnderAnyName) {
   rmdir(place);
 }
 
-TEST(JobEnvironment, PwdIsTheApplicationsDirectory) {
+TEST(JobEnvironment, PwdContainsTheApplicationsDirectory) {
   JobSpec job = TwoApps();
   job.cwd = "/job";
   job.apps[1].cwd = "/app";

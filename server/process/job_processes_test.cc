@@ -54,7 +54,7 @@ class Program {
   int pid_ = 0;
 };
 
-TEST(JobProcesses, AreFoundByTheirMarkInAnySession) {
+TEST(JobProcesses, MarkedProcessesOfAnySessionAreKilled) {
   Program in_group(Mark());
   Program in_session(Mark(), POSIX_SPAWN_SETSID);
   Program other(Mark() + "0");
@@ -66,7 +66,7 @@ TEST(JobProcesses, AreFoundByTheirMarkInAnySession) {
   EXPECT_EQ(other.EndedBy(SIGTERM), SIGTERM);
 }
 
-TEST(JobProcesses, AreFoundByTheirGroupInTheirSession) {
+TEST(JobProcesses, ProcessesOfAGroupAreKilledOnlyInTheirSession) {
   Program member("NO=MARK");
   Program in_session("NO=MARK", POSIX_SPAWN_SETSID);
   Program other("NO=MARK");
@@ -79,7 +79,7 @@ TEST(JobProcesses, AreFoundByTheirGroupInTheirSession) {
   EXPECT_EQ(other.EndedBy(SIGTERM), SIGTERM);
 }
 
-TEST(JobProcesses, AreFoundByTheSessionOfTheirShim) {
+TEST(JobProcesses, ProcessesInTheSessionOfTheirShimAreKilled) {
   Program shim("NO=MARK", POSIX_SPAWN_SETSID);
   Program other("NO=MARK", POSIX_SPAWN_SETSID);
   JobProcesses job;
@@ -89,7 +89,7 @@ TEST(JobProcesses, AreFoundByTheSessionOfTheirShim) {
   EXPECT_EQ(other.EndedBy(SIGTERM), SIGTERM);
 }
 
-TEST(JobProcesses, NoProcessIsFoundWithoutProperties) {
+TEST(JobProcesses, WithoutPropertiesNoProcessIsKilled) {
   Program other("NO=MARK");
   KillProcesses({});
   EXPECT_EQ(other.EndedBy(SIGTERM), SIGTERM);

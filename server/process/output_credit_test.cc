@@ -29,7 +29,7 @@ TEST(OutputCreditTest, RepeatedTotalsCountOnce) {
   EXPECT_EQ(credit.Take(), 10u);
 }
 
-TEST(OutputCreditTest, GrantsNothingBeforeThePositionIsKnown) {
+TEST(OutputCreditTest, NoCreditIsGrantedBeforeThePositionIsKnown) {
   OutputCredit credit;
   credit.ForgetPosition();
   credit.Add(Credit(10, 110));
@@ -38,7 +38,7 @@ TEST(OutputCreditTest, GrantsNothingBeforeThePositionIsKnown) {
   EXPECT_EQ(credit.Take(), 10u);
 }
 
-TEST(OutputCreditTest, EarlyBytesCountFromThePosition) {
+TEST(OutputCreditTest, BytesCreditedEarlyAreGrantedWhenThePositionIsSet) {
   OutputCredit credit;
   credit.ForgetPosition();
   credit.Add(Credit(10));
@@ -46,7 +46,7 @@ TEST(OutputCreditTest, EarlyBytesCountFromThePosition) {
   EXPECT_EQ(credit.Take(), 10u);
 }
 
-TEST(OutputCreditTest, AKnownPositionDoesNotChange) {
+TEST(OutputCreditTest, SetPositionDoesNotChangeAKnownPosition) {
   OutputCredit credit;
   credit.Add(Credit(10));
   credit.SetPosition(100);

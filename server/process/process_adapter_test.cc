@@ -41,7 +41,7 @@ TEST_F(ShellTest, ProcessesAreReportedBeforeTheyCanConnect) {
   for (const auto& process : told[1].processes) EXPECT_GT(process.pid, 0);
 }
 
-TEST_F(ShellTest, ForgetLeavesNoFiles) {
+TEST_F(ShellTest, ForgetRemovesTheFilesOfTheJob) {
   ASSERT_TRUE(Run(Shell("exit 0")));
   EXPECT_EQ(FilesLeft().size(), 1u);
   EXPECT_TRUE(Forget("job"));

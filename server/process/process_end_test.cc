@@ -41,7 +41,7 @@ class EndTest : public ProcessTest {
   }
 };
 
-TEST_F(EndTest, ExitCodesAreReported) {
+TEST_F(EndTest, TheExitCodeOfEachRankIsReported) {
   environment_.for_rank = [](Rank rank) {
     return std::vector<std::string>{"CODE=" + std::to_string(rank * 51)};
   };
@@ -190,7 +190,7 @@ TEST_F(EndTest, ForgetEndsStubbornProcesses) {
   EXPECT_FALSE(IsAlive(environment_.pids[0]));
 }
 
-TEST_F(EndTest, AnExitWaitsForItsStreamsForALimitedTime) {
+TEST_F(EndTest, AnExitWaitsForOpenStreamsOnlyForALimitedTime) {
   const auto job = Shell("sleep 100 & echo $!; exit 9");
   const int64_t before = EventLoop::Now();
   ASSERT_TRUE(Run(job));
@@ -200,7 +200,7 @@ TEST_F(EndTest, AnExitWaitsForItsStreamsForALimitedTime) {
   EXPECT_TRUE(IsAlive(Pids().at(0)));
 }
 
-TEST_F(EndTest, JobsDoNotDisturbEachOther) {
+TEST_F(EndTest, KillAndForgetOfOneJobDoNotAffectAnother) {
   auto first = Shell("echo ready; sleep 100");
   auto second = Shell("echo ready; sleep 100");
   first->nspace = "first";

@@ -52,7 +52,7 @@ class IoTest : public ProcessTest {
   }
 };
 
-TEST_F(IoTest, OrderAndContentAreKept) {
+TEST_F(IoTest, OutputKeepsItsOrderAndContent) {
   constexpr size_t kSize = 10'000'000;
   ASSERT_TRUE(Run(MakeJob({ProbePath(), "pattern", std::to_string(kSize)}, 2)));
   for (Rank rank = 0; rank < 2; ++rank) {
@@ -65,7 +65,7 @@ TEST_F(IoTest, OrderAndContentAreKept) {
   }
 }
 
-TEST_F(IoTest, ExitsComeAfterTheEndOfStreams) {
+TEST_F(IoTest, ExitsAreReportedAfterTheEndOfStreams) {
   ASSERT_TRUE(Run(Shell("echo x; echo y >&2", 50)));
   for (Rank rank = 0; rank < 50; ++rank) {
     const auto& order = Recorded().order;
@@ -94,7 +94,7 @@ TEST_F(IoTest, AProcessWhoseOutputIsNotConsumedBlocks) {
   EXPECT_EQ(Recorded().output_bytes, 4u * 4'000'000u);
 }
 
-TEST_F(IoTest, RanksShareTheWindow) {
+TEST_F(IoTest, TheRanksOfANodeShareTheWindow) {
   StopCredit();
   ASSERT_TRUE(Launch(MakeJob({ProbePath(), "pattern", "4000000"}, 4)));
   EXPECT_EQ(Settle(kWindow), kWindow);
@@ -137,7 +137,7 @@ TEST_F(IoTest, StderrOfOneApplicationCanBeMerged) {
   EXPECT_EQ(Recorded().closed.size(), 2u);
 }
 
-TEST_F(IoTest, TextsAreOutputOfTheirRank) {
+TEST_F(IoTest, ATextIsInsertedIntoTheOutputOfItsRank) {
   StopCredit();
   const std::string barrier = runtime_dir_ + "/gate";
   const auto job = Shell("printf before >&2; while [ ! -e " + barrier +
@@ -237,7 +237,7 @@ TEST_F(IoTest, UnreadInputIsNotReportedAsDone) {
   EXPECT_FALSE(RunUntilFor(100, [&] { return Recorded().input_done > 0; }));
 }
 
-TEST_F(IoTest, InputForAnEndedProcessCountsAsDone) {
+TEST_F(IoTest, InputForAnEndedProcessIsReportedAsDone) {
   const auto job = MakeJob({"true"});
   ASSERT_TRUE(Run(job));
   adapter_->Feed({"job", {0}, Bytes(std::string(100'000, 'x'))});

@@ -63,7 +63,7 @@ TEST_F(RecoveryTest, RecoversNothingIfThereAreNoShims) {
   EXPECT_TRUE(Recover().empty());
 }
 
-TEST_F(RecoveryTest, ARunningJobContinues) {
+TEST_F(RecoveryTest, ARunningJobContinuesUnderASuccessor) {
   auto job = MakeJob({"cat"}, 3);
   job->stdin_rank = 2;
   job->map_by = "slot";
@@ -144,7 +144,7 @@ TEST_F(RecoveryTest, RepeatedTextsArePrintedOnce) {
   EXPECT_EQ(Output(0, 4), "text");
 }
 
-TEST_F(RecoveryTest, ExitsWhileNoAgentRunsAreKept) {
+TEST_F(RecoveryTest, AnExitWithoutAnAgentIsReportedToTheSuccessor) {
   const std::string barrier = runtime_dir_ + "/gate";
   const auto job = Shell("echo before; while [ ! -e " + barrier +
                          " ]; do sleep 0.01; done; " + "echo after; rm " +
@@ -200,7 +200,7 @@ TEST_F(RecoveryTest, AllExitsAreReportedAgain) {
   EXPECT_EQ(Recorded().closed.size(), 10u);
 }
 
-TEST_F(RecoveryTest, APreparedJobCanBeStarted) {
+TEST_F(RecoveryTest, ASuccessorCanStartAPreparedJob) {
   const auto job = Shell("echo started");
   adapter_->Prepare(Local(job));
   ASSERT_TRUE(RunUntil([&] { return !Recorded().prepared.empty(); }));
@@ -215,7 +215,7 @@ TEST_F(RecoveryTest, APreparedJobCanBeStarted) {
   EXPECT_EQ(Output(), "started\n");
 }
 
-TEST_F(RecoveryTest, SeveralJobsAreFound) {
+TEST_F(RecoveryTest, ASuccessorFindsAllJobs) {
   for (const char* nspace : {"a", "b", "c"}) {
     auto job = MakeJob({"sleep", "100"});
     job->nspace = nspace;
@@ -226,7 +226,7 @@ TEST_F(RecoveryTest, SeveralJobsAreFound) {
   EXPECT_EQ(adapter_->jobs(), 3u);
 }
 
-TEST_F(RecoveryTest, AForgottenJobIsNotFound) {
+TEST_F(RecoveryTest, ASuccessorDoesNotFindAForgottenJob) {
   const auto job = MakeJob({ProbePath(), "stubborn"});
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
@@ -257,7 +257,7 @@ TEST_F(RecoveryTest, ASuccessorGetsHeldDescriptors) {
   }
 }
 
-TEST_F(RecoveryTest, AConnectionIsSentToTheShimAtOnce) {
+TEST_F(RecoveryTest, HoldConnectionSendsTheConnectionToTheShimAtOnce) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(adapter_->HoldConnection("job", {"1", UniqueFd(dup(0))}));
@@ -314,7 +314,7 @@ TEST_F(RecoveryTest, ASuccessorGetsHeldConnections) {
 
 // A rank's next process has connections with the same names as its last
 // process.
-TEST_F(RecoveryTest, AReleasedNameMayBeUsedAgain) {
+TEST_F(RecoveryTest, AConnectionCanBeHeldUnderAReleasedName) {
   ASSERT_TRUE(Launch(Shell("echo ready; sleep 100")));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
   int fds[2];
@@ -330,7 +330,7 @@ TEST_F(RecoveryTest, AReleasedNameMayBeUsedAgain) {
   EXPECT_EQ(std::ranges::count(found[0].held, "0", &NamedFd::name), 1);
 }
 
-TEST_F(RecoveryTest, ANewerAgentTakesOver) {
+TEST_F(RecoveryTest, ANewerAgentTakesOverTheJobsOfAnOlderOne) {
   const auto job = Shell("echo ready; read line; echo got $line");
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "ready"));
@@ -364,7 +364,7 @@ TEST_F(RecoveryTest, ProcessesEndInTimeIfNoAgentReturns) {
   EXPECT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
 }
 
-TEST_F(RecoveryTest, EmbeddedJobsEndWithTheirAgent) {
+TEST_F(RecoveryTest, JobsOfAnEmbeddedAgentEndWithIt) {
   orphan_ms_ = 0;
   MakeAdapter();
   ASSERT_TRUE(Launch(MakeJob({"sleep", "100"}, 2)));
@@ -374,7 +374,7 @@ TEST_F(RecoveryTest, EmbeddedJobsEndWithTheirAgent) {
   EXPECT_TRUE(RunUntil([&] { return FilesLeft().empty(); }));
 }
 
-TEST_F(RecoveryTest, ALostShimIsNoticed) {
+TEST_F(RecoveryTest, TheLossOfAShimEndsAndReportsItsProcesses) {
   const auto job = Shell("echo $PPID; sleep 100", 3);
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(WaitForOutput(0, "\n"));
@@ -483,7 +483,7 @@ TEST_F(RecoveryTest, OnlyStaleSocketsAreRemoved) {
   ASSERT_EQ(unlink(other.c_str()), 0);
 }
 
-TEST_F(RecoveryTest, AShimThatDoesNotAnswerDoesNotDelayTheOthers) {
+TEST_F(RecoveryTest, AShimThatDoesNotAnswerDelaysNoOtherJob) {
   ASSERT_TRUE(Launch(Shell("echo $PPID; sleep 100")));
   ASSERT_TRUE(WaitForOutput(0, "\n"));
   const int shim = atoi(Output().c_str());
@@ -500,7 +500,7 @@ TEST_F(RecoveryTest, AShimThatDoesNotAnswerDoesNotDelayTheOthers) {
   EXPECT_EQ(Recover().size(), 2u);
 }
 
-TEST_F(RecoveryTest, StrangersAreNotServed) {
+TEST_F(RecoveryTest, AShimClosesAConnectionThatSendsGarbage) {
   ASSERT_TRUE(Launch(MakeJob({"sleep", "100"})));
   const Result<UniqueFd> directory = OpenDirectory(runtime_dir_);
   ASSERT_TRUE(directory.ok());

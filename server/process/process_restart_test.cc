@@ -36,7 +36,7 @@ class RestartTest : public ProcessTest {
   }
 };
 
-TEST_F(RestartTest, ARestartedProcessHasOutputAnEndAndAnEnvironment) {
+TEST_F(RestartTest, OutputExitAndEnvironmentOfARestartedProcessAreItsOwn) {
   environment_.for_rank = [](Rank) {
     return std::vector<std::string>{"NAME=value"};
   };
@@ -56,7 +56,7 @@ TEST_F(RestartTest, ARestartedProcessHasOutputAnEndAndAnEnvironment) {
   ASSERT_TRUE(Forget("job"));
 }
 
-TEST_F(RestartTest, TheInputOfARestartedProcessHasEnded) {
+TEST_F(RestartTest, ARestartedProcessGetsTheEndOfTheInput) {
   auto job = Shell("cat; exit 3");
   ASSERT_TRUE(Launch(job));
   adapter_->Feed({"job", {0}, Bytes(std::string("text")), 4});
@@ -127,7 +127,7 @@ TEST_F(RestartTest, ARepeatedRestartStartsNothing) {
   EXPECT_EQ(Output(), "x\nx\nx\n");
 }
 
-TEST_F(RestartTest, ASuccessorFindsTheIncarnation) {
+TEST_F(RestartTest, ASuccessorRecoversTheIncarnationOfARank) {
   ASSERT_TRUE(Launch(Shell("echo $$; sleep 1000")));
   ASSERT_TRUE(RunUntil([&] { return !Output().empty(); }));
   kill(environment_.pids[0], SIGKILL);

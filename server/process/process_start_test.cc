@@ -45,7 +45,7 @@ class StartTest : public ProcessTest {
   }
 };
 
-TEST_F(StartTest, ArgumentsArriveUnchanged) {
+TEST_F(StartTest, ProcessesGetTheirArgumentsUnchanged) {
   const std::vector<std::string> odd = {
       "",     "a b", "\"'$(x)\\", "\n\t\x01",
       "\xff", "-n",  "*",         std::string(100000, 'x')};
@@ -75,7 +75,7 @@ TEST_F(StartTest, ACopiedProgramIsInTheJobsDirectory) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(StartTest, RanksWithARendezvousGetItsPort) {
+TEST_F(StartTest, RanksWithARendezvousGetItsAddressAndPort) {
   auto job = MakeJob({"sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT $RANK"}, 2);
   job->rendezvous_host = "10.0.0.1";
   ASSERT_TRUE(Run(job));
@@ -86,7 +86,7 @@ TEST_F(StartTest, RanksWithARendezvousGetItsPort) {
   EXPECT_EQ(Output(1), place + " 1\n");
 }
 
-TEST_F(StartTest, ArgumentZeroIsThatOfTheRequest) {
+TEST_F(StartTest, AProcessGetsTheRequestedArgumentZero) {
   auto job = MakeJob({"sh", "-c", "echo $0"});
   job->apps[0].argv = {"another name", "-c", "echo $0"};
   ASSERT_TRUE(Run(job));
@@ -130,7 +130,7 @@ TEST_F(StartTest, AProgramThatCannotUseOurLibraryGetsItsOwn) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(StartTest, TheEnvironmentIsLayered) {
+TEST_F(StartTest, TheEnvironmentCombinesJobApplicationAgentAndRank) {
   auto job = MakeJob({"env"});
   job->env = {
       "PATH=/usr/bin:/bin", "A=job",    "B=job", "C=job", "D=job", "GONE=1",
@@ -154,7 +154,7 @@ TEST_F(StartTest, TheEnvironmentIsLayered) {
                        "EMPTY=", "ODD=x=y z", "PATH=/usr/bin:/bin"}));
 }
 
-TEST_F(StartTest, TheLibraryDirectoryComesFirst) {
+TEST_F(StartTest, TheLibraryDirectoryPrecedesTheJobsPath) {
   auto job = MakeJob({"sh", "-c", "echo $LD_LIBRARY_PATH"}, 2);
   job->env.push_back("LD_LIBRARY_PATH=/theirs");
   rules_.library_dir = "/ours";
@@ -164,7 +164,7 @@ TEST_F(StartTest, TheLibraryDirectoryComesFirst) {
   EXPECT_EQ(Output(1), "/ours:/theirs\n");
 }
 
-TEST_F(StartTest, TheDirectoryIsSetAndInPwd) {
+TEST_F(StartTest, ProcessesStartInTheDirectoryThatPwdContains) {
   auto job = MakeJob({"sh", "-c", "/bin/pwd; echo $PWD"});
   job->cwd = "/usr";
   ASSERT_TRUE(Run(job));
@@ -184,7 +184,7 @@ TEST_F(StartTest, AProgramIsFoundRelativeToTheDirectory) {
   std::filesystem::remove_all(directory);
 }
 
-TEST_F(StartTest, ApplicationsOfAJobCanDiffer) {
+TEST_F(StartTest, ApplicationsHaveTheirOwnProgramEnvironmentAndDirectory) {
   auto job = MakeJob({"sh", "-c", "echo first"}, 3);
   JobApp second;
   second.cmd = "/bin/sh";
@@ -218,7 +218,7 @@ TEST_F(StartTest, AJobWithoutLocalRanksStartsNothing) {
   EXPECT_TRUE(FilesLeft().empty());
 }
 
-TEST_F(StartTest, StandardInputIsEmptyUnlessFed) {
+TEST_F(StartTest, WithoutATargetTheStandardInputIsEmpty) {
   auto job = MakeJob({"cat"}, 2);
   job->stdin_target = StdinTarget::kNone;
   EXPECT_TRUE(Run(job));
@@ -230,7 +230,7 @@ TEST_F(StartTest, ProcessesInheritNoOtherDescriptors) {
   for (Rank rank = 0; rank < 20; ++rank) EXPECT_EQ(Output(rank), "0 1 2 ");
 }
 
-TEST_F(StartTest, DescriptorsAreInheritedByNumber) {
+TEST_F(StartTest, AVariableNamesTheInheritedDescriptor) {
   std::map<Rank, UniqueFd> ours;
   environment_.fd_for_rank = [&](Rank rank) {
     int fds[2];
@@ -251,7 +251,7 @@ TEST_F(StartTest, DescriptorsAreInheritedByNumber) {
   }
 }
 
-TEST_F(StartTest, SignalsHaveTheirDefaults) {
+TEST_F(StartTest, ProcessesStartWithTheDefaultsOfAllSignals) {
   ASSERT_TRUE(Run(MakeJob({"cat", "/proc/self/status"})));
   EXPECT_EQ(StatusField("SigBlk"), "0000000000000000");
   EXPECT_EQ(StatusField("SigIgn"), "0000000000000000");
@@ -347,7 +347,7 @@ TEST_F(StartTest, AMissingDirectoryIsReportedBeforeTheStart) {
             "directory; make it on every node or name another one with --wdir");
 }
 
-TEST_F(StartTest, AProgramThatVanishesFailsItsRanks) {
+TEST_F(StartTest, AProgramRemovedBeforeTheStartFailsItsRanks) {
   const std::string program = runtime_dir_ + "/program";
   std::filesystem::copy_file("/bin/true", program);
   const auto job = MakeJob({program}, 5);
@@ -395,7 +395,7 @@ TEST_F(StartTest, AMissingShimIsReported) {
             "cannot start /no/such/shim: No such file or directory");
 }
 
-TEST_F(StartTest, ANamespaceCanBeHeldOnlyOnce) {
+TEST_F(StartTest, ASecondPrepareOfANamespaceIsRefused) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   adapter_->Prepare(Local(job));

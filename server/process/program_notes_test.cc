@@ -14,7 +14,7 @@ std::string Finding(const std::string& reason) {
   return loader::EncodeFinding(finding);
 }
 
-TEST(ProgramNotesTest, ContainsOnlyFindingsForTheOwner) {
+TEST(ProgramNotesTest, OnlyFindingsWithAReasonBecomeNotes) {
   EXPECT_TRUE(NotesOf({}, true).empty());
   EXPECT_TRUE(NotesOf({Finding("")}, false).empty());
   const auto notes =
@@ -24,7 +24,7 @@ TEST(ProgramNotesTest, ContainsOnlyFindingsForTheOwner) {
   EXPECT_EQ(notes[0].detail, "");
 }
 
-TEST(ProgramNotesTest, ExplainAddsDetails) {
+TEST(ProgramNotesTest, WithExplainEachFindingBecomesANoteWithDetails) {
   const auto notes = NotesOf({Finding(""), Finding("x")}, true);
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_EQ(notes[0].detail, "program: a b\nfinding: runs\n");

@@ -16,7 +16,7 @@ bool CanBind(uint16_t port) {
               sizeof address) == 0;
 }
 
-TEST(ReservedPortTest, NoOtherSocketGetsThePortBeforeItsRelease) {
+TEST(ReservedPortTest, NoOtherSocketCanBindThePortBeforeItsRelease) {
   ReservedPort port;
   EXPECT_EQ(port.number(), 0);
   ASSERT_TRUE(port.Reserve().ok());

@@ -32,7 +32,7 @@ TEST(ShimInputTest, ReturnsPiecesInOrder) {
   EXPECT_FALSE(input.Next());
 }
 
-TEST(ShimInputTest, OmitsDataThatWasFedBefore) {
+TEST(ShimInputTest, DataThatWasFedBeforeIsOmitted) {
   ShimInput input;
   input.Feed(Piece("abc", 3));
   input.Feed(Piece("abc", 3));
@@ -109,7 +109,7 @@ TEST(ShimInputTest, ReturnsNothingAfterClear) {
   EXPECT_FALSE(input.Next());
 }
 
-TEST(ShimInputTest, GivenCountsTheForwardedBytes) {
+TEST(ShimInputTest, GivenReturnsTheNumberOfForwardedBytes) {
   ShimInput input;
   input.Recover(7, 5);
   EXPECT_EQ(input.given(), 7u);

@@ -220,7 +220,7 @@ bool CanOccur(ShimState state, ShimEvent event) {
 // Returns true for frames, which do not exist without a shim.
 bool IsFrame(ShimEvent event) { return event <= ShimEvent::kUnknownFrame; }
 
-TEST(ShimJobTest, EachCellOfTheTableDescribesTheBehaviour) {
+TEST(ShimJobTest, TheJobBehavesAsEachCellOfTheTableStates) {
   for (size_t s = 0; s < kShimStates; ++s) {
     for (size_t e = 0; e < kShimEvents; ++e) {
       const auto state = static_cast<ShimState>(s);
@@ -253,7 +253,7 @@ TEST(ShimJobTest, ForgetIsSentToTheShimAtOnce) {
   EXPECT_TRUE(job.HasReceived(FrameType::kForget));
 }
 
-TEST(ShimJobTest, IsGoneWhenAnUnneededShimIsLost) {
+TEST(ShimJobTest, AJobIsGoneWhenAShimThatIsNotNeededIsLost) {
   for (const ShimState state :
        {ShimState::kGreeting, ShimState::kForgotten, ShimState::kLeft}) {
     JobUnderTest job;
@@ -271,7 +271,7 @@ TEST(ShimJobTest, IsGoneWhenAnUnneededShimIsLost) {
   }
 }
 
-TEST(ShimStatesTest, TheDocumentContainsTheTable) {
+TEST(ShimStatesTest, TheDocumentContainsTheTableOfStates) {
   std::ifstream in("docs/shim_states.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   for (size_t e = 0; e < kShimEvents; ++e) {

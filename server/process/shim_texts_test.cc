@@ -49,7 +49,7 @@ TEST_F(ShimTextsTest, ARequestContainsTheText) {
                          {{kChannelStderr, "err"}, {kChannelStdout, "out"}}}));
 }
 
-TEST_F(ShimTextsTest, AnswersArePassedInOrder) {
+TEST_F(ShimTextsTest, AnswersAreMatchedToTextsInOrder) {
   EXPECT_FALSE(Answer(0)) << "nobody asked";
   Put(Text("a"));
   Put(Text("b"));
@@ -80,7 +80,7 @@ TEST_F(ShimTextsTest, UnansweredTextsAreLimited) {
   EXPECT_TRUE(Put(Text("x")));
 }
 
-TEST_F(ShimTextsTest, FailAllAnswersAllPendingTexts) {
+TEST_F(ShimTextsTest, FailAllFailsAllPendingTexts) {
   Put(Text("a"));
   Put(Text("b"));
   texts_.FailAll(kErrNotSupported);

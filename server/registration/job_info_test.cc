@@ -64,7 +64,7 @@ void ExpectSame(const Proc& a, const Proc& b) {
   EXPECT_EQ(a.keys, b.keys);
 }
 
-TEST(JobInfoTest, AnotherServerReadsTheSameJob) {
+TEST(JobInfoTest, AnotherServerReadsTheSameJobFromTheDescription) {
   const Registration told = Told();
   const Registration there = Read(DescribeJob(told), 2, "b");
   ASSERT_EQ(there.job.procs.size(), told.job.procs.size());
@@ -85,7 +85,7 @@ TEST(JobInfoTest, AnotherServerReadsTheSameJob) {
             ValueOf(told.apps[0], "app.key"));
 }
 
-TEST(JobInfoTest, KeysOfThisNodeStayWithThisNode) {
+TEST(JobInfoTest, KeysOfThisNodeAreDescribedForThisNodeOnly) {
   const Registration told = Told();
   EXPECT_NE(ValueOf(told.job_keys, PMIX_LOCAL_PEERS), "none");
   const Registration there = Read(DescribeJob(told), 2, "b");

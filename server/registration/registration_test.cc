@@ -79,7 +79,7 @@ TEST(RegistrationTest, ANamespaceWithoutDataHasOnlyItsName) {
   EXPECT_FALSE(Read({{PMIX_REGISTER_NODATA, Value::Bool(false)}}, 1)->no_data);
 }
 
-TEST(RegistrationTest, LocalProcessesNeedNoMap) {
+TEST(RegistrationTest, WithoutAMapAllLocalProcessesAreOnThisNode) {
   const auto read = Read({}, 2);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(NodesOf(*read), "0 0");
@@ -140,7 +140,7 @@ TEST(RegistrationTest, ReadsTheRegistrationsOfSlurm) {
   EXPECT_EQ(read->procs[3].global_rank, 3u);
 }
 
-TEST(RegistrationTest, KeysOfSlurmGetTheTypesThatProgramsExpect) {
+TEST(RegistrationTest, KeysOfSlurmAreConvertedToTheirStandardTypes) {
   const auto read = Read(SlurmInfos(), 2, {"n2"});
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(ValueOf(read->procs[0].keys, PMIX_APPLDR), Value::Rank(0));
@@ -153,14 +153,14 @@ TEST(RegistrationTest, KeysOfSlurmGetTheTypesThatProgramsExpect) {
   EXPECT_TRUE(ValueOf(read->procs[0].keys, PMIX_HOSTNAME).empty());
 }
 
-TEST(RegistrationTest, AServerWithAnUnknownNameIsFoundByItsPeers) {
+TEST(RegistrationTest, TheLocalPeersIdentifyAServersNode) {
   const auto read = Read(SlurmInfos(), 2, {"machine"});
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->self_node, 1u);
   EXPECT_EQ(read->job.nodes[1].aliases, std::vector<std::string>{"machine"});
 }
 
-TEST(RegistrationTest, AServerIsFoundByItsLeaderOrItsNumber) {
+TEST(RegistrationTest, TheLocalLeaderOrTheNodeNumberIdentifiesAServersNode) {
   const InfoList map{Text(PMIX_NODE_MAP, "n1,n2"),
                      Text(PMIX_PROC_MAP, "0;1,2")};
   EXPECT_EQ(Read(map).code(), kErrBadParam);
@@ -296,7 +296,7 @@ TEST(RegistrationTest, ReadsNestedArrays) {
   EXPECT_EQ(read->other_nodes[0].id, 30u);
 }
 
-TEST(RegistrationTest, KeysStayInTheirRealms) {
+TEST(RegistrationTest, EachKeyIsStoredInItsRealm) {
   const auto read = Read(StandardInfos(), 1);
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(ValueOf(read->session, PMIX_NUM_NODES), Value::Uint32(3));
@@ -393,7 +393,7 @@ TEST(RegistrationTest, ReadsRawMapsAndRanges) {
   EXPECT_EQ(read->self_node, 1u);
 }
 
-TEST(RegistrationTest, AVectorIsUsedIfThereIsNoOtherMap) {
+TEST(RegistrationTest, AVectorPlacesProcessesIfThereIsNoOtherMap) {
   const auto on = [](const char* vector, uint32_t size) {
     const auto read =
         Read({Text(PMIX_NODE_MAP, "a,b"), Text(PMIX_ANL_MAP, vector),
@@ -411,7 +411,7 @@ TEST(RegistrationTest, AVectorIsUsedIfThereIsNoOtherMap) {
   }
 }
 
-TEST(RegistrationTest, NodesAreKnownWithAndWithoutDomain) {
+TEST(RegistrationTest, NodesAreRecognisedWithAndWithoutTheirDomain) {
   const auto read =
       Read({Text(PMIX_NODE_MAP, "a.x.org,b.x.org"), Text(PMIX_PROC_MAP, "0;1"),
             Array(PMIX_PROC_DATA,
@@ -431,7 +431,7 @@ KeyValue ProcOn(Rank rank, const KeyValue& where) {
   return Array(PMIX_PROC_DATA, {{PMIX_RANK, Value::Rank(rank)}, where});
 }
 
-TEST(RegistrationTest, HostNamesPlaceProcesses) {
+TEST(RegistrationTest, ProcessesArePlacedByTheirHostNames) {
   const auto read = Read({ProcOn(1, Text(PMIX_HOSTNAME, "a")),
                           ProcOn(0, Text(PMIX_HOSTNAME, "b"))},
                          1);
@@ -441,7 +441,7 @@ TEST(RegistrationTest, HostNamesPlaceProcesses) {
   EXPECT_EQ(read->self_node, 1u);
 }
 
-TEST(RegistrationTest, PeersOfNodesPlaceProcesses) {
+TEST(RegistrationTest, ProcessesArePlacedByThePeersOfTheNodes) {
   const auto read =
       Read({Array(PMIX_NODE_INFO_ARRAY,
                   {Text(PMIX_HOSTNAME, "b"), Text(PMIX_LOCAL_PEERS, "2")}),
@@ -452,7 +452,7 @@ TEST(RegistrationTest, PeersOfNodesPlaceProcesses) {
   EXPECT_EQ(ValueOf(read->nodes[0], PMIX_LOCAL_PEERS), Value::String("2"));
 }
 
-TEST(RegistrationTest, NodeNumbersPlaceProcessesIfNothingElseDoes) {
+TEST(RegistrationTest, ProcessesArePlacedByNodeNumbersIfNoMapExists) {
   const auto read = Read(
       {ProcOn(0, Number(PMIX_NODEID, 9)), ProcOn(1, Number(PMIX_NODEID, 8)),
        Array(PMIX_NODE_INFO_ARRAY,
@@ -466,7 +466,7 @@ TEST(RegistrationTest, NodeNumbersPlaceProcessesIfNothingElseDoes) {
   EXPECT_EQ(read->job.nodes[1].agent, 8u);
 }
 
-TEST(RegistrationTest, AnArrayMayIdentifyItsNodeOnlyByNumber) {
+TEST(RegistrationTest, ANodeArrayMayIdentifyItsNodeByNumber) {
   const auto read =
       Read({Text(PMIX_NODE_MAP, "a,b"), Text(PMIX_PROC_MAP, "0,1;2"),
             Array(PMIX_NODE_INFO_ARRAY,
@@ -649,7 +649,7 @@ void ExpectRefused(const std::vector<Refusal>& refusals) {
   }
 }
 
-TEST(RegistrationTest, ContradictionsAreReported) {
+TEST(RegistrationTest, ContradictoryRegistrationsAreRefused) {
   ExpectRefused(Contradictions());
 }
 
@@ -690,7 +690,7 @@ TEST(RegistrationTest, ValuesThatCannotBeSentAreOmittedUnlessRequired) {
   EXPECT_EQ(Read(infos).code(), kErrNotSupported);
 }
 
-TEST(RegistrationTest, ACallNeedsAName) {
+TEST(RegistrationTest, ARegistrationWithoutANamespaceIsRefused) {
   EXPECT_EQ(ReadRegistration({.nspace = "",
                               .num_local_procs = 1,
                               .infos = {},

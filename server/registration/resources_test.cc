@@ -52,7 +52,7 @@ Status Deregister(const InfoList& infos, Resources* resources) {
   return resources->Deregister(infos.span());
 }
 
-TEST(ResourcesTest, JobsGetDataThatBelongsToNoJob) {
+TEST(ResourcesTest, EachJobGetsTheRegisteredResources) {
   Resources resources;
   ASSERT_TRUE(Register({Text("site.key", "x"), Text(PMIX_RM_NAME, "rm"),
                         Text(PMIX_TOPOLOGY_SIGNATURE, "1N")},
@@ -102,7 +102,7 @@ TEST(ResourcesTest, SessionsAndNodesHaveTheirOwnData) {
   EXPECT_EQ(TextOf(job.other_nodes[0].keys, "node.key"), "of c");
 }
 
-TEST(ResourcesTest, DeregisterRemovesByKeys) {
+TEST(ResourcesTest, DeregisterRemovesTheNamedKeys) {
   Resources resources;
   InfoList infos = OfSessionAndNodes();
   infos.Append({Text("first", "1"), Text("second", "2")});

@@ -83,7 +83,7 @@ TEST_F(ByteBridgeTest, TransfersBytesInBothDirections) {
   EXPECT_EQ(stream_.reads, 3);
 }
 
-TEST_F(ByteBridgeTest, OnePieceIsInFlightAtATime) {
+TEST_F(ByteBridgeTest, TheNextPieceIsSentWhenThePreviousIsWritten) {
   Make();
   Send("one");
   Send("two");
@@ -97,7 +97,7 @@ TEST_F(ByteBridgeTest, OnePieceIsInFlightAtATime) {
 }
 
 // Data that the near side does not read stops the far side.
-TEST_F(ByteBridgeTest, ASocketThatIsNotReadStopsTheStream) {
+TEST_F(ByteBridgeTest, ReadingStopsWhileTheSocketIsNotRead) {
   Make();
   int pieces = 0;
   while (stream_.reads == pieces + 1) {
@@ -115,7 +115,7 @@ TEST_F(ByteBridgeTest, ASocketThatIsNotReadStopsTheStream) {
   EXPECT_EQ(stream_.reads, pieces + 1);
 }
 
-TEST_F(ByteBridgeTest, AHalfCloseOfTheFarSideEndsTheWritingDirection) {
+TEST_F(ByteBridgeTest, AHalfCloseOfTheFarSideIsForwardedAndWritesContinue) {
   Make();
   bridge_->OnPiece("last");
   bridge_->OnPeerEnd();
@@ -134,7 +134,7 @@ TEST_F(ByteBridgeTest, AHalfCloseOfTheFarSideEndsTheWritingDirection) {
   EXPECT_EQ(stream_.cancels, 0);
 }
 
-TEST_F(ByteBridgeTest, TheFarEndClosesTheWholeSocketIfConfigured) {
+TEST_F(ByteBridgeTest, TheEndOfTheFarSideClosesTheSocketIfConfigured) {
   Make({.closes_at_end = true});
   bridge_->OnPiece("last");
   bridge_->OnPeerEnd();
@@ -146,7 +146,7 @@ TEST_F(ByteBridgeTest, TheFarEndClosesTheWholeSocketIfConfigured) {
 
 // A tool leaves while data is sent to it; its own data from before is still
 // forwarded.
-TEST_F(ByteBridgeTest, DataOfANearSideThatLeavesIsStillForwarded) {
+TEST_F(ByteBridgeTest, DataSentBeforeTheNearSideClosesIsForwarded) {
   Make();
   Send("last words");
   near_.Reset();
@@ -178,7 +178,7 @@ TEST_F(ByteBridgeTest, APieceThatIsTooLongEndsTheBridge) {
   EXPECT_EQ(Receive(), "end");
 }
 
-TEST_F(ByteBridgeTest, ABrokenStreamEndsTheSocketAtOnce) {
+TEST_F(ByteBridgeTest, ABrokenStreamClosesTheSocketAtOnce) {
   Make();
   Send("under way");
   bridge_->OnBroken();
@@ -191,7 +191,7 @@ TEST_F(ByteBridgeTest, ABrokenStreamEndsTheSocketAtOnce) {
   EXPECT_EQ(stream_.ends, 1);
 }
 
-TEST_F(ByteBridgeTest, DataThatIsNotTakenAfterAnEndIsDropped) {
+TEST_F(ByteBridgeTest, UnwrittenDataIsDroppedSomeTimeAfterTheEnd) {
   Make({.linger_ns = 20 * kMs});
   Send("not taken");
   shutdown(near_.get(), SHUT_WR);
@@ -208,7 +208,7 @@ TEST_F(ByteBridgeTest, ASilentPeerEndsTheBridge) {
   EXPECT_EQ(Receive(), "end");
 }
 
-TEST_F(ByteBridgeTest, BeatsOfBothSidesKeepTheBridgeOpen) {
+TEST_F(ByteBridgeTest, HeartbeatsOfBothSidesKeepTheBridgeOpen) {
   Make({.beat_ns = 5 * kMs, .silence_ns = 50 * kMs});
   const int64_t end = EventLoop::Now() + 200 * kMs;
   size_t beats = 0;

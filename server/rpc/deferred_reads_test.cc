@@ -87,7 +87,7 @@ class DeferredReadsTest : public ::testing::Test {
   FakeReader reader_;
 };
 
-TEST_F(DeferredReadsTest, ReadsAreDeferredOnceTheConnectionIsKnown) {
+TEST_F(DeferredReadsTest, AReadIsDeferredWhenItsConnectionIsKnown) {
   EXPECT_FALSE(Message(&connection_, &reader_));
   LetDefer(&connection_, &reader_);
   EXPECT_EQ(reader_.ended, 0);
@@ -106,7 +106,7 @@ TEST_F(DeferredReadsTest, ADeferredReadEndsWhenTheConnectionIsReadable) {
   EXPECT_FALSE(reads_.HaveReadable());
 }
 
-TEST_F(DeferredReadsTest, AReadMessageDoesNotMakeTheConnectionReadable) {
+TEST_F(DeferredReadsTest, ADeferredReadIsNotReadableAfterItsMessageIsTaken) {
   LetDefer(&connection_, &reader_);
   EXPECT_FALSE(reads_.HaveReadable());
 }
@@ -117,7 +117,7 @@ TEST_F(DeferredReadsTest, ADeferredReadEndsAfterTheLongestDelay) {
   EXPECT_EQ(reader_.ended, 1);
 }
 
-TEST_F(DeferredReadsTest, AReadIsNotDeferredIfMoreThanItsMessageArrived) {
+TEST_F(DeferredReadsTest, AReadIsNotDeferredIfMoreThanOneMessageHasArrived) {
   LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   reads_.BeginRound();
@@ -147,7 +147,7 @@ TEST_F(DeferredReadsTest, WindowUpdatesDoNotPreventADeferral) {
   EXPECT_TRUE(Message(&connection_, &reader_));
 }
 
-TEST_F(DeferredReadsTest, WithoutTlsOneByteTooManyPreventsADeferral) {
+TEST_F(DeferredReadsTest, WithoutTlsASingleExtraBytePreventsADeferral) {
   reads_.SetRecordBytes(0);
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();
@@ -158,7 +158,7 @@ TEST_F(DeferredReadsTest, WithoutTlsOneByteTooManyPreventsADeferral) {
   }
 }
 
-TEST_F(DeferredReadsTest, PartsOfLargeDataAreNotDeferred) {
+TEST_F(DeferredReadsTest, ReadsOfLargeMessagesAreNotDeferred) {
   constexpr size_t kLarge = 5000;
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();
@@ -169,7 +169,7 @@ TEST_F(DeferredReadsTest, PartsOfLargeDataAreNotDeferred) {
   }
 }
 
-TEST_F(DeferredReadsTest, TwoReadableConnectionsAreNotAssigned) {
+TEST_F(DeferredReadsTest, NoReadIsDeferredIfTwoConnectionsAreReadable) {
   Connection other;
   for (int i = 0; i < 10; ++i) {
     reads_.BeginRound();
@@ -193,7 +193,7 @@ TEST_F(DeferredReadsTest, EachReaderHasItsOwnConnection) {
   EXPECT_EQ(second.ended, 1);
 }
 
-TEST_F(DeferredReadsTest, AForgottenReaderIsNotResumed) {
+TEST_F(DeferredReadsTest, TheReadOfAForgottenReaderIsNotEnded) {
   LetDefer(&connection_, &reader_);
   reads_.Forget(&reader_);
   reads_.BeginRound();
@@ -224,7 +224,7 @@ TEST_F(DeferredReadsTest, AReaderMayForgetAnotherInResumeRead) {
   EXPECT_EQ(first.ended + second.ended, 1);
 }
 
-TEST_F(DeferredReadsTest, AClosedConnectionIsReleasedByItsReader) {
+TEST_F(DeferredReadsTest, AReaderCanGetAnotherConnectionAfterTheFirstIsClosed) {
   LetDefer(&connection_, &reader_);
   reads_.WakeAll();
   connection_.CloseNear();

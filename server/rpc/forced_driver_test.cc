@@ -8,7 +8,7 @@
 namespace canopy::rpc {
 namespace {
 
-TEST(ForcedDriverTest, TheEnvironmentSelectsTheThread) {
+TEST(ForcedDriverTest, AnEnvironmentVariableSelectsTheThread) {
   setenv("CANOPY_GRPC_DRIVER", "thread", 1);
   EXPECT_EQ(ChooseDriver().kind, DriverKind::kThread);
   EXPECT_EQ(ChooseDriver().reason, "as CANOPY_GRPC_DRIVER asks");

@@ -60,7 +60,7 @@ class LoopDriverTest : public ::testing::TestWithParam<DriverKind> {
   std::unique_ptr<grpc::Alarm> pending_;
 };
 
-TEST_P(LoopDriverTest, TagsAreCompletedInTheLoop) {
+TEST_P(LoopDriverTest, CompletionsAreDeliveredInTheLoop) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   Tag tag;
   grpc::Alarm alarm;
@@ -142,7 +142,7 @@ TEST_P(LoopDriverTest, CompletionsAndDescriptorsDoNotStarveEachOther) {
   close(fds[1]);
 }
 
-TEST_P(LoopDriverTest, ADetachedQueueIsNotServed) {
+TEST_P(LoopDriverTest, CompletionsOfADetachedQueueAreNotDelivered) {
   ASSERT_TRUE(attached_->Attach(queue_.get()).ok());
   attached_->Detach();
   Tag tag;

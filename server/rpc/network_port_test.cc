@@ -104,7 +104,7 @@ TEST_F(NetworkPortTest, CallsAreServedOnAcceptedConnections) {
   EXPECT_EQ(Call(ChannelTo(Address())), grpc::StatusCode::UNIMPLEMENTED);
 }
 
-TEST_F(NetworkPortTest, AConnectionWithoutACallEnds) {
+TEST_F(NetworkPortTest, AConnectionWithoutACallIsClosed) {
   const auto used = ChannelTo(Address());
   EXPECT_EQ(Call(used), grpc::StatusCode::UNIMPLEMENTED);
   // One connection sends nothing; the other stops after the preface and the

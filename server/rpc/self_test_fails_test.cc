@@ -11,7 +11,7 @@
 namespace canopy::rpc {
 namespace {
 
-TEST(SelfTestFailsTest, TheThreadIsChosenIfTheSelfTestFails) {
+TEST(SelfTestFailsTest, ChooseDriverSelectsTheThreadIfTheSelfTestFails) {
   setenv("GRPC_POLL_STRATEGY", "epoll1", 1);
   grpc_init();
   const absl::Status status = TestInLoopDriver();

@@ -5,7 +5,7 @@
 namespace canopy::rpc {
 namespace {
 
-TEST(SelfTestTest, TheSelfTestPassesRepeatedlyWithThisGrpc) {
+TEST(SelfTestTest, TheSelfTestPassesRepeatedlyWithTheInstalledGrpc) {
   for (int i = 0; i < 20; ++i) {
     const absl::Status status = TestInLoopDriver();
     EXPECT_TRUE(status.ok()) << status;

@@ -5,7 +5,7 @@
 namespace canopy::rpc {
 namespace {
 
-TEST(StatusTest, CodesSurviveBothConversions) {
+TEST(StatusTest, CodesSurviveTheConversionToAbseilAndBack) {
   for (const int code :
        {kErrUnreach, kErrNotSupported, kErrBadParam, kErrNotFound, kErrExists,
         kErrNoPermissions, kErrInvalidCred, kErrOutOfResource, kErrTimeout,
@@ -22,7 +22,7 @@ TEST(StatusTest, UnknownCodesStayErrors) {
   EXPECT_EQ(FromAbsl(absl::DataLossError("x")).code(), kErrServerFailedRequest);
 }
 
-TEST(StatusTest, GrpcHasTheSameCodes) {
+TEST(StatusTest, ToGrpcKeepsCodeAndMessage) {
   const grpc::Status status = ToGrpc(absl::NotFoundError("no job"));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(status.error_message(), "no job");

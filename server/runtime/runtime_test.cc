@@ -167,13 +167,13 @@ class RuntimeTest : public testing::Test {
 
 using Calls = std::vector<std::string>;
 
-TEST_F(RuntimeTest, CommitsAreTakenBeforeAGetIsAnswered) {
+TEST_F(RuntimeTest, TheTargetsCommitsAreTakenBeforeAGetIsAnswered) {
   Put(Get(5));
   EXPECT_EQ(clients_.Calls(),
             (Calls{"take " + ToString({"job", 3}), Refusal(5)}));
 }
 
-TEST_F(RuntimeTest, CommitsAreTakenForRemoteGetsAndAtTheEndOfAProcess) {
+TEST_F(RuntimeTest, CommitsAreTakenForRemoteGetsAndEndedProcesses) {
   core::PeerArrived peer;
   peer.message.dst = 7;
   peer.message.body = core::DmodexRequest{4, {"job", 2}, "key", 0, 0};
@@ -189,7 +189,7 @@ TEST_F(RuntimeTest, CommitsAreTakenForRemoteGetsAndAtTheEndOfAProcess) {
                    "take " + ToString({"job", 1}), "exits of job"}));
 }
 
-TEST_F(RuntimeTest, AFullBarrierIsReleasedByOneCall) {
+TEST_F(RuntimeTest, AFenceInTheBarrierIsReleasedByOneCall) {
   Put(core::LaunchRequested{core::JobOn("job", {0, 0})});
   core::LocalFenceArrived fence;
   for (const Rank rank : {0, 1}) {
@@ -237,7 +237,7 @@ TEST_F(RuntimeTest, WorkDeferredAfterAnInputRunsAfterItsActions) {
   EXPECT_EQ(clients_.Calls(), (Calls{Refusal(5), "deferred"}));
 }
 
-TEST_F(RuntimeTest, AnInputFromWithinAnActionFollowsTheQueuedInputs) {
+TEST_F(RuntimeTest, AnInputThatAnActionCausesIsHandledAfterTheQueuedOnes) {
   runtime_.OnInput(Get(5));
   runtime_.OnInput(Get(6));
   clients_.on_call = [this] {

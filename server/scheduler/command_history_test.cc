@@ -46,7 +46,7 @@ class CommandHistoryTest : public testing::Test {
   std::unique_ptr<CommandHistory> history_;
 };
 
-TEST_F(CommandHistoryTest, ExecutedCommandsAreKnown) {
+TEST_F(CommandHistoryTest, TheHistoryReturnsTheStatusOfExecutedCommands) {
   EXPECT_EQ(Status("a"), 1);
   history_->Begin("a", "", kNow);
   EXPECT_EQ(Status("a"), 2);
@@ -56,7 +56,7 @@ TEST_F(CommandHistoryTest, ExecutedCommandsAreKnown) {
   EXPECT_EQ(Status("b"), 0);
 }
 
-TEST_F(CommandHistoryTest, ASuccessorKnowsStoredCommands) {
+TEST_F(CommandHistoryTest, ASuccessorReadsTheStoredCommands) {
   Restart();
   End("a", -46);
   End("of this process", 0, /*keep=*/false);

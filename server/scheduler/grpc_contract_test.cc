@@ -239,7 +239,7 @@ TEST_F(GrpcTools, TheSchedulerDecidesAboutTools) {
   EXPECT_EQ(Told(3), kErrServerFailedRequest);
 }
 
-TEST_F(GrpcTools, ASchedulerThatReturnsIsAskedAgain) {
+TEST_F(GrpcTools, ASchedulerThatReturnsGetsTheCallAgain) {
   Connect();
   AwaitCalls(1);
   connection_.GoAway();

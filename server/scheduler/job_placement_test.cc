@@ -233,7 +233,7 @@ TEST_F(JobPlacementTest, AFailureOfTheSchedulerKeepsThePlaceInTheQueue) {
   EXPECT_EQ(heard_.granted.size(), 1u);
 }
 
-TEST_F(JobPlacementTest, OnlyErrorsAreReportedAsReasonsOfADelay) {
+TEST_F(JobPlacementTest, ADelayIsReportedAfterAnErrorAndNotAfterADeadline) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_end({4, "Deadline Exceeded"});
@@ -244,7 +244,7 @@ TEST_F(JobPlacementTest, OnlyErrorsAreReportedAsReasonsOfADelay) {
             std::string::npos);
 }
 
-TEST_F(JobPlacementTest, TheRequestedPauseIsKept) {
+TEST_F(JobPlacementTest, ARequestIsNotRepeatedBeforeTheRequestedPauseEnds) {
   Up();
   placement_->Place(Request());
   client_.places[0].on_end(
@@ -270,7 +270,7 @@ TEST_F(JobPlacementTest, ACookieIsReturnedToTheScheduler) {
   EXPECT_EQ(client_.places.at(1).request.cookie(), "mine");
 }
 
-TEST_F(JobPlacementTest, ALostConnectionIsNoticedWithoutACall) {
+TEST_F(JobPlacementTest, ARequestDetectsALostConnectionBeforeItIsSent) {
   client_.Up({});
   client_.is_connected = false;
   placement_->Place(Request());
@@ -281,7 +281,7 @@ TEST_F(JobPlacementTest, ALostConnectionIsNoticedWithoutACall) {
   EXPECT_EQ(client_.places.size(), 1u);
 }
 
-TEST_F(JobPlacementTest, ARequestStatesItsNeeds) {
+TEST_F(JobPlacementTest, ARequestContainsTheResourcesThatTheJobNeeds) {
   Up();
   PlacementRequest request = Request();
   request.job.places.map_by = "slot:pe=2:nolocal";
@@ -358,7 +358,8 @@ TEST_F(JobPlacementTest, ACancelledJobIsReleasedAtTheScheduler) {
   EXPECT_TRUE(heard_.granted.empty());
 }
 
-TEST_F(JobPlacementTest, WithoutPlacementTheAnswerIsARefusalOrAnEmptyGrant) {
+TEST_F(JobPlacementTest,
+       ASchedulerWithoutPlacementRefusesJobsOrGrantsThemNoNodes) {
   client_.Up({});
   placement_->Place(Request());
   EXPECT_EQ(heard_.refused.at(0).code(), kErrNotSupported);
@@ -518,7 +519,7 @@ TEST_F(JobPlacementTest, ACancellationIsNotStoredForASuccessor) {
   EXPECT_TRUE(heard_.released.empty());
 }
 
-TEST_F(JobPlacementTest, AJobThatSharesItsGrantDoesNotReleaseIt) {
+TEST_F(JobPlacementTest, TheEndOfAJobThatSharesItsGrantDoesNotReleaseTheGrant) {
   Up();
   PlacedJob job;
   job.id = {"job", 1};

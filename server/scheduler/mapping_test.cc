@@ -21,7 +21,7 @@ TEST(MappingTest, PoliciesSurviveARoundTrip) {
   EXPECT_EQ(*MapByOf(v1::Mapping()), "slot");
 }
 
-TEST(MappingTest, NeedsFollowFromThePolicy) {
+TEST(MappingTest, TheNeedsOfAProcessAreDerivedFromThePolicy) {
   EXPECT_EQ(NeedsOf("slot:pe=3").slots_per_process, 3u);
   EXPECT_EQ(NeedsOf("slot:pe=3").cpus_per_process, 3u);
   EXPECT_EQ(NeedsOf("slot").slots_per_process, 1u);
@@ -32,7 +32,7 @@ TEST(MappingTest, NeedsFollowFromThePolicy) {
   EXPECT_EQ(NeedsOf("nonsense").slots_per_process, 1u);
 }
 
-TEST(MappingTest, ContradictionsAreRejected) {
+TEST(MappingTest, ContradictoryMappingsAreRejected) {
   v1::Mapping mapping;
   mapping.set_procs_per_resource(2);
   EXPECT_FALSE(MapByOf(mapping).ok()) << "of slots";

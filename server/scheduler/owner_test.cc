@@ -31,7 +31,7 @@ TEST(OwnerTest, ReturnsTheListenersOfThePort) {
   EXPECT_TRUE(ListenersOf(kTable, 7002).empty());
 }
 
-TEST(OwnerTest, APortBelongsToItsListener) {
+TEST(OwnerTest, TheOwnerOfAPortIsTheUserOfItsListener) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -50,7 +50,7 @@ TEST(OwnerTest, APortBelongsToItsListener) {
   close(fd);
 }
 
-TEST(OwnerTest, ASocketBelongsToTheOwnerOfItsFile) {
+TEST(OwnerTest, TheOwnerOfASocketIsTheOwnerOfItsFile) {
   // The path of a socket must be short.
   char directory[] = "/tmp/owner-test-XXXXXX";
   ASSERT_NE(mkdtemp(directory), nullptr);

@@ -55,7 +55,7 @@ TEST_F(PendingReleasesTest, ASuccessorGetsTheUnsentReleases) {
   EXPECT_EQ(Restart(), std::vector<std::string>{"c"});
 }
 
-TEST_F(PendingReleasesTest, AJobThatEndsAgainIsStoredOnce) {
+TEST_F(PendingReleasesTest, ASecondReleaseOfAJobIsNotStoredAgain) {
   Restart();
   releases_->Add(Of("a", 1));
   Restart();
@@ -73,7 +73,7 @@ TEST_F(PendingReleasesTest, MalformedReleasesAreIgnored) {
   EXPECT_TRUE(store_.releases.contains(4));
 }
 
-TEST_F(PendingReleasesTest, NothingIsKeptWithoutAStore) {
+TEST_F(PendingReleasesTest, WithoutAStoreReleasesAreNotStored) {
   releases_->Add(Of("a", 1));
   releases_->Remove(Of("a", 1));
   EXPECT_TRUE(store_.releases.empty());

@@ -83,7 +83,7 @@ TEST_F(ReportQueueTest, ASuccessorGetsUnacknowledgedRecords) {
 }
 
 // The scheduler may have received states whose numbers were not stored.
-TEST_F(ReportQueueTest, NoNumberIsUsedTwice) {
+TEST_F(ReportQueueTest, ASuccessorUsesNoNumberAgain) {
   queue_->SetStore(&store_, store_.Load());
   uint64_t last = 0;
   for (int restart = 0; restart < 3; ++restart) {
@@ -98,7 +98,7 @@ TEST_F(ReportQueueTest, NoNumberIsUsedTwice) {
   EXPECT_LT(store_.reservations, 10u);
 }
 
-TEST_F(ReportQueueTest, ReportsBeforeTheStoreIsSetAreKept) {
+TEST_F(ReportQueueTest, ReportsThatPrecedeTheStoreAreStored) {
   Record("earlier");
   queue_->SetStore(&store_, store_.Load());
   Restart(6);
@@ -113,7 +113,7 @@ TEST_F(ReportQueueTest, ReportsBeforeTheStoreIsSetAreKept) {
 }
 
 // The agent was killed before it recorded that the job was over.
-TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
+TEST_F(ReportQueueTest, ASecondRecordOfAJobIsNotAdded) {
   queue_->SetStore(&store_, store_.Load());
   Record("a");
   Restart(6);
@@ -126,7 +126,7 @@ TEST_F(ReportQueueTest, AJobThatEndsAgainHasOneRecord) {
   EXPECT_EQ(Names(), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(ReportQueueTest, StatesAreDroppedBeforeRecordsAndRecordsAreCounted) {
+TEST_F(ReportQueueTest, StatesAreDroppedFirstAndDroppedRecordsAreCounted) {
   queue_->SetStore(&store_, store_.Load());
   Record("kept");
   for (size_t i = 1; i < ReportQueue::kMaxReports; ++i) State();
@@ -148,7 +148,7 @@ TEST_F(ReportQueueTest, StatesAreDroppedBeforeRecordsAndRecordsAreCounted) {
   EXPECT_EQ(queue_->reports().size(), ReportQueue::kMaxReports);
 }
 
-TEST_F(ReportQueueTest, MemoryIsLimited) {
+TEST_F(ReportQueueTest, TheOldestRecordsAreDroppedAtTheMemoryLimit) {
   const std::string large(ReportQueue::kMaxBytes / 4, 'x');
   for (const char* name : {"a", "b", "c", "d"}) Record(name, large);
   EXPECT_EQ(Names(), (std::vector<std::string>{"b", "c", "d"}));

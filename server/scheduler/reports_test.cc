@@ -134,7 +134,7 @@ class ReportsTest : public testing::Test {
   std::unique_ptr<Reports> reports_;
 };
 
-TEST_F(ReportsTest, OnlyTheRootAttaches) {
+TEST_F(ReportsTest, OnlyTheRootOpensTheReportStream) {
   client_.Up({v1::FEATURE_ATTACH});
   EXPECT_TRUE(client_.streams.empty());
   reports_->SetRoot(true);
@@ -143,13 +143,13 @@ TEST_F(ReportsTest, OnlyTheRootAttaches) {
   EXPECT_TRUE(Stream().call->cancelled);
 }
 
-TEST_F(ReportsTest, DoesNotAttachWithoutTheFeature) {
+TEST_F(ReportsTest, NoReportStreamIsOpenedWithoutTheFeature) {
   reports_->SetRoot(true);
   client_.Up({v1::FEATURE_PLACE_JOB});
   EXPECT_TRUE(client_.streams.empty());
 }
 
-TEST_F(ReportsTest, TheSnapshotFollowsTheGreeting) {
+TEST_F(ReportsTest, TheSnapshotIsSentAfterTheSchedulersGreeting) {
   Record("early");
   Attach();
   ASSERT_EQ(Written().size(), 1u);
@@ -184,7 +184,7 @@ TEST_F(ReportsTest, ALargeSnapshotHasSeveralPages) {
   EXPECT_EQ(jobs, 1000);
 }
 
-TEST_F(ReportsTest, OnlyRequestedStatesAreReported) {
+TEST_F(ReportsTest, OnlyRequestedStatesOfJobsAreReported) {
   Attach();
   v1::AttachResponse message;
   message.mutable_hello()->mutable_filter()->add_job_states(
@@ -278,7 +278,7 @@ class SuccessorTest : public ReportsTest {
   LeftReports store_;
 };
 
-TEST_F(SuccessorTest, SendsTheRecordsOfItsPredecessor) {
+TEST_F(SuccessorTest, ASuccessorSendsTheRecordsOfItsPredecessor) {
   Attach();
   EXPECT_EQ(released_, std::vector<std::string>{"free"});
   EXPECT_EQ(Written()[0].hello().incarnation(), 4u);
@@ -306,7 +306,7 @@ v1::Command LaunchOf(const std::string& id, const std::string& request) {
   return command;
 }
 
-TEST_F(SuccessorTest, ExecutesNoCommandOfItsPredecessorAgain) {
+TEST_F(SuccessorTest, ASuccessorExecutesNoCommandAgain) {
   Attach();
   Greet();
   v1::Command command;
@@ -323,7 +323,7 @@ TEST_F(SuccessorTest, ExecutesNoCommandOfItsPredecessorAgain) {
 }
 
 // Commands whose effect ends with the agent are executed again.
-TEST_F(SuccessorTest, DrainsNodesAgain) {
+TEST_F(SuccessorTest, CommandsThatDrainANodeAreNotStored) {
   Attach();
   Greet();
   v1::Command command;
@@ -348,7 +348,7 @@ TEST_F(SuccessorTest, ReleasesAreStoredUntilTheyAreSent) {
   EXPECT_EQ(store_.releases.size(), 1u);
 }
 
-TEST_F(ReportsTest, ALaunchIsAnsweredWhenItHasBegun) {
+TEST_F(ReportsTest, ALaunchIsAnsweredWhenTheJobHasItsName) {
   Attach();
   Greet();
   commands_.keeps = true;
@@ -367,7 +367,7 @@ TEST_F(ReportsTest, ALaunchIsAnsweredWhenItHasBegun) {
   EXPECT_EQ(commands_.said.size(), 1u);
 }
 
-TEST_F(ReportsTest, ALaunchMayEndAfterTheReports) {
+TEST_F(ReportsTest, ALaunchMayEndAfterTheDestructionOfTheReports) {
   Attach();
   Greet();
   commands_.keeps = true;
@@ -378,7 +378,7 @@ TEST_F(ReportsTest, ALaunchMayEndAfterTheReports) {
   commands_.launching.at(0)(Status(kErrTimeout, "late"));
 }
 
-TEST_F(ReportsTest, RecordsAreKeptLongerThanStates) {
+TEST_F(ReportsTest, StatesAreDroppedBeforeRecords) {
   Record("kept");
   for (size_t i = 0; i < ReportQueue::kMaxReports + 5; ++i) {
     reports_->OnJob(v1::JobReport());
@@ -466,7 +466,7 @@ TEST_F(ReportsTest, AnUnknownCommandIsNotSupported) {
   EXPECT_EQ(Tell(command).pmix_status(), kErrNotSupported);
 }
 
-TEST_F(ReportsTest, TimeLimitsAndRequeuesAreExecuted) {
+TEST_F(ReportsTest, CommandsForTimeLimitsAndRequeuesAreExecuted) {
   Attach();
   Greet();
   v1::Command command;

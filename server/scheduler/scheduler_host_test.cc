@@ -184,7 +184,7 @@ TEST_F(SchedulerHostTest, TheStatusOfAQueryFollowsFromItsAnswers) {
   EXPECT_EQ(status(both), kSuccess);
 }
 
-TEST_F(SchedulerHostTest, AQueryTimesOutWithItsCaller) {
+TEST_F(SchedulerHostTest, AQueryEndsAtTheTimeoutOfItsCaller) {
   client_.Up({v1::FEATURE_QUERY});
   host_->Ask(QueueQuery(7, 1));
   RunUntil([this] { return !Answers().empty(); });
@@ -195,14 +195,16 @@ TEST_F(SchedulerHostTest, AQueryTimesOutWithItsCaller) {
   EXPECT_EQ(Answers().size(), 1u);
 }
 
-TEST_F(SchedulerHostTest, RequestsThatItDoesNotImplementAreNotSupported) {
+TEST_F(SchedulerHostTest,
+       RequestsThatTheSchedulerDoesNotImplementAreNotSupported) {
   client_.Up({});
   host_->Ask(Allocation(5));
   EXPECT_EQ(Answers().at(0).status, kErrNotSupported);
   EXPECT_TRUE(embedded_.asked.empty());
 }
 
-TEST_F(SchedulerHostTest, WithFallbackTheAgentsOwnHostDecides) {
+TEST_F(SchedulerHostTest,
+       WithFallbackTheAgentsHostDecidesUnimplementedRequests) {
   Make(true);
   client_.Up({});
   host_->Ask(Allocation(5));
@@ -214,7 +216,7 @@ TEST_F(SchedulerHostTest, WithFallbackTheAgentsOwnHostDecides) {
   EXPECT_TRUE(Answers().empty());
 }
 
-TEST_F(SchedulerHostTest, JobControlStaysWithTheAgent) {
+TEST_F(SchedulerHostTest, TheAgentsHostDecidesJobControl) {
   Up();
   core::AskHost ask = Allocation(5);
   ask.op = HostOp::kJobControl;
@@ -256,7 +258,7 @@ TEST_F(SchedulerHostTest, ACallIsRepeatedAfterAPause) {
 }
 
 // The other scheduler at the address may have other features.
-TEST_F(SchedulerHostTest, TheFeaturesAreRequestedOnEachConnection) {
+TEST_F(SchedulerHostTest, TheFeaturesAreRequestedOnEachNewConnection) {
   client_.Up({});
   client_.is_connected = false;
   const size_t before = client_.capabilities.size();
@@ -321,7 +323,7 @@ TEST_F(SchedulerHostTest, CallsOfAJobEndWithIt) {
 }
 
 // Agents themselves query the keys that the scheduler supports.
-TEST_F(SchedulerHostTest, AgentsCanQueryTheSupportedCalls) {
+TEST_F(SchedulerHostTest, AQueryOfSupportedKeysReturnsTheSchedulersServices) {
   core::AskHost ask;
   ask.number = 1;
   ask.op = HostOp::kQuery;
@@ -377,7 +379,8 @@ TEST_F(SchedulerHostTest, ARefusedToolGetsTheSchedulersReason) {
   EXPECT_EQ(told_.at(1).code(), kErrServerFailedRequest);
 }
 
-TEST_F(SchedulerHostTest, ASchedulerWithoutTheFeatureIsNotAskedAboutTools) {
+TEST_F(SchedulerHostTest,
+       WithoutTheFeatureToolsAreAcceptedWithoutTheScheduler) {
   Up();
   Connect();
   EXPECT_TRUE(told_.at(0).ok());
@@ -429,7 +432,7 @@ TEST_F(SchedulerHostTest, TheNumberOfWaitingToolsIsLimited) {
   EXPECT_EQ(told_.size(), 2u) << "there is room again";
 }
 
-TEST_F(SchedulerHostTest, TheEndOfAJobDoesNotDropTools) {
+TEST_F(SchedulerHostTest, DropJobDoesNotDropPendingTools) {
   ToolsUp();
   Connect();
   host_->DropJob("tool");

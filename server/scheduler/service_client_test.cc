@@ -137,7 +137,7 @@ TEST_F(ServiceClientTest, AServerWithoutTlsIsRejected) {
   IsRefused(Ask(WithKey('1')), "it is called by TLS");
 }
 
-TEST_F(ServiceClientTest, PlaintextMustBeAllowed) {
+TEST_F(ServiceClientTest, PlaintextIsRefusedUnlessAllowed) {
   Serve(grpc::InsecureServerCredentials());
   const auto refused = ServiceClient::Make(&loop_, Address(), Plaintext(false));
   EXPECT_EQ(refused.status().code(), kErrNoPermissions);

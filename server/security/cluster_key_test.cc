@@ -37,7 +37,7 @@ TEST(ClusterKeyTest, HexRoundTripIgnoresSpaceAndCase) {
   EXPECT_EQ(key->ToHex(), hex);
 }
 
-TEST(ClusterKeyTest, MalformedHexIsRejectedAndNotInTheMessage) {
+TEST(ClusterKeyTest, TheErrorForMalformedHexDoesNotContainTheKey) {
   for (const std::string& bad :
        {std::string(), std::string(63, '0'), std::string(65, '0'),
         std::string(62, '0') + "zz"}) {
@@ -60,7 +60,7 @@ TEST(ClusterKeyTest, HmacMatchesRfc4231) {
                                          "881dc200c9833da726e9376c2e32cff7"));
 }
 
-TEST(ClusterKeyTest, DeriveIsDeterministicAndSeparatesPurposes) {
+TEST(ClusterKeyTest, DerivedKeysDependOnlyOnTheKeyAndThePurpose) {
   const auto key = ClusterKey::FromHex(std::string(64, '1'));
   const auto other = ClusterKey::FromHex(std::string(64, '2'));
   ASSERT_TRUE(key.ok() && other.ok());
@@ -102,7 +102,7 @@ TEST(ClusterKeyTest, LoadFailsForAMissingFileAndForADirectory) {
   EXPECT_FALSE(ClusterKey::Load(testing::TempDir()).ok());
 }
 
-TEST(ClusterKeyTest, EqualInConstantTimeComparesTexts) {
+TEST(ClusterKeyTest, EqualInConstantTimeReturnsTrueOnlyForEqualTexts) {
   EXPECT_TRUE(EqualInConstantTime("abc", "abc"));
   EXPECT_FALSE(EqualInConstantTime("abc", "abd"));
   EXPECT_FALSE(EqualInConstantTime("abc", "abcd"));

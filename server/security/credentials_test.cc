@@ -41,7 +41,7 @@ bool Believes(const std::string& root, const std::string& leaf, int purpose) {
   return ok;
 }
 
-TEST(IdentityTest, IdentitiesOfOneKeyTrustEachOtherInBothRoles) {
+TEST(IdentityTest, IdentitiesOfOneKeyTrustEachOtherAsClientAndServer) {
   const auto a = DeriveIdentity(Key('1'));
   const auto b = DeriveIdentity(Key('1'));
   ASSERT_TRUE(a.ok() && b.ok());

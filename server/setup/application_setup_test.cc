@@ -43,7 +43,7 @@ KeyValue Flag(const char* key, bool flag = true) {
   return {key, Value::Bool(flag)};
 }
 
-TEST(ApplicationSetupTest, CollectsVariablesOfModelsButNotOfAJob) {
+TEST(ApplicationSetupTest, VariablesOfModelsAreCollectedAndThoseOfAJobOmitted) {
   const std::string all =
       "OMPI_MCA_btl=self UCX_TLS=tcp OMP_NUM_THREADS=2 "
       "SHMEM_SYMMETRIC_SIZE=1G PMIX_MCA_ptl=a=b";
@@ -60,7 +60,7 @@ TEST(ApplicationSetupTest, CollectsNothingWithoutARequest) {
   EXPECT_TRUE(SetUpApplication({}, nullptr)->empty());
 }
 
-TEST(ApplicationSetupTest, AModelHasItsOwnVariables) {
+TEST(ApplicationSetupTest, EachModelHasItsOwnVariables) {
   const auto of = [](const char* model) {
     return Collected({Flag(PMIX_SETUP_APP_ENVARS),
                       {PMIX_PROGRAMMING_MODEL, Value::String(model)},

@@ -36,7 +36,7 @@ TEST(LocalSupportTest, CollectedVariablesAreAppliedToTheJobsEnvironment) {
   EXPECT_TRUE(none.empty());
 }
 
-TEST(LocalSupportTest, ChangesAreMadeInOrder) {
+TEST(LocalSupportTest, ChangesOfTheEnvironmentAreAppliedInOrder) {
   LocalSupport support;
   const InfoList first{{PMIX_SET_ENVAR, Envar("A", "1")}};
   const InfoList then{{PMIX_APPEND_ENVAR, Envar("A", "2")},

@@ -91,7 +91,7 @@ TEST_F(ChannelTest, DescriptorsArriveWithTheirFrame) {
   }
 }
 
-TEST_F(ChannelTest, ACallbackCanExamineWaitingFrames) {
+TEST_F(ChannelTest, HasWaitingFindsAFrameBehindTheCurrentOne) {
   const auto a = Open(std::move(near_));
   std::unique_ptr<FrameChannel> b;
   std::vector<bool> waiting;

@@ -20,7 +20,7 @@ TEST(Environment, TheLastValueOfANameIsUsed) {
             (std::vector<std::string>{"A=3", "B=2", "C="}));
 }
 
-TEST(Environment, AnOverlayDoesNotChangeTheBase) {
+TEST(Environment, OverlayReturnsAllVariablesAndDoesNotChangeTheBase) {
   Environment environment;
   environment.SetAll({"A=1", "B=2"});
   const std::vector<std::string> extra = {"B=rank", "C=rank", "junk"};

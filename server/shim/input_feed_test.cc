@@ -47,7 +47,7 @@ class InputFeedTest : public testing::Test {
   std::unique_ptr<InputFeed> feed_;
 };
 
-TEST_F(InputFeedTest, ATerminalGetsTextAndSizes) {
+TEST_F(InputFeedTest, ATerminalGetsTextAndWindowSizes) {
   const Pty pty = OpenPty({24, 80}, geteuid());
   ASSERT_TRUE(pty.slave);
   feed_->Add(3, UniqueFd(dup(pty.master.get())), /*is_terminal=*/true);
@@ -62,7 +62,7 @@ TEST_F(InputFeedTest, ATerminalGetsTextAndSizes) {
   EXPECT_EQ(done_, 3 + size.size() + 3);
 }
 
-TEST_F(InputFeedTest, DataThenTheEnd) {
+TEST_F(InputFeedTest, DataAfterTheEndOfTheInputIsDropped) {
   const UniqueFd a = Add(0);
   feed_->Feed({0}, "hello");
   EXPECT_EQ(done_, 5u);
@@ -96,7 +96,7 @@ TEST_F(InputFeedTest, DataIsDoneWhenAllRanksHaveReadIt) {
   EXPECT_EQ(done_, text.size());
 }
 
-TEST_F(InputFeedTest, DataIsDoneWhenItsReadersAreGone) {
+TEST_F(InputFeedTest, DataIsReportedAsDoneWhenItsReadersAreGone) {
   UniqueFd a = Add(0);
   feed_->Feed({0, 7}, std::string(200'000, 'x'));
   a.Reset();
@@ -104,7 +104,7 @@ TEST_F(InputFeedTest, DataIsDoneWhenItsReadersAreGone) {
   EXPECT_EQ(done_, 200'000u);
 }
 
-TEST_F(InputFeedTest, ClosingARankMakesItsDataDone) {
+TEST_F(InputFeedTest, CloseReportsThePendingDataOfARankAsDone) {
   const UniqueFd a = Add(0);
   feed_->Feed({0}, std::string(200'000, 'x'));
   feed_->Close(0);

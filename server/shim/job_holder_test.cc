@@ -247,7 +247,7 @@ bool CanOccur(HolderState state, HolderEvent event) {
   }
 }
 
-TEST_F(JobHolderTest, EachCellOfTheTableDescribesTheBehaviour) {
+TEST_F(JobHolderTest, TheShimBehavesAsEachCellOfTheTableStates) {
   for (size_t s = 0; s < kHolderStates; ++s) {
     for (size_t e = 0; e < kHolderEvents; ++e) {
       const auto state = static_cast<HolderState>(s);
@@ -270,7 +270,7 @@ TEST_F(JobHolderTest, EachCellOfTheTableDescribesTheBehaviour) {
   }
 }
 
-TEST_F(JobHolderTest, ALaterAgentGetsTheUsageOfRanks) {
+TEST_F(JobHolderTest, ASuccessorGetsTheUsageOfTheRanks) {
   ShimUnderTest shim(directory_);
   shim.Reach(HolderState::kStarted);
   shim.Reconnect(directory_, kShimProtocolVersion);
@@ -299,7 +299,7 @@ class StartingTest : public JobHolderTest {
   ShimUnderTest shim_;
 };
 
-TEST_F(StartingTest, StartsNoProcessOfAJobThatIsToEnd) {
+TEST_F(StartingTest, AKillBeforeTheStartPreventsAllProcesses) {
   shim_.StartAndKill({});
   shim_.RunUntil(HolderState::kStarted, /*closed=*/false);
   EXPECT_TRUE(shim_.started().ranks.empty());
@@ -309,20 +309,20 @@ TEST_F(StartingTest, StartsNoProcessOfAJobThatIsToEnd) {
   EXPECT_EQ(shim_.outputs(), 2 * kRanks) << "each stream has an end";
 }
 
-TEST_F(StartingTest, StartsOtherRanksIfOnlySomeAreToEnd) {
+TEST_F(StartingTest, AKillOfOneRankDoesNotPreventTheStart) {
   shim_.StartAndKill({5});
   shim_.RunUntil(HolderState::kStarted, /*closed=*/false);
   EXPECT_EQ(shim_.started().ranks.size(), kRanks);
 }
 
-TEST_F(JobHolderTest, AFailedCheckLeavesTheJobDescribed) {
+TEST_F(JobHolderTest, AFailedCheckReturnsToTheStateDescribed) {
   ShimUnderTest shim(directory_);
   shim.Reach(HolderState::kDescribed);
   shim.Apply(HolderEvent::kCheck);
   shim.RunUntil(HolderState::kDescribed, /*closed=*/false);
 }
 
-TEST(HolderStatesTest, TheDocumentContainsTheTable) {
+TEST(HolderStatesTest, TheDocumentContainsTheTableOfStates) {
   std::ifstream in("docs/shim_states.md");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   for (size_t e = 0; e < kHolderEvents; ++e) {

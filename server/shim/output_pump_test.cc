@@ -56,7 +56,7 @@ class OutputPumpTest : public testing::Test {
   std::string last_words_;  // text that is put at the end of a stream
 };
 
-TEST_F(OutputPumpTest, EmitsOnlyWhileItFlows) {
+TEST_F(OutputPumpTest, OutputIsEmittedOnlyBetweenResumeAndPause) {
   Make(100);
   UniqueFd pipe = Add(0, 2);
   Write(pipe, "one");
@@ -74,7 +74,7 @@ TEST_F(OutputPumpTest, EmitsOnlyWhileItFlows) {
   EXPECT_FALSE(pump_->IsOpen(0));
 }
 
-TEST_F(OutputPumpTest, AStreamWithoutAPipeOnlyEnds) {
+TEST_F(OutputPumpTest, AStreamWithoutAPipeEndsWithItsProcess) {
   Make(100);
   pump_->Resume();
   pump_->Add(3, 2, UniqueFd());
@@ -123,7 +123,7 @@ TEST_F(OutputPumpTest, TheWindowLimitsTheOutput) {
   EXPECT_FALSE(pump_->IsHeldBack(0));
 }
 
-TEST_F(OutputPumpTest, StreamsTakeTurns) {
+TEST_F(OutputPumpTest, StreamsShareTheWindowInTurns) {
   Make(4);
   pump_->Resume();
   const UniqueFd a = Add(0, 2);
@@ -150,7 +150,7 @@ TEST_F(OutputPumpTest, TheNumberOfPiecesIsLimited) {
   EXPECT_EQ(pump_->unacknowledged(), 5000u - 4096u);
 }
 
-TEST_F(OutputPumpTest, RanksEndWithTheirLastStream) {
+TEST_F(OutputPumpTest, ARankEndsWithItsLastStream) {
   Make(100);
   pump_->Resume();
   UniqueFd out = Add(3, 2);
@@ -165,7 +165,7 @@ TEST_F(OutputPumpTest, RanksEndWithTheirLastStream) {
   EXPECT_EQ(Log(), "3/4:END ended3 ");
 }
 
-TEST_F(OutputPumpTest, StreamsDoNotEndBeforeTheirProcess) {
+TEST_F(OutputPumpTest, AStreamDoesNotEndBeforeItsProcess) {
   Make(100);
   pump_->Resume();
   UniqueFd pipe = Add(0, 2);
@@ -182,7 +182,7 @@ TEST_F(OutputPumpTest, StreamsDoNotEndBeforeTheirProcess) {
   EXPECT_EQ(Log(), "0/2:late ");
 }
 
-TEST_F(OutputPumpTest, TextsFollowTheContentOfThePipe) {
+TEST_F(OutputPumpTest, ATextFollowsTheEarlierContentOfThePipe) {
   Make(100);
   pump_->Resume();
   const UniqueFd pipe = Add(0, 4);
@@ -198,7 +198,7 @@ TEST_F(OutputPumpTest, TextsFollowTheContentOfThePipe) {
   EXPECT_EQ(Log(), "0/4:last ");
 }
 
-TEST_F(OutputPumpTest, TextsWaitForTheWindow) {
+TEST_F(OutputPumpTest, TextsWaitForRoomInTheWindow) {
   Make(4);
   pump_->Resume();
   const UniqueFd pipe = Add(0, 2);
@@ -244,7 +244,7 @@ TEST_F(OutputPumpTest, WaitingTextsAreLimited) {
   EXPECT_FALSE(pump_->HasRoom(1, 0));
 }
 
-TEST_F(OutputPumpTest, TextsThatAreAddedAtTheEndPrecedeIt) {
+TEST_F(OutputPumpTest, TextsAddedWhenAProcessEndsPrecedeTheEndOfItsStream) {
   Make(100);
   pump_->Resume();
   UniqueFd pipe = Add(0, 2);
@@ -271,7 +271,7 @@ TEST_F(OutputPumpTest, AnEndWaitsForTheTextsBeforeIt) {
   EXPECT_EQ(Log(), "0/2:END ended0 ");
 }
 
-TEST_F(OutputPumpTest, UnknownRanksHaveNoStream) {
+TEST_F(OutputPumpTest, TextsForUnknownStreamsAreIgnored) {
   Make(100);
   pump_->Resume();
   const UniqueFd pipe = Add(0, 2);

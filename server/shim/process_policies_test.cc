@@ -22,13 +22,13 @@ bool InChild(const ProcessPolicies& policies,
   return status == 0;
 }
 
-TEST(ProcessPoliciesTest, PoliciesWithoutAValueAreUnchanged) {
+TEST(ProcessPoliciesTest, UnsetPoliciesDoNotChangeTheProcess) {
   const mode_t mask = umask(0);
   umask(mask);
   EXPECT_TRUE(InChild({}, [mask] { return umask(0) == mask; }));
 }
 
-TEST(ProcessPoliciesTest, TheProcessGetsTheGivenPolicies) {
+TEST(ProcessPoliciesTest, UmaskNiceValueAndLimitsAreApplied) {
   ProcessPolicies policies;
   policies.umask = 0137;
   policies.nice = NiceValue{19};

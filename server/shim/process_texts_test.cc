@@ -78,7 +78,7 @@ class ProcessTextsTest : public testing::Test {
   std::string log_;
 };
 
-TEST_F(ProcessTextsTest, PartsGoToTheirStreams) {
+TEST_F(ProcessTextsTest, EachPartOfATextIsWrittenToItsStream) {
   TextRequest request = Request(1, "err\n");
   request.parts.push_back({kChannelStdout, "out\n"});
   EXPECT_EQ(texts_->Take(request), kSuccess);
@@ -86,7 +86,7 @@ TEST_F(ProcessTextsTest, PartsGoToTheirStreams) {
   EXPECT_EQ(texts_->Take(Request(7, "x")), kErrNotFound);
 }
 
-TEST_F(ProcessTextsTest, MergedStreamsHaveOneChannel) {
+TEST_F(ProcessTextsTest, TextsOfMergedStreamsAreWrittenToOneChannel) {
   Make(true);
   EXPECT_EQ(texts_->Take(Request(1, "err\n")), kSuccess);
   EXPECT_EQ(Log(), "1/2:err\n");
@@ -125,7 +125,7 @@ TEST_F(ProcessTextsTest, TextsOfOneKindAreAggregated) {
             std::string::npos);
 }
 
-TEST_F(ProcessTextsTest, TheCountIsPrintedAfterADelay) {
+TEST_F(ProcessTextsTest, TheCountOfAggregatedTextsIsPrintedAfterADelay) {
   texts_->Take(Kind(0, "first\n"));
   texts_->Take(Kind(1, "second\n"));
   Log();
@@ -146,7 +146,7 @@ TEST_F(ProcessTextsTest, TextsWithoutAKeyOrValueAreNotAggregated) {
   }
 }
 
-TEST_F(ProcessTextsTest, TheNumberOfKindsIsLimited) {
+TEST_F(ProcessTextsTest, TheNumberOfAggregatedKindsIsLimited) {
   for (int i = 0; i < 300; ++i) {
     for (Rank rank = 0; rank < 2; ++rank) {
       texts_->Take(Kind(rank, "x", std::to_string(i)));

@@ -56,7 +56,7 @@ TEST_F(ProgramTest, SearchesPathInOrder) {
   EXPECT_EQ(*FindProgram("sh", "", nullptr), "/usr/bin/sh");
 }
 
-TEST_F(ProgramTest, RelativePathsStartAtTheDirectory) {
+TEST_F(ProgramTest, RelativePathsAreResolvedInTheDirectory) {
   EXPECT_EQ(*FindProgram("b/tool", root_, nullptr), root_ + "/b/tool");
   EXPECT_EQ(*FindProgram("./tool", root_ + "/b/", nullptr),
             root_ + "/b/./tool");
@@ -158,7 +158,7 @@ TEST_F(ProgramTest, AKnownFindingIsUsedWhileItIsValid) {
   EXPECT_EQ((*FindPrograms({query}))[0].finding->reason, "");
 }
 
-TEST(DescribeSpawnFailure, NamesTheCause) {
+TEST(DescribeSpawnFailure, TheTextNamesTheCauseOfTheFailure) {
   const auto describe = [](SpawnStep step, int error) {
     return DescribeSpawnFailure(step, error, "/p", "/d", "0-3");
   };

@@ -135,7 +135,7 @@ TEST(ShimProtocol, MergedStreamsOfApplicationsSurviveARoundTrip) {
   }
 }
 
-TEST(ShimProtocol, TextsAreLimited) {
+TEST(ShimProtocol, SizeAndPartsOfATextAreLimited) {
   const auto is_accepted = [](const TextRequest& text) {
     TextRequest copy;
     return Decode(Encode(text), &copy);
@@ -165,7 +165,7 @@ TEST(ShimProtocol, NamesSurviveARoundTrip) {
   EXPECT_FALSE(DecodeNames("\xff", &copy));
 }
 
-TEST(ShimProtocol, DataFollowsItsHead) {
+TEST(ShimProtocol, DataAfterItsHeadIsDecoded) {
   Rank rank = 0;
   uint16_t channel = 0;
   std::string_view data;
@@ -194,7 +194,7 @@ TEST(ShimProtocol, TooManyDescriptorsAreRejected) {
   EXPECT_FALSE(Decode(Encode(ranks), &copy));
 }
 
-TEST(ShimProtocol, SocketNamesAreStableAndDiffer) {
+TEST(ShimProtocol, DifferentJobsHaveDifferentSocketNames) {
   EXPECT_EQ(ShimSocketName(""), "shim-cbf29ce484222325.sock");
   EXPECT_NE(ShimSocketName("job-1"), ShimSocketName("job-2"));
 }

@@ -60,7 +60,7 @@ class SpawnTest : public testing::Test {
   SpawnRequest request_;
 };
 
-TEST_F(SpawnTest, PassesArgumentsAndEnvironment) {
+TEST_F(SpawnTest, TheProcessGetsItsArgumentsAndEnvironment) {
   EXPECT_EQ(Run("test \"$X\" = yes && exit 42"), 42);
 }
 
@@ -87,7 +87,7 @@ TEST_F(SpawnTest, GivesAControllingTerminal) {
   ExpectFailure(SpawnStep::kTerminal, ENOTTY);
 }
 
-TEST_F(SpawnTest, FailuresNameTheirStep) {
+TEST_F(SpawnTest, AFailureNamesTheStepThatFailed) {
   argv_[2] = c_;
   request_.cwd = "/none";
   ExpectFailure(SpawnStep::kDirectory, ENOENT);
@@ -116,7 +116,7 @@ char StateOf(pid_t pid) {
   return after_name == nullptr ? '?' : after_name[2];
 }
 
-TEST_F(SpawnTest, StopsBeforeTheFirstInstruction) {
+TEST_F(SpawnTest, AProcessStopsBeforeItsFirstInstructionOnRequest) {
   argv_[2] = const_cast<char*>("exit 7");
   request_.stop = true;
   const pid_t pid = Spawn(request_).pid;
@@ -135,13 +135,13 @@ TEST_F(SpawnTest, StopsBeforeTheFirstInstruction) {
   EXPECT_EQ(Wait(pid), 7);
 }
 
-TEST_F(SpawnTest, AMissingProgramDoesNotStop) {
+TEST_F(SpawnTest, AMissingProgramFailsAlsoIfAStopIsRequested) {
   request_.stop = true;
   request_.path = "/none";
   ExpectFailure(SpawnStep::kExec, ENOENT);
 }
 
-TEST_F(SpawnTest, RunsOnManyThreads) {
+TEST_F(SpawnTest, SeveralThreadsMaySpawnAtOnce) {
   argv_[2] = const_cast<char*>("exit 7");
   std::vector<std::thread> threads;
   std::vector<pid_t> pids(40, -1);

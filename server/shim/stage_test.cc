@@ -58,7 +58,7 @@ class StageTest : public testing::Test {
   std::string top_;
 };
 
-TEST_F(StageTest, AWriterCopiesTheFilesOfAReader) {
+TEST_F(StageTest, AWriterWritesTheFilesThatAReaderHasSent) {
   const std::string content(200000, 'x');
   Put("data", content);
   ASSERT_EQ(Run({"read", "files/d/data", Path("data"), "", "", "programs/0/sh",

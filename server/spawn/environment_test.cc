@@ -12,7 +12,7 @@ Environment After(const std::vector<EnvarEdit>& edits, Environment env) {
   return env;
 }
 
-TEST(EnvironmentTest, SetOverwritesAndAddDoesNot) {
+TEST(EnvironmentTest, SetReplacesAVariableAndAddKeepsIt) {
   EXPECT_EQ(After({{Kind::kSet, "A", "2"}, {Kind::kSet, "B", "3"}}, {"A=1"}),
             (Environment{"A=2", "B=3"}));
   EXPECT_EQ(After({{Kind::kAdd, "A", "2"}, {Kind::kAdd, "B", "3"}}, {"A=1"}),
@@ -34,7 +34,7 @@ TEST(EnvironmentTest, PrependAndAppendExtendLists) {
   EXPECT_EQ(After({{Kind::kAppend, "P", "x", ':'}}, {}), (Environment{"P=x"}));
 }
 
-TEST(EnvironmentTest, FirstMovesAnExistingElement) {
+TEST(EnvironmentTest, FirstMovesAnExistingElementToTheFront) {
   EXPECT_EQ(After({{Kind::kFirst, "P", "x", ':'}}, {"P=a:x:b:x"}),
             (Environment{"P=x:a:b"}));
   EXPECT_EQ(After({{Kind::kFirst, "P", "x", ':'}}, {"P=x"}),
@@ -63,7 +63,7 @@ TEST(EnvironmentTest, ManyEditsAreAppliedInLittleTime) {
   EXPECT_EQ(env.back(), "NEW99999=2");
 }
 
-TEST(EnvironmentTest, TakeApartKeepsCommonEntriesInTheBase) {
+TEST(EnvironmentTest, TakeApartKeepsOnlyCommonVariablesInTheBase) {
   Environment base = {"A=1", "B=1", "C=1"};
   const auto own = TakeApart({{"A=1", "B=2"}, {"A=1", "B=1", "C=1"}}, &base);
   EXPECT_EQ(base, (Environment{"A=1", "B=1"})) << "one must not have C";

@@ -89,7 +89,7 @@ TEST(SpawnCallTest, ReadsStopsForADebugger) {
 }
 
 // A stop cannot concern only one of several applications.
-TEST(SpawnCallTest, AStopOfOneApplicationIsRefused) {
+TEST(SpawnCallTest, AStopOfOneOfSeveralApplicationsIsRefused) {
   TestApp app;
   app.infos.Add(PMIX_DEBUG_STOP_IN_INIT, Value::Bool(true));
   EXPECT_TRUE(Parse({}, {app}).request.debug.in_init);
@@ -139,7 +139,7 @@ TEST(SpawnCallTest, ReadsDebuggerDaemonsBesideTheJob) {
   EXPECT_EQ(Refusal({}, {TestApp(), daemon, beside}), kErrNotSupported);
 }
 
-TEST(SpawnCallTest, ANumberOfDebuggerDaemonsNeedsDaemons) {
+TEST(SpawnCallTest, ANumberOfDaemonsWithoutDaemonsIsRefused) {
   for (const char* key :
        {PMIX_DEBUG_DAEMONS_PER_NODE, PMIX_DEBUG_DAEMONS_PER_PROC}) {
     InfoList job;
@@ -165,7 +165,7 @@ TEST(SpawnCallTest, ReadsProgramsAndTheirEnvironment) {
 }
 
 // Programs with older libraries send their argv unchanged, without the command.
-TEST(SpawnCallTest, ArgvWithoutTheCommandKeepsItsFirstWord) {
+TEST(SpawnCallTest, TheCommandIsAddedToAnArgvThatLacksIt) {
   const SpawnCall call =
       Parse({}, {TestApp{.cmd = "/opt/prog", .argv = {"-v", "3"}},
                  TestApp{.cmd = "/opt/prog", .argv = {"prog", "3"}}});
@@ -226,7 +226,7 @@ TEST(SpawnCallTest, ValuesWithoutEffectAreReportedOrRefused) {
 }
 
 // An agent knows its spawner, so no process can spawn on behalf of another one.
-TEST(SpawnCallTest, AttributesCannotNameTheSpawner) {
+TEST(SpawnCallTest, AttributesThatNameAnotherSpawnerAreNotHonoured) {
   IsNotHonoured(PMIX_PARENT_ID, Value::Proc({"other", 1}),
                 Value::Proc({"other", 1}));
   for (const char* key : {PMIX_SPAWNED, PMIX_REQUESTOR_IS_CLIENT}) {
@@ -240,7 +240,7 @@ TEST(SpawnCallTest, AttributesThatTheLibraryHasHonouredAreAccepted) {
   EXPECT_TRUE(call.ignored.empty());
 }
 
-TEST(SpawnCallTest, AttributesThatShowOutputNeedALauncherOrAPuller) {
+TEST(SpawnCallTest, AttributesThatShowOutputRequireALauncherOrAPuller) {
   InfoList job;
   job.Add(PMIX_DISPLAY_MAP, Value::Bool(true));
   job.Add(PMIX_REPORT_BINDINGS, Value::Bool(false), PMIX_INFO_REQD);
@@ -278,7 +278,7 @@ TEST(SpawnCallTest, AttributesThatOnlyInformAreAccepted) {
   }
 }
 
-TEST(SpawnCallTest, MissingOrImpossibleValuesAreRefused) {
+TEST(SpawnCallTest, MissingAndInvalidValuesAreRefused) {
   EXPECT_EQ(Refusal({}, {}), kErrBadParam);
   EXPECT_EQ(Refusal({}, {TestApp{.cmd = "", .argv = {}}}),
             kErrJobNoExeSpecified);
@@ -412,7 +412,7 @@ TEST(SpawnCallTest, EachApplicationHasItsOwnFormOfOutput) {
   EXPECT_EQ(own.directory, "d");
 }
 
-TEST(SpawnCallTest, VariablesKeepTheirOrder) {
+TEST(SpawnCallTest, ChangesOfVariablesKeepTheirOrder) {
   char name[] = "V";
   char value[] = "x";
   InfoList job;
@@ -482,7 +482,7 @@ TEST(SpawnCallTest, ReadsPreloadsOfTheJobOrOfAnApplication) {
   EXPECT_TRUE(call.ignored.empty());
 }
 
-TEST(SpawnCallTest, AttributesThatRequestNothingAreHonoured) {
+TEST(SpawnCallTest, RequiredAttributesWithoutARequestAreAccepted) {
   InfoList job;
   job.Add(PMIX_NOHUP, Value::Bool(false), PMIX_INFO_REQD);
   job.Add(PMIX_PRELOAD_BIN, Value::Bool(false), PMIX_INFO_REQD);
@@ -522,7 +522,7 @@ TEST(SpawnCallTest, DesignatedApplicationsBecomeASecondJob) {
   EXPECT_EQ(call.cospawned->cospawned, nullptr);
 }
 
-TEST(SpawnCallTest, AtLeastOneApplicationMustNotBeDesignated) {
+TEST(SpawnCallTest, ASpawnOfOnlyDesignatedApplicationsIsRefused) {
   EXPECT_EQ(Refusal({}, {Designated("a"), Designated("b")}), kErrBadParam);
   EXPECT_EQ(Parse({}, {Designated("a", false)}).cospawned, nullptr);
   InfoList all;

@@ -10,14 +10,14 @@ void RememberStatus(pmix_status_t status, void* cbdata) {
   *static_cast<pmix_status_t*>(cbdata) = status;
 }
 
-TEST(Refusals, FunctionsReturnNotSupported) {
+TEST(Refusals, FunctionsWithAStatusReturnNotSupported) {
   EXPECT_EQ(PMIx_Init(nullptr, nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(PMIx_server_init(nullptr, nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
   EXPECT_EQ(PMIx_tool_init(nullptr, nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST(Refusals, FunctionsWithoutAStatusReturnNothing) {
+TEST(Refusals, FunctionsWithoutAStatusReturnNullOrZero) {
   EXPECT_EQ(PMIx_Get_version(), nullptr);
   EXPECT_EQ(PMIx_Info_create(3), nullptr);
   EXPECT_EQ(PMIx_Initialized(), 0);
@@ -28,7 +28,7 @@ TEST(Refusals, FunctionsWithoutAStatusReturnNothing) {
   EXPECT_EQ(PMIx_Value_true(nullptr), PMIX_NON_BOOL);
 }
 
-TEST(Refusals, FunctionsWithoutAResultCallTheCallback) {
+TEST(Refusals, FunctionsThatReturnVoidCallTheirCallback) {
   pmix_status_t status = PMIX_SUCCESS;
   PMIx_server_deregister_nspace("job", RememberStatus, &status);
   EXPECT_EQ(status, PMIX_ERR_NOT_SUPPORTED);
@@ -38,7 +38,7 @@ TEST(Refusals, FunctionsWithoutAResultCallTheCallback) {
   PMIx_server_deregister_client(nullptr, nullptr, nullptr);
 }
 
-TEST(Refusals, FunctionsThatReturnAStatusDoNotCallTheCallback) {
+TEST(Refusals, FunctionsThatReturnAStatusDoNotCallTheirCallback) {
   pmix_status_t status = PMIX_SUCCESS;
   EXPECT_EQ(PMIx_Fence_nb(nullptr, 0, nullptr, 0, RememberStatus, &status),
             PMIX_ERR_NOT_SUPPORTED);

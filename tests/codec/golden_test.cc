@@ -59,7 +59,7 @@ void ExpectSkips(CodecForm form, const Sample& sample,
   EXPECT_TRUE(decoder.done()) << sample.name;
 }
 
-TEST(GoldenTest, ModernFormOfEveryType) {
+TEST(GoldenTest, EveryTypeHasTheGoldenBytesInTheModernForm) {
   for (const Sample& sample : Samples()) {
     const std::string bytes = Unhex("02" + sample.modern);
     EXPECT_EQ(ToHex(Pack(kModernForm, sample)), ToHex(bytes)) << sample.name;
@@ -68,7 +68,7 @@ TEST(GoldenTest, ModernFormOfEveryType) {
   }
 }
 
-TEST(GoldenTest, FixedFormOfEveryTypeItKnows) {
+TEST(GoldenTest, EveryTypeOfTheFixedFormHasItsGoldenBytes) {
   for (const Sample& sample : Samples()) {
     if (sample.v3.empty()) {
       EXPECT_EQ(Pack(kV3Form, sample), "") << sample.name;
@@ -81,7 +81,7 @@ TEST(GoldenTest, FixedFormOfEveryTypeItKnows) {
   }
 }
 
-TEST(GoldenTest, DescribedCallsNameTheirTypes) {
+TEST(GoldenTest, DescribedCallsContainTheirTypes) {
   const uint32_t number = 5;
   Encoder encoder(Described(kModernForm));
   encoder.PackCall(PMIX_UINT32, 1, &number);
@@ -112,7 +112,7 @@ TEST(GoldenTest, EveryTypeHasASample) {
   }
 }
 
-TEST(GoldenTest, CallsOfSeveralElements) {
+TEST(GoldenTest, SeveralElementsArePackedInOneCall) {
   const uint32_t numbers[] = {1, 300};
   Encoder encoder;
   encoder.PackCall(PMIX_UINT32, 2, numbers);
@@ -122,7 +122,7 @@ TEST(GoldenTest, CallsOfSeveralElements) {
   EXPECT_EQ(ToHex(encoder.Take()), "0401");
 }
 
-TEST(GoldenTest, CpusetsTravelAsLists) {
+TEST(GoldenTest, CpusetsAreEncodedAsLists) {
   pmix_value_t value;
   const std::string bytes = Unhex("34 0a 302d3300");
   const int code = DecodeValue(Unhex("34 08 302d3300"), &value);
@@ -139,13 +139,13 @@ TEST(GoldenTest, CpusetsTravelAsLists) {
   EXPECT_EQ(DecodeValue(Unhex("34 08 78797a00"), &value), kErrUnpackFailure);
 }
 
-TEST(GoldenTest, Commands) {
+TEST(GoldenTest, ACommandIsPackedAsOneByte) {
   Encoder encoder;
   encoder.PackCommand(3);
   EXPECT_EQ(ToHex(encoder.Take()), "0203");
 }
 
-TEST(GoldenTest, KeyValuePairs) {
+TEST(GoldenTest, KeyValuePairsAreUnpackedAndPackedUnchanged) {
   Encoder encoder;
   encoder.PackKval("k", Value::Uint32(5).raw());
   const std::string bytes = encoder.Take();
@@ -161,7 +161,7 @@ TEST(GoldenTest, KeyValuePairs) {
   EXPECT_EQ(encoder.Take(), bytes);
 }
 
-TEST(GoldenTest, NestedPayloads) {
+TEST(GoldenTest, ANestedPayloadIsUnpacked) {
   const std::string bytes = Unhex("0201027879");
   Decoder decoder(bytes);
   std::string_view payload;
@@ -171,7 +171,7 @@ TEST(GoldenTest, NestedPayloads) {
   EXPECT_FALSE(form.described);
 }
 
-TEST(GoldenTest, ArraysWithoutATypeAreReadAsThePeerWritesThem) {
+TEST(GoldenTest, ArraysWithoutATypeAreReadInBothForms) {
   const std::string with_size_bytes = Unhex("27 00 00");
   Decoder with_size(with_size_bytes);
   pmix_value_t value;
@@ -187,13 +187,13 @@ TEST(GoldenTest, ArraysWithoutATypeAreReadAsThePeerWritesThem) {
   DestructValue(&value);
 }
 
-TEST(GoldenTest, NullDataArraysBecomeEmptyOnes) {
+TEST(GoldenTest, NullDataArraysAreEncodedAsEmptyOnes) {
   pmix_value_t value = {};
   value.type = PMIX_DATA_ARRAY;
   EXPECT_EQ(ToHex(EncodeValue(value)), "271800");
 }
 
-TEST(GoldenTest, WhatCannotBeCarriedIsRefused) {
+TEST(GoldenTest, ValuesThatCannotBeEncodedAreRefused) {
   pmix_value_t value = {};
   value.type = PMIX_TOPO;
   EXPECT_EQ(EncodeValue(value), "");
@@ -207,7 +207,7 @@ TEST(GoldenTest, WhatCannotBeCarriedIsRefused) {
             "");
 }
 
-TEST(GoldenTest, PersistenceIsNotBelieved) {
+TEST(GoldenTest, TheFlagOfPersistentContentIsNotDecoded) {
   pmix_info_t info;
   const std::string decoder_bytes = Unhex("04 6b00 11 03 04 7800");
   Decoder decoder(decoder_bytes);
@@ -216,7 +216,7 @@ TEST(GoldenTest, PersistenceIsNotBelieved) {
   DestructInfo(&info);
 }
 
-TEST(DecimalTest, EveryNumberComesBackExactly) {
+TEST(DecimalTest, FormattedNumbersAreParsedBackExactly) {
   const double numbers[] = {0.0,
                             -0.0,
                             0.1,

@@ -51,7 +51,7 @@ void ReadAnyhow(const std::string& bytes, pmix_data_type_t id,
   (void)DecodeValue(bytes, value.mutable_raw(), form);
 }
 
-TEST(HostileTest, TruncationAtEveryByteIsNoticed) {
+TEST(HostileTest, TruncationAtEveryByteIsRejected) {
   for (const CodecForm& form : Forms()) {
     for (const Sample& sample : Samples()) {
       Encoder encoder(form);
@@ -76,7 +76,7 @@ TEST(HostileTest, TruncationAtEveryByteIsNoticed) {
 }
 
 // The seed is fixed, so that a failure is reproducible.
-TEST(HostileTest, RandomChangesDoNoHarm) {
+TEST(HostileTest, DecodingSurvivesRandomChanges) {
   std::mt19937 random(20240611);
   for (const CodecForm& form : Forms()) {
     for (const Sample& sample : Samples()) {
@@ -108,7 +108,7 @@ TEST(HostileTest, RandomChangesDoNoHarm) {
   }
 }
 
-TEST(HostileTest, RandomBytesDoNoHarm) {
+TEST(HostileTest, DecodingSurvivesRandomBytes) {
   std::mt19937 random(7);
   for (int round = 0; round < 20000; ++round) {
     std::string bytes(random() % 40, '\0');
@@ -151,13 +151,13 @@ TEST(HostileTest, IntegersWiderThanTheirTypeAreRefused) {
   EXPECT_EQ(CodeOf("808004"), kErrUnpackFailure);         // as a type
 }
 
-TEST(HostileTest, StringsMustEndWhereTheySay) {
+TEST(HostileTest, StringsMustEndAtTheirLength) {
   EXPECT_EQ(CodeOf("03 04 6161"), kErrUnpackFailure);
   EXPECT_EQ(CodeOf("03 06 610061"), kErrUnpackFailure);
   EXPECT_EQ(CodeOf("03 06 610000"), kErrUnpackFailure);
 }
 
-TEST(HostileTest, NamesMustFit) {
+TEST(HostileTest, NamesAndKeysThatAreTooLongAreRejected) {
   Encoder encoder;
   encoder.PutUint16(PMIX_PROC);
   encoder.PutString(std::string(256, 'n'));
@@ -178,7 +178,7 @@ TEST(HostileTest, UnknownTypesAreRefused) {
   EXPECT_EQ(CodeOf("27 38 01 00"), kErrUnknownDataType);
 }
 
-TEST(HostileTest, BytesLeftOverAreRefused) {
+TEST(HostileTest, BytesAfterTheValueAreRefused) {
   EXPECT_EQ(CodeOf("0e 05 00"), kErrUnpackFailure);
 }
 
@@ -196,7 +196,7 @@ TEST(HostileTest, NestingIsLimited) {
   EXPECT_EQ(CodeOf(values), kErrUnpackFailure);
 }
 
-TEST(HostileTest, WhatIsReadCanBeWrittenAndCopied) {
+TEST(HostileTest, AValueOfMaximumNestingCanBeEncodedAndCopied) {
   std::string hex = "27";
   for (int i = 1; i < kMaxNesting - 1; ++i) hex += "2701";
   const std::string bytes = Unhex(hex + "0900");
@@ -206,7 +206,7 @@ TEST(HostileTest, WhatIsReadCanBeWrittenAndCopied) {
   EXPECT_EQ(EncodeValue(Value(value).raw()), bytes);
 }
 
-TEST(HostileTest, MemoryIsLimited) {
+TEST(HostileTest, DecodingStopsAtTheMemoryLimit) {
   // Many tiny infos, each of which takes hundreds of bytes when decoded.
   Encoder encoder;
   encoder.PutUint16(PMIX_DATA_ARRAY);
@@ -221,7 +221,7 @@ TEST(HostileTest, MemoryIsLimited) {
   EXPECT_EQ(decoder.code(), kErrOutOfResource);
 }
 
-TEST(HostileTest, FailureIsRemembered) {
+TEST(HostileTest, ADecoderThatHasFailedDecodesNothingMore) {
   const std::string bytes = Unhex("02 02 05");
   Decoder decoder(bytes);
   size_t number = 0;
@@ -232,7 +232,7 @@ TEST(HostileTest, FailureIsRemembered) {
   EXPECT_FALSE(decoder.done());
 }
 
-TEST(HostileTest, TooManyElementsForTheCaller) {
+TEST(HostileTest, MoreElementsThanTheCallerAcceptsAreRefused) {
   const std::string bytes = Unhex("06 01 02 03");
   uint32_t numbers[2] = {};
   Decoder decoder(bytes);
@@ -242,7 +242,7 @@ TEST(HostileTest, TooManyElementsForTheCaller) {
   EXPECT_EQ(numbers[0], 0u);
 }
 
-TEST(HostileTest, EncoderRefusesDeepNests) {
+TEST(HostileTest, TheEncoderRefusesValuesNestedTooDeeply) {
   // Values nested in values, deeper than a reader would accept.
   std::vector<pmix_value_t> values(kMaxNesting + 2);
   values[0].type = PMIX_BOOL;

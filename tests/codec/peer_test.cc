@@ -101,7 +101,7 @@ std::string PeerPack(pmix_data_type_t type, const void* element) {
   return bytes;
 }
 
-TEST_F(PeerTest, PacksTheSameBytes) {
+TEST_F(PeerTest, BothLibrariesPackTheSameBytes) {
   int compared = 0;
   for (const Sample& sample : Samples()) {
     if (!Comparable(sample)) continue;
@@ -131,7 +131,7 @@ bool Readable(const Sample& sample) {
          sample.name != "array of arrays";
 }
 
-TEST_F(PeerTest, UnpacksWhatWePack) {
+TEST_F(PeerTest, ThePeerUnpacksOurValues) {
   for (const Sample& sample : Samples()) {
     if (!Comparable(sample) || !Readable(sample)) continue;
     const TypeInfo& type = *FindType(sample.type);
@@ -150,7 +150,7 @@ TEST_F(PeerTest, UnpacksWhatWePack) {
 
 // An exact floating point number is a text of another length, which peers also
 // read.
-TEST_F(PeerTest, UnpacksExactFloatingPoint) {
+TEST_F(PeerTest, ThePeerUnpacksFloatingPointNumbersExactly) {
   for (const double number : {0.1 + 0.2, 1e-300, 1e300, -1.0 / 3}) {
     Encoder encoder;
     encoder.PackCall(PMIX_DOUBLE, 1, &number);
@@ -161,7 +161,7 @@ TEST_F(PeerTest, UnpacksExactFloatingPoint) {
 }
 
 // The types whose value the other library prints correctly.
-TEST_F(PeerTest, PrintsTheSameText) {
+TEST_F(PeerTest, BothLibrariesPrintTheSameText) {
   const std::set<pmix_data_type_t> types = {
       PMIX_BOOL,        PMIX_BYTE,       PMIX_SIZE,     PMIX_PID,
       PMIX_INT,         PMIX_INT8,       PMIX_INT16,    PMIX_INT32,
@@ -188,7 +188,7 @@ TEST_F(PeerTest, PrintsTheSameText) {
   EXPECT_GT(compared, 30);
 }
 
-TEST_F(PeerTest, ShortensNodeListsTheSame) {
+TEST_F(PeerTest, BothLibrariesShortenNodeListsAlike) {
   for (const char* names :
        {"node001,node002,node003,gpu01", "n1,n2,n4,n5,n6", "a,b,c",
         "node01,node1", "n9,n10,n11", "host", "n1x,n2x", "n1,n1", "x001y,x002y",

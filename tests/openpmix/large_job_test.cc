@@ -63,7 +63,7 @@ pid_t StartClient(std::vector<std::string> environment) {
   return pid;
 }
 
-TEST(LargeJob, IsDescribedToAnOpenPmixClient) {
+TEST(LargeJob, AnOpenPmixClientGetsTheDataOfALargeJob) {
   const auto job = LargeJob();
   const TestSegment segment(*job);
   ASSERT_NE(segment.reader(), nullptr);

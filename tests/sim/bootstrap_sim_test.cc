@@ -240,7 +240,7 @@ class BootstrapSim : public testing::TestWithParam<NodeId> {
   }
 };
 
-TEST_P(BootstrapSim, AnAgentIsRestarted) {
+TEST_P(BootstrapSim, ABootstrapSurvivesTheRestartOfAnAgentAtEveryStep) {
   AtEveryStep(
       Persistence::kOn, [](Cluster& c, Play&) { c.RestartNode(GetParam()); },
       [&](Cluster& c, Play& play) {
@@ -262,7 +262,7 @@ TEST_P(BootstrapSim, AnAgentIsRestarted) {
 
 // Agents that learn of the invitation after the loss do not notify their
 // processes, which then wait until their time limits.
-TEST_P(BootstrapSim, ANodeIsLost) {
+TEST_P(BootstrapSim, ABootstrapEndsIfANodeIsLostAtAnyStep) {
   bool all_told = false;
   size_t ended = 0;
   AtEveryStep(

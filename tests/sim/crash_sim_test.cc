@@ -122,7 +122,7 @@ class Crash : public testing::TestWithParam<Shape> {
   }
 };
 
-TEST_P(Crash, AnAgentIsLostInAFenceWithData) {
+TEST_P(Crash, AFenceEndsIfAnAgentIsLostAtAnyStep) {
   std::vector<RequestId> requests;
   const size_t steps = AtEveryStep(
       [&](Cluster& c) { LaunchAll(c); },
@@ -158,7 +158,7 @@ TEST_P(Crash, AnAgentIsLostInAFenceWithData) {
   EXPECT_GT(steps, GetParam().nodes * 2);
 }
 
-TEST_P(Crash, AnAgentIsLostInADirectModex) {
+TEST_P(Crash, ADirectModexEndsIfAnAgentIsLostAtAnyStep) {
   std::vector<RequestId> requests;
   const uint32_t n = GetParam().nodes;
   const auto target = [&](NodeId rank) { return (rank * 5 + 3) % n; };
@@ -197,7 +197,7 @@ TEST_P(Crash, AnAgentIsLostInADirectModex) {
   EXPECT_GT(steps, n);
 }
 
-TEST_P(Crash, AnAgentIsLostInALaunch) {
+TEST_P(Crash, ALaunchEndsIfAnAgentIsLostAtAnyStep) {
   const size_t steps = AtEveryStep(
       [](Cluster&) {},
       [&](Cluster& c) { c.BeginLaunch(MakeJob("a", Agents(true))); },
@@ -224,7 +224,7 @@ TEST_P(Crash, AnAgentIsLostInALaunch) {
 
 // The lost agent has no rank of the job, but the abort may have been on its way
 // through it.
-TEST_P(Crash, AnAgentIsLostInAnAbort) {
+TEST_P(Crash, AnAbortEndsTheJobIfAnAgentIsLostAtAnyStep) {
   if (RootIsLost()) GTEST_SKIP() << "nobody is left to end the job";
   const size_t steps = AtEveryStep(
       [&](Cluster& c) { c.LaunchConnected(MakeJob("a", Agents(false))); },

@@ -14,7 +14,7 @@ NodeId NodeOf(const std::optional<Event>& event) {
   return input == nullptr ? kNoNode : input->node;
 }
 
-TEST(EventQueue, EventsOfOneTimeStayInTheirOrder) {
+TEST(EventQueue, EventsOfTheSameTimeKeepTheirOrder) {
   EventQueue queue;
   queue.Post(20, TickOf(3));
   queue.Post(10, TickOf(1));
@@ -24,7 +24,7 @@ TEST(EventQueue, EventsOfOneTimeStayInTheirOrder) {
   EXPECT_FALSE(queue.Take());
 }
 
-TEST(EventQueue, TimeNeverGoesBack) {
+TEST(EventQueue, AnEventOfThePastDoesNotSetTheTimeBack) {
   EventQueue queue;
   queue.AdvanceTo(100);
   queue.Post(10, TickOf(1));
@@ -32,7 +32,7 @@ TEST(EventQueue, TimeNeverGoesBack) {
   EXPECT_EQ(queue.now(), 100);
 }
 
-TEST(EventQueue, ADeadlineFollowsTheEventsOfItsTime) {
+TEST(EventQueue, ADeadlineIsTakenAfterTheEventsOfTheSameTime) {
   EventQueue queue;
   queue.SetDeadline(7, 10);
   queue.Post(10, TickOf(1));

@@ -69,7 +69,7 @@ TEST_F(EventSim, NamespaceRangeReachesEachProcessOnce) {
   EXPECT_EQ(cluster_.observed().messages(kEvent), 6u);
 }
 
-TEST_F(EventSim, LocalRangeStaysOnTheNode) {
+TEST_F(EventSim, AnEventOfLocalRangeStaysOnItsNode) {
   WantAll(-500);
   Raise({"job", 3}, -500, kLocal);
   EXPECT_EQ(NotifiedOf(-500), (std::vector<ProcId>{{"job", 2}, {"other", 1}}));
@@ -264,7 +264,7 @@ TEST_P(EventRestartSim, NoLifecycleEventIsLostOrDeliveredTwice) {
 
 // Agents are lost between the job's agents, its controller and the registered
 // process.
-TEST_F(EventSim, LifecycleEventsComeOnceWhileTheTreeHeals) {
+TEST_F(EventSim, LifecycleEventsAreDeliveredOnceDespiteLosses) {
   for (uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Cluster cluster(15, 2, seed);
@@ -302,7 +302,7 @@ TEST_P(EventRestartSim, ARegistrationAfterTheEndGetsTheEvent) {
 // Every agent announces losses to its own clients. A process that registers
 // with a successor is notified as well, and a process that was notified is not
 // notified again.
-TEST_P(EventRestartSim, LossesOutliveARestart) {
+TEST_P(EventRestartSim, ALossIsAnnouncedOnceAlsoAfterARestart) {
   Cluster cluster(7, GetParam(), 1, Persistence::kOn);
   cluster.options().ignore_kills = true;
   JobSpec job = MakeJob("job", 7, 2);
@@ -375,7 +375,7 @@ TEST_F(EventSim, AnOrderlyEndRaisesNoEvent) {
   EXPECT_TRUE(cluster_.clients().notices().empty());
 }
 
-TEST_F(EventSim, LossOfANodeIsAnEventForEachOfItsRanks) {
+TEST_F(EventSim, TheLossOfANodeRaisesAnEventForEachOfItsRanks) {
   cluster_.options().ignore_kills = true;
   WantAll(kErrProcAborted);
   cluster_.KillNode(6);
@@ -386,7 +386,7 @@ TEST_F(EventSim, LossOfANodeIsAnEventForEachOfItsRanks) {
   EXPECT_EQ(std::ranges::count(notified, ProcId{"other", 0}), 1);
 }
 
-TEST_F(EventSim, EndOfAConnectedProcessIsAnEventToTheOthers) {
+TEST_F(EventSim, TheEndOfAConnectedProcessRaisesAnEventForTheOthers) {
   const std::vector<ProcId> both = {{"job", 3}, {"other", 6}};
   for (const ProcId& p : both) {
     cluster_.clients().Collective(core::CollectiveOp::kConnect, p, both);
@@ -403,7 +403,7 @@ TEST_F(EventSim, EndOfAConnectedProcessIsAnEventToTheOthers) {
 }
 
 // The exits that follow from the end of a job cause no events of their own.
-TEST_F(EventSim, TheEndOfAJobCausesNoStorm) {
+TEST_F(EventSim, TheEndOfAJobCausesFewEvents) {
   for (Rank r = 0; r < 14; ++r) Want({"job", r}, {});
   cluster_.Run();
   cluster_.shims().Exit({"job", 13}, 11);
@@ -516,7 +516,7 @@ TEST(WhySim, NamesWaitingGets) {
   EXPECT_EQ(why[0].missing[0].node, 2u);
 }
 
-TEST(WhySim, WithoutWaitsTheAnswerIsEmpty) {
+TEST(WhySim, TheAnswerIsEmptyIfNoOperationWaits) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
   for (Rank r = 0; r < 3; ++r) cluster.clients().Fence({"job", r});

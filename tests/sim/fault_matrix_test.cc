@@ -5,7 +5,7 @@
 namespace canopy::sim {
 namespace {
 
-TEST(FaultMatrix, HasEachPhaseAndFault) {
+TEST(FaultMatrix, TheTableCountsCellsAndExplainsImpossibleOnes) {
   SeedCells seed;
   seed.Add(Phase::kQueryGathering, Fault::kProcDies);
   SeedTable table = FaultTable();
@@ -18,7 +18,7 @@ TEST(FaultMatrix, HasEachPhaseAndFault) {
   EXPECT_NE(text.find("\nquery gathering "), std::string::npos);
 }
 
-TEST(FaultMatrix, EachFaultNeedsAtMostOneKindOfSeeds) {
+TEST(FaultMatrix, NoFaultNeedsBothRestartsAndLosses) {
   for (size_t i = 0; i < kNumFaults; ++i) {
     const auto fault = static_cast<Fault>(i);
     EXPECT_FALSE(NeedsRestarts(fault) && NeedsLosses(fault)) << i;

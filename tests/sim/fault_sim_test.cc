@@ -33,7 +33,7 @@ std::vector<NodeId> Leaves(uint32_t per_leaf) {
 class Healing : public testing::TestWithParam<uint64_t> {};
 
 // Agents without participants die at any time; no process may be affected.
-TEST_P(Healing, LossOfForwardingAgentsIsInvisible) {
+TEST_P(Healing, TheLossOfForwardingAgentsDoesNotAffectFences) {
   Cluster cluster(31, 2, GetParam());
   cluster.LaunchConnected(MakeJob("job", Leaves(2)));
   std::vector<NodeId> victims;
@@ -193,7 +193,7 @@ TEST(Fault, DeathOfAnUnconnectedRankFailsTheFence) {
   }
 }
 
-TEST(Fault, AnOrderlyLeaveHasAnErrorOfItsOwn) {
+TEST(Fault, AnOrderlyEndFailsTheFenceWithItsOwnStatus) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
   const RequestId a = cluster.clients().Fence({"job", 0});
@@ -272,7 +272,7 @@ TEST(Fault, ATimeoutNamesTheMissingProcess) {
   EXPECT_TRUE(cluster.errors().empty());
 }
 
-TEST(Fault, OneCallersTimeoutFailsTheFenceForAll) {
+TEST(Fault, TheTimeoutOfOneCallerFailsTheFenceForAll) {
   Cluster cluster(3, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
   const RequestId a = cluster.clients().Fence({"job", 1}, {}, false, 100);
@@ -283,7 +283,7 @@ TEST(Fault, OneCallersTimeoutFailsTheFenceForAll) {
 }
 
 // Fences follow each other without waiting.
-TEST(Fault, PipelinedFencesSurviveLosses) {
+TEST(Fault, FencesInQuickSuccessionSurviveTheLossOfAnAgent) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Cluster cluster(31, 2, seed);
     cluster.LaunchConnected(MakeJob("job", Leaves(1)));
@@ -316,7 +316,7 @@ struct Call {
   RequestId request;
 };
 
-TEST_P(Chaos, CollectivesEndAndSucceedOnlyIfAllArrived) {
+TEST_P(Chaos, CollectivesEndAndSucceedOnlyIfAllHaveArrived) {
   const uint64_t seed = GetParam();
   const uint32_t nodes = 3 + seed % 20;
   Cluster cluster(nodes, 2 + seed % 3, seed);

@@ -24,7 +24,7 @@ class FenceSim : public testing::TestWithParam<Shape> {};
 // Every rank commits and enters a collecting fence in random order. No rank may
 // leave before the last has entered. Afterwards each node must show exactly
 // what each rank has committed.
-TEST_P(FenceSim, EachNodeShowsExactlyTheCommittedData) {
+TEST_P(FenceSim, AfterAFenceEachNodeHasExactlyTheCommittedData) {
   const Shape shape = GetParam();
   Cluster cluster(shape.nodes, shape.radix, shape.seed);
   cluster.options().one_release_a_step = true;
@@ -117,7 +117,7 @@ TEST(FenceSim, ALocalFenceSendsNoMessage) {
       0u);
 }
 
-TEST(FenceSim, FenceInASubtreeNeverReachesTheRoot) {
+TEST(FenceSim, AFenceWithinASubtreeSendsNoMessageToTheRoot) {
   Cluster cluster(15, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 15, 1));
   // Agents 7 and 10 are below agent 1, on both sides.

@@ -70,7 +70,7 @@ TEST_F(GetSim, LocalDataIsReadAtOnce) {
   EXPECT_EQ(cluster_.observed().messages(kDmodexRequest), 0u);
 }
 
-TEST_F(GetSim, AnEmptyNamespaceIsTheCallersOwn) {
+TEST_F(GetSim, AnEmptyNamespaceDenotesTheCallersOwn) {
   Commit(0, core::Scope::kGlobal, "k");
   EXPECT_EQ(cluster_.clients().StatusOf(Get(1, Key({"", 0}, "k"))), kSuccess);
 }
@@ -106,7 +106,7 @@ TEST_F(GetSim, OneRequestServesAllWaitingGets) {
 }
 
 // A key that is never committed must not block a get of another key.
-TEST_F(GetSim, KeysDoNotBlockEachOther) {
+TEST_F(GetSim, AGetOfAMissingKeyDoesNotDelayAnotherGet) {
   Commit(4, core::Scope::kGlobal, "there");
   const RequestId a = Get(0, Key({"job", 4}, "never"));
   const RequestId b = Get(0, Key({"job", 4}, "there"));
@@ -114,7 +114,7 @@ TEST_F(GetSim, KeysDoNotBlockEachOther) {
   EXPECT_EQ(cluster_.clients().StatusOf(b), kSuccess);
 }
 
-TEST_F(GetSim, ScopesHideKeys) {
+TEST_F(GetSim, AKeyOutsideItsScopeIsReportedAsOutside) {
   Commit(0, core::Scope::kRemote, "far");
   Commit(0, core::Scope::kLocal, "near");
   EXPECT_EQ(cluster_.clients().StatusOf(Get(1, Key({"job", 0}, "near"))),
@@ -207,7 +207,7 @@ TEST_F(GetSim, AGetOfAnyRankFindsTheOwner) {
   EXPECT_EQ(cluster_.clients().StatusOf(far), kSuccess);
 }
 
-TEST_F(GetSim, ImpossibleKeysAreNotFoundAtOnce) {
+TEST_F(GetSim, AGetOfAnImpossibleKeyFailsAtOnce) {
   EXPECT_EQ(cluster_.clients().StatusOf(Get(0, Key({"job", 17}, "k"))),
             kErrNotFound);
   EXPECT_EQ(
@@ -357,7 +357,7 @@ TEST_F(OtherNamespace, ABorrowedMapIsDroppedWithTheJob) {
   EXPECT_EQ(cluster_.clients().StatusOf(late), kErrNotFound);
 }
 
-TEST_F(OtherNamespace, JobsConnectFenceAndDisconnect) {
+TEST_F(OtherNamespace, ConnectedJobsCanFenceAndDisconnect) {
   const std::vector<ProcId> all = {{"b", kRankWildcard}, {"a", kRankWildcard}};
   const std::vector<ProcId> everyone = {{"a", 0}, {"a", 1}, {"b", 0}, {"b", 1}};
   const auto collective = [&](core::CollectiveOp op) {

@@ -123,7 +123,7 @@ const Bytes kContext = Flags({"pmix.grp.actxid"});
 // A group with these directives continues without a lost node.
 const Bytes kTolerant = Flags({"pmix.grp.actxid", "pmix.grp.ftcoll"});
 
-TEST_P(GroupSim, AnAgentIsRestartedInAConstruct) {
+TEST_P(GroupSim, AConstructSurvivesTheRestartOfAnAgentAtEveryStep) {
   std::vector<RequestId> requests;
   AtEveryStep(
       Persistence::kOn,
@@ -156,7 +156,7 @@ TEST_P(GroupSim, AnAgentIsRestartedInAConstruct) {
       });
 }
 
-TEST_P(GroupSim, AnAgentIsRestartedInADestruct) {
+TEST_P(GroupSim, ADestructSurvivesTheRestartOfAnAgentAtEveryStep) {
   std::vector<RequestId> requests;
   AtEveryStep(
       Persistence::kOn,
@@ -178,7 +178,7 @@ TEST_P(GroupSim, AnAgentIsRestartedInADestruct) {
 // The member on the victim has left, and the others destruct the group. The
 // victim's contribution must not be lost with its agent. Restarts happen before
 // the leave, during the leave and during the destruct.
-TEST_P(GroupSim, AnAgentIsRestartedWhoseMemberLeaves) {
+TEST_P(GroupSim, ALeaveSurvivesTheRestartOfItsAgentAtEveryStep) {
   if (GetParam().victim == 0) return;  // it has no member
   const Rank leaver = GetParam().victim - 1;
   std::vector<RequestId> requests;
@@ -212,7 +212,7 @@ TEST_P(GroupSim, AnAgentIsRestartedWhoseMemberLeaves) {
       });
 }
 
-TEST_P(GroupSim, ANodeIsLostInAConstructThatAdapts) {
+TEST_P(GroupSim, ATolerantConstructSurvivesTheLossOfANode) {
   std::vector<RequestId> requests;
   AtEveryStep(
       Persistence::kOff,
@@ -237,7 +237,7 @@ TEST_P(GroupSim, ANodeIsLostInAConstructThatAdapts) {
 
 // Without a tolerant directive, all survivors must get the same result: either
 // all have the group, or it failed.
-TEST_P(GroupSim, ANodeIsLostInAConstruct) {
+TEST_P(GroupSim, AllSurvivorsOfALossGetTheSameResultOfAConstruct) {
   std::vector<RequestId> requests;
   AtEveryStep(
       Persistence::kOff,

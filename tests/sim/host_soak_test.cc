@@ -32,7 +32,7 @@ struct Case {
 
 class HostSabotage : public testing::TestWithParam<Case> {};
 
-TEST_P(HostSabotage, IsFound) {
+TEST_P(HostSabotage, ASabotageOfTheHostIsFound) {
   HostSoakOptions options;
   options.sabotage = GetParam().sabotage;
   ExpectFound(
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(All, HostSabotage,
                                          Case{Sabotage::kLosesAnswers,
                                               "waits for ever"}));
 
-TEST(HostTable, HasCallsAndSpawns) {
+TEST(HostTable, TheTableContainsCallsAndSpawns) {
   SeedCells seed;
   seed.Add(HostRow(Manner::kAway, true), HostFault::kJobKilled);
   SeedTable table = HostTable();

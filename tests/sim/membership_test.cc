@@ -62,7 +62,7 @@ TEST_F(MembershipTest, EverySurvivorLearnsOfALossOnce) {
   }
 }
 
-TEST_F(MembershipTest, ARestartIsNotALossForMembersThatSawItUp) {
+TEST_F(MembershipTest, ARestartThatRecoveredIsReportedAsARestartOnce) {
   members_.Restart(2);
   const auto update = MemberUpdate{2, true, 1, "", true};
   const auto inputs = members_.Apply(0, update);
@@ -71,14 +71,14 @@ TEST_F(MembershipTest, ARestartIsNotALossForMembersThatSawItUp) {
   EXPECT_TRUE(members_.Apply(0, update).empty()) << "once only";
 }
 
-TEST_F(MembershipTest, AnIncarnationWithoutStateIsALossAndAJoin) {
+TEST_F(MembershipTest, AnIncarnationWithoutStateIsReportedAsALossAndAJoin) {
   const auto inputs = members_.Apply(0, {2, true, 1, ""});
   ASSERT_EQ(inputs.size(), 2u);
   EXPECT_FALSE(std::get<NodeStateChanged>(inputs[0]).up);
   EXPECT_TRUE(std::get<NodeStateChanged>(inputs[1]).up);
 }
 
-TEST_F(MembershipTest, DownIsFinalForAnIncarnation) {
+TEST_F(MembershipTest, AnIncarnationThatIsDownIsNeverUpAgain) {
   EXPECT_EQ(members_.Apply(0, {2, false, 0, "lost"}).size(), 1u);
   EXPECT_TRUE(members_.Apply(0, {2, true, 0, ""}).empty());
   EXPECT_EQ(members_.Apply(0, {2, true, 1, ""}).size(), 1u);
@@ -86,7 +86,7 @@ TEST_F(MembershipTest, DownIsFinalForAnIncarnation) {
       << "older than the view";
 }
 
-TEST_F(MembershipTest, AMessageFollowsTheUpdatesOfItsSender) {
+TEST_F(MembershipTest, TheUpdatesOfASenderPrecedeItsMessage) {
   (void)members_.Apply(1, {6, false, 0, "lost"});
   (void)members_.Apply(1, {5, false, 0, "lost"});
   const auto ahead = members_.UpdatesAhead(MessageOf(1, 0, 0, 1));
@@ -98,7 +98,7 @@ TEST_F(MembershipTest, AMessageFollowsTheUpdatesOfItsSender) {
   EXPECT_EQ(next[0].subject, 5u);
 }
 
-TEST_F(MembershipTest, ARejoinedMemberSeesEachOtherLostAndBackOnce) {
+TEST_F(MembershipTest, ARejoinedMemberLosesAndRegainsEachOtherOnce) {
   const TimeNs linked = members_.BeginRejoin(3);
   for (const NodeId other : {0u, 1u, 2u, 4u, 5u, 6u}) {
     EXPECT_TRUE(members_.Unlink(3, other));

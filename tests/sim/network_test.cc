@@ -61,7 +61,7 @@ TEST_F(NetworkTest, MessagesOfAPairStayInOrder) {
   EXPECT_EQ(ReceiveAll(), Numbers(50));
 }
 
-TEST_F(NetworkTest, DataMayOvertake) {
+TEST_F(NetworkTest, DataMayArriveInAnotherOrder) {
   options_.overtaking = 2;
   for (uint64_t n = 0; n < 50; ++n) Send(3, 0, n);
   std::vector<uint64_t> received = ReceiveAll();

@@ -32,7 +32,7 @@ TEST_F(PulledOutput, OutputReadInOrderIsAccepted) {
   EXPECT_TRUE(read_.IsClosed(kOut));
 }
 
-TEST_F(PulledOutput, RepeatedEarlyAndChangedOutputIsAnError) {
+TEST_F(PulledOutput, RepeatedPrematureOrChangedOutputIsAnError) {
   EXPECT_EQ(Add(20, 80), "");
   EXPECT_NE(Add(20, 80), "");
   EXPECT_NE(Add(0, 20), "");

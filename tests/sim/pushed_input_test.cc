@@ -41,7 +41,7 @@ TEST_F(PushedInputTest, AMissingConsumedPushIsAnError) {
   EXPECT_EQ(NumErrors(first_, false), 1u);
 }
 
-TEST_F(PushedInputTest, MissingMisplacedAndInventedInputIsAnError) {
+TEST_F(PushedInputTest, MissingMisplacedOrInventedInputIsAnError) {
   EXPECT_EQ(NumErrors(second_, true), 1u);
   EXPECT_EQ(NumErrors(first_, true), 2u);
   EXPECT_EQ(NumErrors("else;", true), 3u);

@@ -51,7 +51,7 @@ class QuerySim : public testing::TestWithParam<uint32_t> {
   Cluster cluster_;
 };
 
-TEST_P(QuerySim, ATableHasTheProcessesOfAllNodes) {
+TEST_P(QuerySim, AProcessTableContainsTheProcessesOfAllNodes) {
   const RequestId request = Ask(6, {PMIX_QUERY_PROC_TABLE});
   cluster_.Run();
   EXPECT_EQ(cluster_.clients().StatusOf(request), kSuccess);
@@ -60,7 +60,7 @@ TEST_P(QuerySim, ATableHasTheProcessesOfAllNodes) {
   for (const int state : states) EXPECT_NE(state, PMIX_PROC_STATE_UNDEF);
 }
 
-TEST_P(QuerySim, TheRootKnowsAllJobs) {
+TEST_P(QuerySim, AQueryOfNamespacesReturnsAllJobsOfTheRoot) {
   const RequestId request = Ask(6, {PMIX_QUERY_NAMESPACES});
   cluster_.Run();
   EXPECT_EQ(AnswersTo(request).FindString(PMIX_QUERY_NAMESPACES), "job");

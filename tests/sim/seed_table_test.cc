@@ -17,7 +17,7 @@ SeedTable Table() {
                     }});
 }
 
-TEST(SeedTableTest, CountsEachCellOncePerSeed) {
+TEST(SeedTableTest, NumBelowCountsCellsWithTooFewSeeds) {
   SeedCells seed;
   seed.Add(Row::kOpen, Column::kRain);
   seed.Add(Row::kOpen, Column::kRain);
@@ -32,7 +32,7 @@ TEST(SeedTableTest, CountsEachCellOncePerSeed) {
   EXPECT_EQ(table.NumBelow(3), 3u);
 }
 
-TEST(SeedTableTest, ReportsWhyACellIsEmpty) {
+TEST(SeedTableTest, TheTextExplainsWhyACellIsImpossible) {
   SeedCells seed;
   seed.Add(Row::kOpen, Column::kWind);
   SeedTable table = Table();

@@ -78,7 +78,7 @@ TEST_F(ShimsTest, OnlyRunningRanksGetSignals) {
   EXPECT_EQ(shims_.signals({"job", 1}), 1u);
 }
 
-TEST_F(ShimsTest, ADelayedKillDoesNotOutliveTheMachine) {
+TEST_F(ShimsTest, ResetDropsADelayedKill) {
   settings_.options.kill_delay = 10 * kMs;
   core::KillLocal kill{"job", {}, 0};
   shims_.On(0, kill);

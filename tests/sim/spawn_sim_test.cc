@@ -50,7 +50,7 @@ struct Spawning {
 
 class SpawnSim : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(SpawnSim, ARequestBecomesOneJob) {
+TEST_P(SpawnSim, ASpawnRequestStartsOneJob) {
   Spawning run(GetParam(), 1, Persistence::kOff);
   run.cluster.Run();
   ASSERT_EQ(run.cluster.clients().StatusOf(run.request), kSuccess);
@@ -68,7 +68,7 @@ TEST_P(SpawnSim, ARequestThatCannotBeMappedIsAnswered) {
   run.ExpectClean();
 }
 
-TEST_P(SpawnSim, ASpawnerMayEndMeanwhile) {
+TEST_P(SpawnSim, ASpawnerMayEndAtAnyStepOfItsSpawn) {
   for (size_t step = 0; step < 40; ++step) {
     SCOPED_TRACE("the end before step " + std::to_string(step));
     Spawning run(GetParam(), step + 1, Persistence::kOff);
@@ -124,7 +124,7 @@ TEST_P(SpawnSim, ASpawnSurvivesTheLossOfAForwardingAgent) {
   }
 }
 
-TEST_P(SpawnSim, ASpawnEndsWithItsController) {
+TEST_P(SpawnSim, TheLossOfTheControllerEndsASpawnAtEveryStep) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("loss before step " + std::to_string(step));
     Spawning run(GetParam(), step + 1, Persistence::kOff);

@@ -68,7 +68,7 @@ TEST_F(StandardInputTest, ALauncherOffersUnconsumedInputAgain) {
   EXPECT_EQ(again[0].data.view(), InputText(64, 110));
 }
 
-TEST_F(StandardInputTest, AShimPassesEachByteOnOnce) {
+TEST_F(StandardInputTest, AShimForwardsEachByteOnce) {
   input_.Offer("job", 30);
   Feed(0, 10);
   Feed(0, 10);

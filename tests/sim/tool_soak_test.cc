@@ -52,7 +52,7 @@ struct Case {
 
 class ToolSabotages : public testing::TestWithParam<Case> {};
 
-TEST_P(ToolSabotages, IsFound) {
+TEST_P(ToolSabotages, ASabotageOfTheToolsIsFound) {
   constexpr uint64_t kFew = 60;
   ToolSoakOptions options;
   options.sabotage = GetParam().sabotage;
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{ToolSabotage::kForgetsDropped, " bytes and missed "},
                     Case{ToolSabotage::kLosesInput, "nobody has pushed"}));
 
-TEST(ToolTable, CountsACellAndNamesImpossibleOnes) {
+TEST(ToolTable, TheTableCountsCellsAndExplainsImpossibleOnes) {
   SeedCells seed;
   seed.Add(ToolPhase::kStopReleases, ToolFault::kJobKilled);
   SeedTable table = ToolTable();
@@ -79,7 +79,7 @@ TEST(ToolTable, CountsACellAndNamesImpossibleOnes) {
             std::string::npos);
 }
 
-TEST(ToolTable, EachPossibleCellHasAKindOfSeeds) {
+TEST(ToolTable, EachCellWithoutAnExplanationCanOccurInSomeSeeds) {
   for (size_t phase = 0; phase < kNumToolPhases; ++phase) {
     for (size_t fault = 0; fault < kNumToolFaults; ++fault) {
       const ToolCell cell{static_cast<ToolPhase>(phase),

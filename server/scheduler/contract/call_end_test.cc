@@ -35,7 +35,7 @@ TEST(CallEndTest, TheDetailsContainThePmixStatus) {
   EXPECT_FALSE(end.passes());
 }
 
-TEST(CallEndTest, OtherReasonsAreIgnored) {
+TEST(CallEndTest, DetailsWithoutAPmixErrorAreIgnored) {
   for (const std::string& details :
        {Reason("PMIX_ERR_NO_SUCH_THING"), Reason("PMIX_SUCCESS"),
         Reason("PMIX_MAX_NSLEN"), Reason("PMIX_ERR_TIMEOUT", "elsewhere.org"),
@@ -55,7 +55,7 @@ TEST(CallEndTest, WithoutDetailsTheCodeDeterminesTheStatus) {
   EXPECT_EQ(StatusOf({13, "a\nb"}).message().find('\n'), std::string::npos);
 }
 
-TEST(CallEndTest, APlacementIsUndecidedAfterAFailureOfTheScheduler) {
+TEST(CallEndTest, SomeGrpcCodesLeaveAPlacementUndecided) {
   for (const int code : {1, 2, 4, 8, 10, 13, 14, 15}) {
     EXPECT_TRUE((CallEnd{code, ""}.leaves_undecided())) << code;
   }
@@ -64,7 +64,7 @@ TEST(CallEndTest, APlacementIsUndecidedAfterAFailureOfTheScheduler) {
   }
 }
 
-TEST(CallEndTest, ACallOfAProcessIsRepeatedAfterFewerCodes) {
+TEST(CallEndTest, OnlyThreeGrpcCodesLetACallOfAProcessBeRepeated) {
   for (const int code : {1, 10, 14}) {
     EXPECT_TRUE((CallEnd{code, ""}.passes())) << code;
   }

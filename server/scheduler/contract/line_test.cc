@@ -7,7 +7,7 @@
 namespace canopy::scheduler {
 namespace {
 
-TEST(LineTest, TheLineIsPrintable) {
+TEST(LineTest, LineOfEscapesControlCharacters) {
   EXPECT_EQ(LineOf("two\nlines"), "two\\nlines");
   EXPECT_EQ(LineOf(""), "");
   EXPECT_EQ(LineOf(std::string(kMaxLine, 'x')), std::string(kMaxLine, 'x'));

@@ -86,7 +86,7 @@ class LifecycleCoreTest : public AgentCoreTest {
   }
 };
 
-TEST_F(LifecycleCoreTest, EndsOfProcessesRaiseTheirEvents) {
+TEST_F(LifecycleCoreTest, TheEndOfAProcessRaisesEventsForItsCause) {
   constexpr int kCrash = 11;
   constexpr int kTerminated = 15;
   EXPECT_EQ(HearOf(LocalExits{"job", {{0, kCrash}}}),
@@ -127,7 +127,7 @@ TEST_F(LifecycleCoreTest, TheLeaderLearnsThatAnInvitedProcessesJobEnds) {
   EXPECT_EQ(std::ranges::count(heard, std::pair(kInviteFailed, Rank{0})), 1);
 }
 
-TEST_F(LifecycleCoreTest, ProcessesThatDoNotStartRaiseTheirEvents) {
+TEST_F(LifecycleCoreTest, AFailedStartRaisesAnEventForEachProcess) {
   Step(LaunchRequested{JobOn("none", {0, 0})});
   Step(LocalPrepared{"none", 0, ""});
   EXPECT_EQ(HearOf(LocalStarted{"none", 0, kErrJobSysOpFailed, "no"}),
@@ -160,7 +160,7 @@ TEST(LifecycleOfOthers, TheLossOfTheControllerIsReportedForItsJob) {
   EXPECT_EQ(told[0].event->source, (ProcId{"job", kRankWildcard}));
 }
 
-TEST_F(AgentCoreTest, TheReplyToACommitIsLeftToItsPublication) {
+TEST_F(AgentCoreTest, TheActionThatPublishesACommitContainsTheRequest) {
   const Actions actions = Step(Committed{1, 7, {{Scope::kGlobal, Kval("k")}}});
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(std::get<PublishRank>(actions[0]).client, 1u);
@@ -186,7 +186,7 @@ TEST_F(AgentCoreTest, ACommitAnswersWaitingGets) {
   EXPECT_EQ(std::get<ReplyClient>(actions[1]).request, 8u);
 }
 
-TEST_F(AgentCoreTest, CommitsWithoutAMessageNeedNoConnection) {
+TEST_F(AgentCoreTest, ACommitFromAMailboxIsPublishedWithoutAConnection) {
   Step(ClientGone{1});
   const Actions actions =
       Step(CommitTaken{{"job", 0}, {{Scope::kGlobal, Kval("k")}}});
@@ -202,7 +202,7 @@ TEST_F(AgentCoreTest, CommitsOfOtherProcessesAreIgnored) {
       Step(CommitTaken{{"job", 0}, {{Scope::kGlobal, Bytes("\xff")}}}).empty());
 }
 
-TEST_F(AgentCoreTest, TheEarliestDeadlineIsSetAndReplaced) {
+TEST_F(AgentCoreTest, TheCoreRequestsATimerForTheEarliestDeadline) {
   CollectiveArrived fence;
   fence.client = 1;
   fence.request = 1;
@@ -236,7 +236,7 @@ TEST_F(AgentCoreTest, MessagesForOtherAgentsAreIgnored) {
   EXPECT_EQ(Step(PeerArrived{{1, 0, StateQuery{1, "why", ""}}}).size(), 1u);
 }
 
-TEST_F(AgentCoreTest, ReportsItsOwnState) {
+TEST_F(AgentCoreTest, AStateRequestReturnsTheAgentsState) {
   const auto states =
       All<StateCollected>(Step(StateRequested{3, "status", ""}));
   ASSERT_EQ(states.size(), 1u);
@@ -249,7 +249,7 @@ TEST_F(AgentCoreTest, ReportsItsOwnState) {
   EXPECT_EQ(answer->jobs[0].connected, 2u);
 }
 
-TEST_F(AgentCoreTest, ANodeStateCountsOnceAndNeverForItself) {
+TEST_F(AgentCoreTest, ANodeStateIsHandledOnceAndNeverForTheAgentItself) {
   EXPECT_TRUE(Step(NodeStateChanged{0, false, ""}).empty());
   EXPECT_TRUE(Step(NodeStateChanged{7, false, ""}).empty());
   EXPECT_EQ(All<LogLine>(Step(NodeStateChanged{1, false, "gone"})).size(), 1u);
@@ -257,7 +257,7 @@ TEST_F(AgentCoreTest, ANodeStateCountsOnceAndNeverForItself) {
   EXPECT_EQ(All<LogLine>(Step(NodeStateChanged{1, true, ""})).size(), 1u);
 }
 
-TEST_F(AgentCoreTest, AnExitIncludesTheStateOfTheConnection) {
+TEST_F(AgentCoreTest, WhetherAnExitIsAFailureDependsOnFinalize) {
   Step(FinalizeArrived{1, 1});
   Step(ClientGone{1});
   ProcExit exit;

@@ -142,7 +142,7 @@ class AgentDebugTest : public testing::Test {
   TimeNs now_ = 0;
 };
 
-TEST_F(AgentDebugTest, LimitsStandStillOnAllNodesUntilTheRelease) {
+TEST_F(AgentDebugTest, TimeLimitsAreSuspendedOnAllNodesUntilTheRelease) {
   EXPECT_TRUE(held_.at(0) && held_.at(1));
   Wait(1, 2, 3);
   Until(60 * kSecond);
@@ -161,7 +161,7 @@ TEST_F(AgentDebugTest, LimitsStandStillOnAllNodesUntilTheRelease) {
   EXPECT_TRUE(out_of_time_);
 }
 
-TEST_F(AgentDebugTest, LimitsOfOtherJobsKeepRunning) {
+TEST_F(AgentDebugTest, TimeLimitsOfOtherJobsAreNotSuspended) {
   CollectiveArrived arrived;
   Step(0, LaunchRequested{JobOn("other", {0, 0})});
   Step(0, LocalPrepared{"other", 0, ""});
@@ -175,7 +175,7 @@ TEST_F(AgentDebugTest, LimitsOfOtherJobsKeepRunning) {
   EXPECT_EQ(replies_.at(4), kErrTimeout);
 }
 
-TEST_F(AgentDebugTest, ARestartedAgentKeepsTheHolds) {
+TEST_F(AgentDebugTest, ARestartedAgentRecoversTheHolds) {
   Until(15 * kSecond);
   held_.clear();
   RestartController();

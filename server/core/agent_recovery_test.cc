@@ -165,7 +165,7 @@ TEST_F(RestartTest, DataIsRecoveredBeforeProcessesReconnect) {
 }
 
 // The process counts no ended collective, but its agent counts one.
-TEST_F(RestartTest, ALostReplyToTheFirstFenceIsRepeated) {
+TEST_F(RestartTest, ASuccessorRepeatsALostReplyToTheFirstFence) {
   Fence(0, 10);
   Fence(1, 10);
   Restart();
@@ -179,7 +179,7 @@ TEST_F(RestartTest, ALostReplyToTheFirstFenceIsRepeated) {
   EXPECT_EQ(replies_[1].at(11), kSuccess);
 }
 
-TEST_F(RestartTest, TheNextFenceAfterARestartIsNew) {
+TEST_F(RestartTest, TheNextFenceAfterARestartWaitsForAllRanks) {
   for (RequestId i = 10; i < 13; ++i) {
     Fence(0, i);
     Fence(1, i);
@@ -195,7 +195,7 @@ TEST_F(RestartTest, TheNextFenceAfterARestartIsNew) {
   EXPECT_TRUE(Sees(1, 0, "new"));
 }
 
-TEST_F(RestartTest, AContributionFromBeforeTheRestartCounts) {
+TEST_F(RestartTest, AContributionOfThePredecessorIsKept) {
   Fence(0, 10);
   Fence(1, 10);
   Commit(0, "early");
@@ -210,7 +210,7 @@ TEST_F(RestartTest, AContributionFromBeforeTheRestartCounts) {
 
 // The new agent contributes with versions of its own, and this contribution is
 // lost. The next contribution must not be a delta to it.
-TEST_F(RestartTest, ADeltaNeverBuildsOnALostContribution) {
+TEST_F(RestartTest, ADeltaIsNeverBasedOnALostContribution) {
   Commit(1, "before");
   Fence(1, 1);
   Restart();
@@ -230,7 +230,7 @@ TEST_F(RestartTest, ADeltaNeverBuildsOnALostContribution) {
   EXPECT_EQ(replies_[1][3], kSuccess);
 }
 
-TEST_F(RestartTest, ALostContributionIsMadeAgain) {
+TEST_F(RestartTest, ALostContributionIsSentByTheSuccessor) {
   cut_ = true;
   Fence(1, 10);
   Restart();
@@ -290,7 +290,7 @@ TEST_F(RestartTest, ARepeatedReleaseHasTheDataOfTheFirst) {
   }
 }
 
-TEST_F(RestartTest, TheLastStateOfAConnectionIsRecovered) {
+TEST_F(RestartTest, ASuccessorRecoversWhetherProcessesAreConnected) {
   Everybody(CollectiveOp::kConnect, 10);
   Restart();
   EXPECT_EQ(cores_[1]->Count().connections, 1u);
@@ -325,7 +325,7 @@ TEST_F(RestartTest, RequestsForDataAreSentAgain) {
   EXPECT_EQ(replies_[0].at(20), kSuccess);
 }
 
-TEST_F(RestartTest, AnswersToAPredecessorAreIgnored) {
+TEST_F(RestartTest, ASuccessorIgnoresAnswersToItsPredecessor) {
   GetArrived get;
   get.client = 2;
   get.request = 20;
@@ -345,7 +345,7 @@ TEST_F(RestartTest, AnswersToAPredecessorAreIgnored) {
   EXPECT_EQ(replies_[1].at(21), kSuccess);
 }
 
-TEST_F(RestartTest, AControllerWithoutARecordEndsItsJobs) {
+TEST_F(RestartTest, ARestartedControllerWithoutARecordEndsTheJob) {
   Make(0);
   Actions actions = cores_[0]->Step(++now_, JobRecovered{job_, true, {}, {}});
   EXPECT_EQ(All<ForgetLocal>(actions).size(), 1u);
@@ -356,7 +356,7 @@ TEST_F(RestartTest, AControllerWithoutARecordEndsItsJobs) {
 
 // Otherwise the root would regard jobs as over that have not been reported to
 // it yet.
-TEST_F(RestartTest, SyncCompleteIsTheLastMessageToTheRoot) {
+TEST_F(RestartTest, SyncCompleteFollowsAllReportsToTheRoot) {
   const auto told_last = [&](Input input) {
     const auto sent = All<SendPeer>(cores_[1]->Step(++now_, std::move(input)));
     if (sent.empty()) return false;
@@ -385,7 +385,7 @@ TEST_F(RestartTest, ARestartedControllerContinuesAFence) {
   EXPECT_TRUE(Sees(0, 1, "theirs"));
 }
 
-TEST_F(RestartTest, AControllerThatIsNotTheRootIsRecovered) {
+TEST_F(RestartTest, ASuccessorRecoversTheRoleOfController) {
   for (NodeId n = 0; n < 2; ++n) Make(n);
   Step(1, NodeStateChanged{0, false, "gone"});
   const auto job = JobOn("other", {1});

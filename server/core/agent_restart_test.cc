@@ -56,7 +56,7 @@ TEST_F(RestartCoreTest, AFenceWaitsForTheNextProcess) {
   for (const ReplyClient& reply : replies) EXPECT_EQ(reply.status, kSuccess);
 }
 
-TEST_F(RestartCoreTest, AFenceFailsWithTheLastProcess) {
+TEST_F(RestartCoreTest, AFenceFailsWhenTheLastProcessOfARankIsGone) {
   Step(Fence(1, 5));
   Exit(1, 0);
   // The connection of the first process ends late.
@@ -81,7 +81,7 @@ TEST_F(RestartCoreTest, ANewProcessSkipsFencesThatHaveFailed) {
   EXPECT_EQ(All<ReplyClient>(Step(Fence(1, 6))).size(), 2u);
 }
 
-TEST_F(RestartCoreTest, HandlersOfTheCodeLearnOfTheRestart) {
+TEST_F(RestartCoreTest, ARestartIsAnEventForClientsThatRegisteredForIt) {
   Step(EventsWanted{1, 3, false, {kErrProcRestart, kErrProcAborted}});
   const auto told = All<NotifyClient>(Exit(1, 0));
   ASSERT_EQ(told.size(), 1u);
@@ -89,7 +89,7 @@ TEST_F(RestartCoreTest, HandlersOfTheCodeLearnOfTheRestart) {
   EXPECT_EQ(told[0].event->source, (ProcId{"job", 1}));
 }
 
-TEST_F(RestartCoreTest, RequestsOfTheNewProcessHaveOtherNumbers) {
+TEST_F(RestartCoreTest, RequestsOfARestartedProcessHaveNewNumbers) {
   const auto first = All<HostSpawn>(Step(SpawnArrived{2, 7, {}}));
   ASSERT_EQ(first.size(), 1u);
   Step(SpawnDone{{"job", 1}, first[0].request, kErrJobFailedToLaunch, ""});
@@ -150,7 +150,7 @@ TEST(RestartRecovery, PublicationsOfTheNewProcessAreRecovered) {
 // Agent 3 is below agent 1, which forwards messages for a job of agent 0 and is
 // replaced. A fence is over here but may not be over for other agents below
 // agent 1.
-TEST(ReturnOfParentTest, EndedCollectivesAreReportedBeforeLaterLeaves) {
+TEST(ReturnOfParentTest, TheAgentReportsEndedCollectivesBeforeLaterLeaves) {
   CoreConfig config;
   config.self = 3;
   config.node_names = {"a", "b", "c", "d"};
@@ -186,7 +186,7 @@ TEST(ReturnOfParentTest, EndedCollectivesAreReportedBeforeLaterLeaves) {
 
 // Agent 1 was cut off and has ended its part of a job that continues. It gets
 // the map again when a collective of that job passes it.
-TEST(LostPartTest, RanksOfAnEndedPartAreNotAwaited) {
+TEST(LostPartTest, ACollectiveDoesNotAwaitRanksOfAnEndedPart) {
   CoreConfig config;
   config.self = 1;
   config.node_names = {"a", "b"};

@@ -33,7 +33,7 @@ TEST_F(DebugHoldsTest, LimitsOfOtherJobsAreNotExtended) {
   EXPECT_TRUE(holds_.Holds("b"));
 }
 
-TEST_F(DebugHoldsTest, ALimitIsExtendedByTheTimeHeld) {
+TEST_F(DebugHoldsTest, ALimitIsExtendedByTheTimeOfTheHold) {
   Say(At(2), 0, true);
   EXPECT_EQ(holds_.DueAt(At(5), 0, At(5), "a"), At(8));
   EXPECT_EQ(holds_.DueAt(At(8), At(5), At(8), "a"), At(11));
@@ -44,7 +44,7 @@ TEST_F(DebugHoldsTest, ALimitIsExtendedByTheTimeHeld) {
       << "it was over before the limit was set";
 }
 
-TEST_F(DebugHoldsTest, AHeldLimitIsCheckedOnceASecond) {
+TEST_F(DebugHoldsTest, AnExpiredLimitOfAHeldJobIsDueASecondLater) {
   Say(0, 0, true);
   EXPECT_EQ(holds_.DueAt(At(5), At(5) - 1, At(5), "a"), At(6));
   EXPECT_EQ(holds_.DueAt(At(5), 0, kNever, "a"), kNever);
@@ -60,7 +60,7 @@ TEST_F(DebugHoldsTest, AJobIsHeldWhileAnyNodeHoldsIt) {
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), "a"), At(13));
 }
 
-TEST_F(DebugHoldsTest, OverlappingHoldsCountOnce) {
+TEST_F(DebugHoldsTest, TheTimeOfOverlappingHoldsIsCountedOnce) {
   Say(At(1), 0, true, 0, "a");
   Say(At(2), 1, true, 0, "b");
   Say(At(4), 0, false, 0, "a");
@@ -69,7 +69,7 @@ TEST_F(DebugHoldsTest, OverlappingHoldsCountOnce) {
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), jobs), At(14));
 }
 
-TEST_F(DebugHoldsTest, AHoldCountsFromItsBeginIfItsNotificationIsLate) {
+TEST_F(DebugHoldsTest, AHoldIsCountedFromItsBeginEvenIfNotifiedLate) {
   Say(At(10), 3, true, At(6));
   EXPECT_EQ(holds_.DueAt(At(10), 0, At(10), "a"), At(16));
   Say(At(11), 2, true, At(20));
@@ -77,7 +77,7 @@ TEST_F(DebugHoldsTest, AHoldCountsFromItsBeginIfItsNotificationIsLate) {
       << "no earlier than the limit's begin";
 }
 
-TEST_F(DebugHoldsTest, OlderNotificationsAndLostNodesDoNotCount) {
+TEST_F(DebugHoldsTest, OlderNotificationsAndHoldsOfLostNodesAreIgnored) {
   holds_.Note(At(1), "a", {0, 5, true, At(1)});
   holds_.Note(At(2), "a", {0, 7, false, At(2)});
   holds_.Note(At(3), "a", {0, 6, true, At(3)});
@@ -93,7 +93,7 @@ TEST_F(DebugHoldsTest, OlderNotificationsAndLostNodesDoNotCount) {
   EXPECT_EQ(TakeAll<HoldChanged>(&events_).size(), 2u);
 }
 
-TEST_F(DebugHoldsTest, ReportsBeginsAndEnds) {
+TEST_F(DebugHoldsTest, TheFirstBeginAndTheLastEndOfAHoldAreReported) {
   Say(At(1), 0, true);
   Say(At(2), 1, true);
   ASSERT_EQ(TakeAll<HoldChanged>(&events_).size(), 1u);

@@ -105,7 +105,7 @@ TEST(JobTable, AnEndIsRecordedOnce) {
   EXPECT_EQ(gone[0].ranks, std::vector<Rank>{1});
 }
 
-TEST(JobTable, RanksThatEndTogetherShareAnEvent) {
+TEST(JobTable, RanksOfAJobThatEndTogetherShareAnEvent) {
   CoreEvents events;
   JobTable table(5, &events);
   table.Add(SmallJob("j"));
@@ -182,7 +182,7 @@ TEST(JobTable, ARestartResetsTheStateOfTheRank) {
   EXPECT_EQ(job->ranks[0].incarnation, 1u);
 }
 
-TEST(JobTable, ToolsAreInNoJob) {
+TEST(JobTable, AToolIsConnectedWithoutAJob) {
   CoreEvents events;
   JobTable table(0, &events);
   EXPECT_FALSE(table.OwnerOf({"tool", 0}).has_value());
@@ -232,7 +232,7 @@ TEST(JobTable, AToolOfAnotherUserSeesOnlyThatUsersJobs) {
   EXPECT_TRUE(table.MaySee({"owner", 0}, "job"));
 }
 
-TEST(JobTable, AParentIsKeptForItsChildrenWhenItIsOver) {
+TEST(JobTable, AnEndedParentIsKeptForItsChildren) {
   CoreEvents events;
   JobTable table(5, &events);
   table.Add(SmallJob("parent"));
@@ -261,7 +261,7 @@ TEST(JobTable, AParentIsKeptForItsChildrenWhenItIsOver) {
   EXPECT_EQ(table.size(), 0u);
 }
 
-TEST(JobTable, AParentIsNotKeptForChildrenElsewhere) {
+TEST(JobTable, AParentIsNotKeptForChildrenWithoutLocalRanks) {
   JobTable table(7);
   table.Add(SmallJob("parent"));
   auto child = std::make_shared<JobSpec>(*SmallJob("child"));

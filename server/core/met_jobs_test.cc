@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(MetJobs, JobsOfOneOperationHaveMet) {
+TEST(MetJobs, JobsThatTakePartInOneOperationHaveMet) {
   MetJobs met;
   met.Note({{"a", 0}, {"b", 0}, {"b", 1}});
   met.Note({{"b", 0}, {"c", kRankWildcard}});
@@ -21,7 +21,7 @@ TEST(MetJobs, AnOperationOfOneJobIsNotRecorded) {
   EXPECT_FALSE(met.Contains("a", "a"));
 }
 
-TEST(MetJobs, OtherJobsStayMetWhenOneIsOver) {
+TEST(MetJobs, TheEndOfOneJobDoesNotSeparateTheOthers) {
   MetJobs met;
   met.Note({{"a", 0}, {"b", 0}, {"c", 0}});
   met.OnJobRemoved("a");

@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(NamedProcsTest, AWildcardNamesAllOfItsJob) {
+TEST(NamedProcsTest, AWildcardNamesAllProcessesOfItsJob) {
   const std::vector<ProcId> named = {{"a", 1}, {"b", kRankWildcard}};
   EXPECT_TRUE(Names(named, {"a", 1}));
   EXPECT_FALSE(Names(named, {"a", 0}));

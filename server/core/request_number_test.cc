@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(RequestNumberTest, ProcessesOfARankHaveDifferentNumbers) {
+TEST(RequestNumberTest, EachProcessOfARankHasRequestNumbersOfItsOwn) {
   JobTable jobs(0);
   jobs.Add(JobOn("job", {0}));
   const uint64_t first = RequestNumber(jobs, {"job", 0}, 7);

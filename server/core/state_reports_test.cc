@@ -48,7 +48,7 @@ TEST_F(StateReportsTest, QueriesAllAgentsAndCollectsTheAnswers) {
   EXPECT_EQ(reports_.NextDeadline(), kNever);
 }
 
-TEST_F(StateReportsTest, ALostNodeIsNotAwaited) {
+TEST_F(StateReportsTest, AReportDoesNotWaitForALostNode) {
   const uint64_t number = Ask(77);
   reports_.OnReply({0, actions_}, 1, {number, Bytes("a")});
   reports_.OnNodeLost({0, actions_}, {2, false, ""});
@@ -66,7 +66,7 @@ TEST_F(StateReportsTest, ARequestEndsAtItsTimeLimit) {
   EXPECT_EQ(actions_.size(), before);
 }
 
-TEST_F(StateReportsTest, ASingleAgentIsDoneAtOnce) {
+TEST_F(StateReportsTest, AReportOfASingleAgentIsCompleteAtOnce) {
   tree_.SetAlive(1, false);
   tree_.SetAlive(2, false);
   EXPECT_EQ(Ask(77), 0u);

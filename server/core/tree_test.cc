@@ -9,7 +9,7 @@ namespace {
 
 using Nodes = std::vector<NodeId>;
 
-TEST(Tree, AFullTreeHasItsParentsAndChildren) {
+TEST(Tree, ParentsAndChildrenOfAFullTreeFollowFromTheRadix) {
   const Tree tree(10, 3);
   EXPECT_EQ(tree.root(), 0u);
   EXPECT_EQ(tree.parent(0), kNoNode);
@@ -29,7 +29,7 @@ TEST(Tree, ASingleMemberIsTheRoot) {
   EXPECT_EQ(tree.LowestCommonAncestor(Nodes{0}), 0u);
 }
 
-TEST(Tree, LostMemberIsSkipped) {
+TEST(Tree, TheChildrenOfALostMemberMoveToItsParent) {
   Tree tree(15, 2);
   tree.SetAlive(1, false);
   EXPECT_EQ(tree.parent(3), 0u);
@@ -42,7 +42,7 @@ TEST(Tree, LostMemberIsSkipped) {
   EXPECT_EQ(tree.children(1), (Nodes{4, 7, 8}));
 }
 
-TEST(Tree, LowestLivingMemberTakesOrphansOfARootLost) {
+TEST(Tree, TheLowestLivingMemberReplacesALostRoot) {
   Tree tree(7, 2);
   tree.SetAlive(0, false);
   EXPECT_EQ(tree.root(), 1u);
@@ -86,7 +86,7 @@ TEST(Tree, FindsTheLowestCommonAncestor) {
   EXPECT_EQ(tree.LowestCommonAncestor(Nodes{13, 14, 7}), 0u);
 }
 
-TEST(Tree, TheRootMayTakePartInEveryCollective) {
+TEST(Tree, WithLetRootDecideTheRootIsTheTopOfAllCollectives) {
   Tree tree(15, 2);
   EXPECT_EQ(tree.TopOf(Nodes{8, 9}), 1u);
   tree.LetRootDecide();
@@ -119,7 +119,7 @@ void CheckShape(const Tree& tree) {
   }
 }
 
-TEST(Tree, AnyLossLeavesOneTree) {
+TEST(Tree, AfterAnyLossesTheMembersFormOneTree) {
   std::mt19937 rng(1);
   for (const uint32_t radix : {2u, 3u, 32u}) {
     Tree tree(70, radix);
@@ -130,7 +130,7 @@ TEST(Tree, AnyLossLeavesOneTree) {
   }
 }
 
-TEST(Tree, NextHopsLeadToTheirTarget) {
+TEST(Tree, NextHopsLeadToEveryTarget) {
   std::mt19937 rng(2);
   Tree tree(60, 2);
   for (int i = 0; i < 15; ++i) tree.SetAlive(rng() % 60, false);

@@ -50,7 +50,7 @@ Waiting Fence(std::vector<MissingProc> missing, uint64_t age) {
   return {"job", "fence #0 of job:*", age, 1, std::move(missing), 0};
 }
 
-TEST(Why, TheReportOfTheProcessesAgentPrevails) {
+TEST(Why, TheReportOfTheAgentOfAProcessIsPreferred) {
   StateAnswer top;
   top.node = 0;
   top.waiting = {Fence(

@@ -129,7 +129,7 @@ TEST(AbortsTest, TheMessageIsResentUntilItIsAnswered) {
   EXPECT_EQ(agent.Replies().size(), 1u);
 }
 
-TEST(AbortsTest, OnlyTheControllersAnswerCounts) {
+TEST(AbortsTest, OnlyTheControllersAnswerIsAccepted) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"mine", 1}});
@@ -151,7 +151,7 @@ TEST(AbortsTest, ACallEndsAtItsTimeout) {
   EXPECT_EQ(agent.aborts.NextDeadline(), kNever);
 }
 
-TEST(AbortsTest, AnAbortContinuesWithoutItsCaller) {
+TEST(AbortsTest, AnAbortContinuesWhenItsCallerIsGone) {
   Agent agent(1);
   agent.Add("mine", {1, 2});
   agent.Call({{"other", 2}});
@@ -163,7 +163,7 @@ TEST(AbortsTest, AnAbortContinuesWithoutItsCaller) {
   EXPECT_EQ(agent.aborts.size(), 0u);
 }
 
-TEST(AbortsTest, ASuccessorUsesOtherNumbers) {
+TEST(AbortsTest, ASuccessorUsesNewRequestNumbers) {
   Agent before(1), after(1);
   for (Agent* agent : {&before, &after}) agent->Add("mine", {1, 2});
   for (int i = 0; i < 3; ++i) before.Call({{"other", 2}});
@@ -180,7 +180,7 @@ AbortMessage Message(std::vector<ProcId> targets, uint32_t uid = 7) {
   return {kCaller, 3, "why", std::move(targets), 42, 1, uid};
 }
 
-TEST(AbortsTest, TheAnswerComesWhenTheTargetsAreGone) {
+TEST(AbortsTest, TheControllerAnswersWhenTheTargetsAreGone) {
   Agent root(0);
   root.Launch("job", {1, 1, 2, 2});
   root.aborts.OnMessage({root.now, root.out},
@@ -215,7 +215,7 @@ TEST(AbortsTest, ARepeatedMessageIsAnsweredOnce) {
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 1u);
 }
 
-TEST(AbortsTest, TheEndOfTheJobAnswersAllItsAborts) {
+TEST(AbortsTest, TheEndOfAJobAnswersAllAbortsOfTheJob) {
   Agent root(0);
   root.Launch("job", {1, 2});
   root.aborts.OnMessage({root.now, root.out}, Message({{"job", 1}}));
@@ -249,7 +249,7 @@ TEST(AbortsTest, AnAbortOfAJobThatIsOverSucceeds) {
   EXPECT_EQ(Sent<AbortReply>(root.out).at(0).second.status, kSuccess);
 }
 
-TEST(AbortsTest, AnOlderAgentGetsNoAnswer) {
+TEST(AbortsTest, AnAbortOfAnOlderAgentIsNotAnswered) {
   Agent root(0);
   root.Launch("job", {1, 2});
   AbortMessage old = Message({{"job", 1}}, 0);
@@ -274,7 +274,7 @@ TEST(AbortsTest, AnOlderAgentMayNameTargetsOfSeveralJobs) {
   EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
 }
 
-TEST(AbortsTest, AProcessOfTheRootIsAnsweredToo) {
+TEST(AbortsTest, AnAbortByAProcessOfTheRootIsAnswered) {
   Agent root(0);
   root.Launch("mine", {0, 1});
   EXPECT_EQ(root.Call({{"mine", 1}}), kSuccess);

@@ -48,7 +48,7 @@ class ArrivalCheckTest : public testing::Test {
   CollectiveId id_;
 };
 
-TEST_F(ArrivalCheckTest, EqualParticipantsGetTheSameIdentity) {
+TEST_F(ArrivalCheckTest, AllNotationsOfEqualParticipantsGetOneIdentity) {
   ASSERT_EQ(Identify(At(CollectiveOp::kFence, {})), kSuccess);
   EXPECT_EQ(id_.participants, (Procs{{"job", kRankWildcard}}));
   ASSERT_EQ(Identify(At(CollectiveOp::kFence, {{"job", 2}, {"", 0}})),
@@ -71,7 +71,7 @@ TEST_F(ArrivalCheckTest, RejectsNamesOfUnknownProcessesAndGroups) {
   EXPECT_EQ(Identify(At(CollectiveOp::kGroupDestruct, {}, "g")), kErrNotFound);
 }
 
-TEST_F(ArrivalCheckTest, DisconnectNeedsAConnect) {
+TEST_F(ArrivalCheckTest, ADisconnectWithoutAConnectIsRefused) {
   const Series series =
       SeriesOf(CollectiveOp::kDisconnect, {{"job", kRankWildcard}});
   const CollectiveArrived in = At(CollectiveOp::kDisconnect, {});
@@ -95,7 +95,7 @@ TEST_F(ArrivalCheckTest, PendingFencesOfAProcessAreLimited) {
   EXPECT_EQ(check_.Accepts(series, in, 0), kErrResourceBusy);
 }
 
-TEST_F(ArrivalCheckTest, AProcessIsNotInTwoGroupsOfOneName) {
+TEST_F(ArrivalCheckTest, AConstructOfAGroupThatTheProcessIsInIsRefused) {
   const CollectiveId first{CollectiveOp::kGroupConstruct, {{"job", 0}}, 0, "g"};
   EXPECT_EQ(check_.RefusalOf(first, {}, kProc), kSuccess);
   groups_.OnCompleted(first, kSuccess, EncodeGroupRecord({}));

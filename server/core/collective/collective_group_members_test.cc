@@ -16,7 +16,7 @@
 namespace canopy::core {
 namespace {
 
-TEST_F(CollectiveGroupTest, AMemberThatHasLeftIsNotNeededForTheEnd) {
+TEST_F(CollectiveGroupTest, ADestructDoesNotWaitForAMemberThatHasLeft) {
   MakeGroup();
   EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", 0));
   EXPECT_FALSE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 1}, "g", 0));
@@ -28,7 +28,7 @@ TEST_F(CollectiveGroupTest, AMemberThatHasLeftIsNotNeededForTheEnd) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-TEST_F(CollectiveGroupTest, AMemberThatHasLeftMayTerminate) {
+TEST_F(CollectiveGroupTest, TheEndOfAMemberThatHasLeftDoesNotFailTheDestruct) {
   MakeGroup();
   EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 2}, "g", 0));
   const RequestId a = Destruct(10);
@@ -42,7 +42,8 @@ TEST_F(CollectiveGroupTest, AMemberThatHasLeftMayTerminate) {
 
 // The report that a member has left may arrive after the member's end. The
 // member's agent gets a request, which is repeated to its successor.
-TEST_F(CollectiveGroupTest, TheAgentOfAGoneMemberDecidesOnTheEnd) {
+TEST_F(CollectiveGroupTest,
+       ADestructAsksTheAgentOfAGoneMemberWhetherItHadLeft) {
   MakeGroup();
   const RequestId a = Destruct(10);
   Destruct(11);
@@ -67,7 +68,7 @@ TEST_F(CollectiveGroupTest, TheAgentOfAGoneMemberDecidesOnTheEnd) {
 }
 
 // This agent is the one that gets the request.
-TEST_F(CollectiveGroupTest, ThisAgentDecidesIfALocalMemberIsGone) {
+TEST_F(CollectiveGroupTest, AnAgentAnswersWhetherItsGoneMemberHadLeft) {
   for (const bool left : {true, false}) {
     SCOPED_TRACE(left);
     const Procs all = {{"top", kRankWildcard}};
@@ -87,7 +88,7 @@ TEST_F(CollectiveGroupTest, ThisAgentDecidesIfALocalMemberIsGone) {
   }
 }
 
-TEST_F(CollectiveGroupTest, ALostNodeFailsTheEndAlsoAfterALeave) {
+TEST_F(CollectiveGroupTest, TheLossOfANodeFailsADestructAlsoAfterALeave) {
   MakeGroup();
   EXPECT_TRUE(engine_->OnLeft({kNow, actions_, &events_}, {"job", 2}, "g", 0));
   const RequestId a = Destruct(10);
@@ -96,7 +97,7 @@ TEST_F(CollectiveGroupTest, ALostNodeFailsTheEndAlsoAfterALeave) {
   EXPECT_EQ(Status(a), kErrProcAborted);
 }
 
-TEST_F(CollectiveGroupTest, TheLastLocalMemberToLeaveEndsTheGroupHere) {
+TEST_F(CollectiveGroupTest, ADestructEndsWhenTheLastAwaitedLocalMemberLeaves) {
   MakeGroup();
   const RequestId a = Destruct(10);
   Up(CollectiveOp::kGroupDestruct);
@@ -131,7 +132,7 @@ TEST_F(CollectiveGroupTest, ASuccessorRecoversGroupsAndTheirMembers) {
 }
 
 // A record that stayed in the journal of another job would be out of date.
-TEST_F(CollectiveGroupTest, RecordsAreInTheJournalsOfLocalMembersJobs) {
+TEST_F(CollectiveGroupTest, GroupRecordsAreOnlyInTheJournalsOfLocalJobs) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   GroupRecord result;
@@ -148,7 +149,7 @@ TEST_F(CollectiveGroupTest, RecordsAreInTheJournalsOfLocalMembersJobs) {
 // The process has counted the ends of groups in which it took part, and not the
 // end of the group that it has left.
 TEST_F(CollectiveGroupTest,
-       AMemberThatLeftUnderThePredecessorEndsTheNextGroup) {
+       AMemberThatLeftUnderThePredecessorCanEndTheNextGroup) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);  // refused: it is a member
@@ -169,7 +170,7 @@ TEST_F(CollectiveGroupTest,
 
 // The end of the next group has failed before the process has reattached to the
 // successor.
-TEST_F(CollectiveGroupTest, AFailedEndOfTheNextGroupIsReportedAsFailed) {
+TEST_F(CollectiveGroupTest, ASuccessorReportsTheFailedEndOfTheNextGroup) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   LeaveOneForTheNext(procs);
@@ -181,7 +182,7 @@ TEST_F(CollectiveGroupTest, AFailedEndOfTheNextGroupIsReportedAsFailed) {
 }
 
 TEST_F(CollectiveGroupTest,
-       AnEndThatFailedUnderThePredecessorIsReportedAsFailed) {
+       ASuccessorReportsAnEndThatFailedUnderThePredecessor) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   LeaveOneForTheNext(procs);
@@ -192,7 +193,7 @@ TEST_F(CollectiveGroupTest,
   EXPECT_EQ(Status(Destruct(10, procs)), kErrProcAborted);
 }
 
-TEST_F(CollectiveGroupTest, AFailedEndIsReportedAlsoWhenAJobIsOver) {
+TEST_F(CollectiveGroupTest, ASuccessorReportsAFailedEndAlsoWhenAJobIsOver) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);
   LeaveOneForTheNext(procs);
@@ -206,7 +207,7 @@ TEST_F(CollectiveGroupTest, AFailedEndIsReportedAlsoWhenAJobIsOver) {
 }
 
 // The other member has ended the group.
-TEST_F(CollectiveGroupTest, AMemberThatLeftTheLastGroupHasNoEndToAwait) {
+TEST_F(CollectiveGroupTest, AMemberThatLeftAnEndedGroupCannotDestructIt) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);
@@ -226,7 +227,7 @@ TEST_F(CollectiveGroupTest, AMemberThatLeftTheLastGroupHasNoEndToAwait) {
 
 // The other members have ended the group before the agent of the process that
 // left was replaced.
-TEST_F(CollectiveGroupTest, ALeaveOfAnEndedGroupMayBeRepeated) {
+TEST_F(CollectiveGroupTest, ASuccessorAcceptsARepeatedLeaveOfAnEndedGroup) {
   engine_->set_persists(true);
   MakeGroup();
   Construct(10, kWhole);
@@ -244,7 +245,7 @@ TEST_F(CollectiveGroupTest, ALeaveOfAnEndedGroupMayBeRepeated) {
 }
 
 // The release of the next construct may overtake that of the destruct.
-TEST_F(CollectiveGroupTest, ALateEndOfTheLastGroupDoesNotEndTheNext) {
+TEST_F(CollectiveGroupTest, ALateReleaseOfADestructDoesNotEndTheNextGroup) {
   const Procs all = {{"top", kRankWildcard}};
   GroupRecord result;
   result.made = 5;
@@ -260,7 +261,7 @@ TEST_F(CollectiveGroupTest, ALateEndOfTheLastGroupDoesNotEndTheNext) {
 
 // A successor receives both releases at once, and has no record of either
 // group.
-TEST_F(CollectiveGroupTest, ALateEndDoesNotEndTheNextGroupAtASuccessor) {
+TEST_F(CollectiveGroupTest, AtASuccessorALateReleaseDoesNotEndTheNextGroup) {
   const Procs all = {{"top", kRankWildcard}};
   engine_->set_persists(true);
   GroupRecord last;
@@ -280,8 +281,7 @@ TEST_F(CollectiveGroupTest, ALateEndDoesNotEndTheNextGroupAtASuccessor) {
 }
 
 // The members of the series are not known yet.
-TEST_F(CollectiveGroupTest,
-       AMemberThatLeftEndsTheNextGroupBeforeTheMapIsKnown) {
+TEST_F(CollectiveGroupTest, ADestructOfTheNextGroupWaitsForAMapThatIsMissing) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
   jobs_.Add(JobOn("late", {3, 0}));
@@ -324,7 +324,7 @@ TEST_F(CollectiveGroupTest, AMemberThatLeftIsNotAnsweredWithTheNextGroupsEnd) {
 
 // One of two local members has left before the other gets its reply from the
 // successor.
-TEST_F(CollectiveGroupTest, ASuccessorAnswersWithTheOriginalResult) {
+TEST_F(CollectiveGroupTest, ASuccessorRepeatsTheOriginalResultOfAConstruct) {
   engine_->set_persists(true);
   const RequestId a = Construct(10, kWhole, Flags({"pmix.grp.opt"}));
   Construct(11, kWhole);
@@ -368,7 +368,7 @@ TEST_F(CollectiveGroupTest, ASuccessorContributesForAMemberThatHasLeft) {
   EXPECT_FALSE(engine_->TakeLeftBefore({"top", 0}, "g"));
 }
 
-TEST_F(CollectiveGroupTest, ARestartedProcessArrivesInItsRanksPlace) {
+TEST_F(CollectiveGroupTest, ARestartedProcessArrivesForItsRank) {
   Construct(10, kWhole);
   jobs_.MarkRestarted("job", 0, 1);
   engine_->OnClientGone({kNow, actions_, &events_}, 10);
@@ -394,7 +394,7 @@ TEST_F(CollectiveGroupTest, ARestartedProcessIsNotAMemberOfAPendingGroup) {
   EXPECT_EQ(followed[0].proc, (ProcId{"job", 0}));
 }
 
-TEST_F(CollectiveGroupTest, ALeaveBeforeTheConstructIsKnownIsAppliedLater) {
+TEST_F(CollectiveGroupTest, ALeaveThatPrecedesItsConstructIsAppliedLater) {
   GroupRecord result;
   result.made = 5;
   EXPECT_FALSE(engine_->OnLeft({kNow, actions_, &events_}, {"top", 1}, "g", 5));
@@ -407,7 +407,7 @@ TEST_F(CollectiveGroupTest, ALeaveBeforeTheConstructIsKnownIsAppliedLater) {
   EXPECT_EQ(followed[0].proc, (ProcId{"top", 1}));
 }
 
-TEST_F(CollectiveGroupTest, ALeaveOfAnotherGroupOfThatNameIsIgnored) {
+TEST_F(CollectiveGroupTest, ALeaveOfAnotherGroupOfTheSameNameIsIgnored) {
   MakeGroup();
   const uint64_t made = Found()->record.made;
   EXPECT_NE(made, 0u);

@@ -20,7 +20,7 @@
 namespace canopy::core {
 namespace {
 
-TEST_F(CollectiveGroupTest, TheGroupMatchesHoweverItsMembersAreNamed) {
+TEST_F(CollectiveGroupTest, AllNotationsOfItsMembersDenoteOneGroup) {
   const RequestId a = Construct(10, kWhole);
   const RequestId b = Construct(11, {{"job", 2}, {"job", 1}, {"job", 0}});
   EXPECT_EQ(Status(a), kNone);
@@ -73,7 +73,7 @@ TEST_F(CollectiveGroupTest, CommittedDataOfMembersArrivesWithTheConstruct) {
   EXPECT_EQ(result->committed, "") << "is in the result";
 }
 
-TEST_F(CollectiveGroupTest, ANodeMayOnlySendItsOwnMembersData) {
+TEST_F(CollectiveGroupTest, DataOfAnotherNodesMembersIsIgnored) {
   ModexStore theirs;
   ASSERT_TRUE(
       theirs.Commit(kNow, {"top", 1}, {{Scope::kGlobal, Kval("false")}}));
@@ -88,7 +88,7 @@ TEST_F(CollectiveGroupTest, ANodeMayOnlySendItsOwnMembersData) {
   EXPECT_EQ(modex_.FindHere({"top", 1}, "false"), ModexStore::Found::kNothing);
 }
 
-TEST_F(CollectiveGroupTest, AMemberMayKeepTheDataOfItsNode) {
+TEST_F(CollectiveGroupTest, AMemberCanForbidSendingItsNodesData) {
   ASSERT_TRUE(
       modex_.Commit(kNow, {"job", 1}, {{Scope::kGlobal, Kval("mine")}}));
   Encoder no;
@@ -116,7 +116,7 @@ TEST_F(CollectiveGroupTest, GroupsOfDifferentNamesAreIndependent) {
   EXPECT_EQ(Status(b), kNone);
 }
 
-TEST_F(CollectiveGroupTest, ContextIdsAreDifferent) {
+TEST_F(CollectiveGroupTest, EachRequestedContextIdIsDifferent) {
   const Bytes info = Flags({"pmix.grp.actxid"});
   const Procs self = {{"job", 0}};
   EXPECT_EQ(Status(Construct(10, self, info, "a")), kSuccess);
@@ -138,7 +138,7 @@ TEST_F(CollectiveGroupTest, TheContextIdIsTheFirstResult) {
   EXPECT_EQ(FirstKey(Construct(10, self, {}, "b")), "pmix.grp.mbrs");
 }
 
-TEST_F(CollectiveGroupTest, TheResultOfAnotherTopIsTakenOver) {
+TEST_F(CollectiveGroupTest, TheResultOfAnEarlierTopIsAdopted) {
   Construct(10, kWhole, Flags({"pmix.grp.actxid"}));
   Construct(11, kWhole);
   GroupRecord result;
@@ -154,7 +154,8 @@ TEST_F(CollectiveGroupTest, TheResultOfAnotherTopIsTakenOver) {
   EXPECT_EQ(Found()->record.context_id, 4711u);
 }
 
-TEST_F(CollectiveGroupTest, AnAgentBelowTheTopContributesAndGetsTheResult) {
+TEST_F(CollectiveGroupTest,
+       AnAgentBelowTheTopSendsAContributionAndGetsTheResult) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all, Flags({"pmix.grp.ldr"}));
   const auto up = Sent<CollectiveUp>(actions_);
@@ -238,7 +239,8 @@ TEST_F(CollectiveGroupTest, TheLeaderGetsTheMembersThatFailedTheConstruct) {
   EXPECT_TRUE(events_.empty());
 }
 
-TEST_F(CollectiveGroupTest, AnOptionalMemberMayBeMissing) {
+TEST_F(CollectiveGroupTest,
+       AnOptionalConstructSucceedsPartlyWithoutAGoneMember) {
   const Bytes info = Flags({"pmix.grp.opt"});
   const RequestId a = Construct(10, kWhole, info);
   Construct(11, kWhole, info);
@@ -249,7 +251,7 @@ TEST_F(CollectiveGroupTest, AnOptionalMemberMayBeMissing) {
   EXPECT_TRUE(engine_->groups().Of({"job", 2}).empty());
 }
 
-TEST_F(CollectiveGroupTest, ALocalMemberMayBeMissing) {
+TEST_F(CollectiveGroupTest, ATolerantConstructSucceedsWithoutAGoneLocalMember) {
   const Bytes info = Flags({"pmix.grp.ftcoll"});
   const RequestId a = Construct(10, kWhole, info);
   Up(CollectiveOp::kGroupConstruct);
@@ -271,7 +273,7 @@ TEST_F(CollectiveGroupTest, AnOptionalConstructSurvivesALostNode) {
 }
 
 // The other agents have declared this node lost.
-TEST_F(CollectiveGroupTest, AParticipantThatWasLeftOutGetsAnError) {
+TEST_F(CollectiveGroupTest, AParticipantThatTheResultOmitsGetsAnError) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all);
   GroupRecord result;
@@ -307,7 +309,7 @@ TEST_F(CollectiveGroupTest, AConstructWithAnUnknownJobWaitsForItsMap) {
 
 // Agents that know a job name all of it by a wildcard, so their contributions
 // wait in another series than the caller.
-TEST_F(CollectiveGroupTest, ContributionsOfOthersWaitForTheMapToo) {
+TEST_F(CollectiveGroupTest, ContributionsUnderAnotherNotationWaitForTheMap) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};
   Construct(10, listed);
@@ -324,7 +326,7 @@ TEST_F(CollectiveGroupTest, ContributionsOfOthersWaitForTheMapToo) {
 }
 
 // A successor gets counts under the names that the process used.
-TEST_F(CollectiveGroupTest, CountsApplyToTheSeriesThatTheMapNames) {
+TEST_F(CollectiveGroupTest, ReattachedCountsAreAppliedWhenTheMapArrives) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
@@ -363,7 +365,7 @@ TEST_F(CollectiveGroupTest, AGroupEndsWithItsJob) {
 
 // Agent 3 gets the results again that it may lack. For an ended group that is
 // only the result of the group's end.
-TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
+TEST_F(CollectiveGroupTest, TheResultOfAnEndedGroupIsDropped) {
   engine_->set_persists(true);
   MakeGroup();
   engine_->OnNodeRestarted({kNow, actions_, &events_}, 3);
@@ -391,7 +393,8 @@ TEST_F(CollectiveGroupTest, AnEndedGroupLeavesNoResult) {
 }
 
 // Agent 3 had another parent for a while, which had the release to forward.
-TEST_F(CollectiveGroupTest, AChildThatLacksAReleaseAfterALossGetsItAgain) {
+TEST_F(CollectiveGroupTest,
+       AfterALossAReleaseIsResentToAChildThatContributesAgain) {
   MakeGroup();
   Up(CollectiveOp::kGroupConstruct);
   EXPECT_TRUE(Sent<CollectiveDown>(actions_).empty());
@@ -403,7 +406,7 @@ TEST_F(CollectiveGroupTest, AChildThatLacksAReleaseAfterALossGetsItAgain) {
 }
 
 // The top may have released the collective, so the top decides.
-TEST_F(CollectiveGroupTest, ATimeoutAfterTheContributionAsksTheTop) {
+TEST_F(CollectiveGroupTest, AfterTheContributionTheTopDecidesOnATimeout) {
   const Procs all = {{"top", kRankWildcard}};
   for (const int decision : {kSuccess, kErrTimeout}) {
     const RequestId a = Construct(20, all, {}, "g", 5);
@@ -428,7 +431,7 @@ TEST_F(CollectiveGroupTest, ATimeoutAfterTheContributionAsksTheTop) {
   }
 }
 
-TEST_F(CollectiveGroupTest, ATimeoutOfAConnectAsksTheTop) {
+TEST_F(CollectiveGroupTest, TheTopDecidesOnTheTimeoutOfAConnect) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Call(CollectiveOp::kConnect, 20, all, {}, "", 5);
   engine_->OnTick({kNow + 5'000'000, actions_});
@@ -478,7 +481,7 @@ TEST_F(CollectiveGroupTest, TheTopFailsTheConstructOnRequest) {
   EXPECT_EQ(down[0].second.status, kErrTimeout);
 }
 
-TEST_F(CollectiveGroupTest, ARequestedFailureHoldsIfTheTopIsLost) {
+TEST_F(CollectiveGroupTest, ATimeoutThatAwaitsTheTopFailsIfTheTopIsLost) {
   const Procs all = {{"top", kRankWildcard}};
   const RequestId a = Construct(20, all, {}, "g", 5);
   engine_->OnTick({kNow + 5'000'000, actions_});
@@ -488,7 +491,7 @@ TEST_F(CollectiveGroupTest, ARequestedFailureHoldsIfTheTopIsLost) {
   EXPECT_EQ(Status(a), kErrTimeout);
 }
 
-TEST_F(CollectiveGroupTest, SharedDataOfAGroupIsBounded) {
+TEST_F(CollectiveGroupTest, AConstructWithTooMuchSharedDataFails) {
   const RequestId a = Construct(10, kWhole);
   GroupRecord much;
   much.num_shared = 1;
@@ -514,7 +517,7 @@ TEST_F(CollectiveGroupTest, AnIgnoredDirectiveIsLoggedOnce) {
 }
 
 // Each end of a member is checked once, and not all members for each end.
-TEST(CollectiveGroupGrowth, TheCostOfEndsIsLinearInTheMembers) {
+TEST(CollectiveGroupGrowth, TheCostOfTheEndsOfMembersIsLinear) {
   constexpr size_t kNodes = 400;
   std::map<size_t, std::shared_ptr<const JobSpec>> specs;
   for (const size_t count : {kNodes, kGrowthFactor * kNodes}) {

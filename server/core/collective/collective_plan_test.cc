@@ -10,7 +10,7 @@ namespace {
 using Procs = std::vector<ProcId>;
 using Nodes = std::vector<NodeId>;
 
-TEST(CollectivePlan, CanonicalisesParticipants) {
+TEST(CollectivePlan, CanonicaliseSortsAndCompletesParticipants) {
   Procs procs = {{"b", 1}, {"", 3}, {"b", 1}, {"a", kRankWildcard}};
   ASSERT_TRUE(Canonicalise("a", &procs).ok());
   EXPECT_EQ(procs, (Procs{{"a", 3}, {"a", kRankWildcard}, {"b", 1}}));
@@ -23,7 +23,7 @@ TEST(CollectivePlan, CanonicalisesParticipants) {
   }
 }
 
-TEST(CollectivePlan, FindsMembersAndTheirNodes) {
+TEST(CollectivePlan, FindMembersReturnsLocalMembersAndNodes) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 6, 5}));
   jobs.Add(JobOn("b", {7, 5}));
@@ -58,7 +58,7 @@ TEST(CollectivePlan, ReportsUnknownJobsAndRejectsUnknownRanks) {
   EXPECT_EQ(FindMembers({{"a", 1}}, jobs, 5).code(), kErrBadParam);
 }
 
-TEST(CollectivePlan, SelectsMembersByTheirState) {
+TEST(CollectivePlan, MembersWhereReturnsMembersInAState) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 6, 5}));
   EXPECT_TRUE(NobodyIsGone({{"a", 0}}, jobs));
@@ -70,7 +70,7 @@ TEST(CollectivePlan, SelectsMembersByTheirState) {
   EXPECT_TRUE(MembersWhere({{"a", 0}, {"a", 2}}, jobs, gone).empty());
 }
 
-TEST(CollectivePlan, FindsThePlaceOfAnAgentInTheTree) {
+TEST(CollectivePlan, FindPlaceReturnsParentAndChildrenInTheTree) {
   const Tree tree(15, 2);
   CollectiveMembers members;
   members.nodes = {7, 10};
@@ -107,7 +107,7 @@ TEST(CollectivePlan, TheTopIsTheCommonAncestorOfLivingNodes) {
   EXPECT_FALSE(FindPlace(members, tree, 1).member);
 }
 
-TEST(CollectivePlan, DetectsProcessesThatTheirJobDoesNotHave) {
+TEST(CollectivePlan, ProcessesThatTheirJobDoesNotHaveAreDetected) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 5}));
   EXPECT_FALSE(NamesNobody({{"", 1}, {"a", kRankWildcard}}, "a", jobs));

@@ -33,7 +33,7 @@ TEST(CollectiveRecords, DecodingRestoresTheRecord) {
   }
 }
 
-TEST(CollectiveRecords, GroupRecordsHaveTheResultAndTheMembersThatLeft) {
+TEST(CollectiveRecords, AGroupsRecordContainsItsResultAndTheMembersThatLeft) {
   const CollectiveId id = {CollectiveOp::kGroupConstruct, {{"a", 1}}, 0, "g"};
   const CollectiveRecord record{2,     kSuccess,        true,
                                 false, Bytes("result"), {{"a", 1}, {"b", 2}}};
@@ -45,7 +45,7 @@ TEST(CollectiveRecords, GroupRecordsHaveTheResultAndTheMembersThatLeft) {
   EXPECT_EQ(back->second.left, record.left);
 }
 
-TEST(CollectiveRecords, ALaterSuccessReplacesTheEarlierOne) {
+TEST(CollectiveRecords, ALaterSuccessReplacesTheRecordOfTheEarlierOne) {
   const auto key = [](uint64_t sequence, int status) {
     return Encode(sequence, status).key;
   };
@@ -55,7 +55,7 @@ TEST(CollectiveRecords, ALaterSuccessReplacesTheEarlierOne) {
 }
 
 // An empty value would erase the record.
-TEST(CollectiveRecords, ARecordIsNeverEmpty) {
+TEST(CollectiveRecords, TheValueOfARecordIsNeverEmpty) {
   const PersistRecord record =
       EncodeCollective("a", kId, {0, kSuccess, false, false});
   EXPECT_FALSE(record.value.empty());

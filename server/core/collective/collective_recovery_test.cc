@@ -71,7 +71,8 @@ class CollectiveRecoveryTest : public testing::Test {
   Collectives collectives_{0, tree_, jobs_, modex_};
 };
 
-TEST_F(CollectiveRecoveryTest, ARepeatedRequestIsAnsweredWithoutOtherMaps) {
+TEST_F(CollectiveRecoveryTest,
+       ARepeatedRequestIsAnsweredWithoutTheMapsOfOtherJobs) {
   Reattach();
   EXPECT_EQ(Arrive(1), std::vector<int>{kSuccess});
   EXPECT_TRUE(Arrive(2).empty()) << "the next one has not ended";
@@ -121,7 +122,8 @@ TEST_F(CollectiveRecoveryTest, ARecordedFailureIsAnsweredAsAFailure) {
 
 // The process sent its request to the predecessor. The other processes get
 // their replies, and one of their jobs ends before the process has reattached.
-TEST_F(CollectiveRecoveryTest, AnEndBeforeTheReattachmentIsAnsweredToo) {
+TEST_F(CollectiveRecoveryTest,
+       ACollectiveThatEndsBeforeTheReattachmentIsAnswered) {
   jobs_.Add(JobOn("other", {1}));
   Actions actions;
   collectives_.OnJobAdded({0, actions}, "other");
@@ -137,7 +139,8 @@ TEST_F(CollectiveRecoveryTest, AnEndBeforeTheReattachmentIsAnsweredToo) {
 
 // A process that has completed the first disconnect and fails in the next one
 // does not disconnect the processes that have yet to arrive at the first.
-TEST_F(CollectiveRecoveryTest, AFailedLaterDisconnectKeepsTheConnection) {
+TEST_F(CollectiveRecoveryTest,
+       ALaterDisconnectThatFailsDoesNotEndTheConnection) {
   AddOther();
   Reattach();
   CollectiveDown down{
@@ -157,7 +160,7 @@ TEST_F(CollectiveRecoveryTest, AFailedLaterDisconnectKeepsTheConnection) {
 }
 
 // Any of the jobs may be over when the agent is replaced.
-TEST_F(CollectiveRecoveryTest, EachLocalJobGetsARecord) {
+TEST_F(CollectiveRecoveryTest, EachLocalJobGetsARecordOfACollective) {
   jobs_.Add(JobOn("other", {0}));
   collectives_.set_persists(true);
   jobs_.Connect(kOther, {"other", 0});
@@ -177,27 +180,27 @@ TEST_F(CollectiveRecoveryTest, EachLocalJobGetsARecord) {
   EXPECT_EQ(nspaces, (std::vector<std::string>{"mine", "other"}));
 }
 
-TEST_F(CollectiveRecoveryTest, ANewProcessArrivesAtTheNextCollective) {
+TEST_F(CollectiveRecoveryTest, ANewProcessJoinsTheNextCollective) {
   EXPECT_TRUE(Arrive(1).empty());
 }
 
 // A restarted process has not counted the collectives of its rank's first
 // process.
-TEST_F(CollectiveRecoveryTest, ARestartedProcessArrivesAtTheNextCollective) {
+TEST_F(CollectiveRecoveryTest, ARestartedProcessJoinsTheNextCollective) {
   jobs_.RecoverIncarnation("mine", 0, 1);
   Reattach();
   EXPECT_TRUE(Arrive(1).empty());
 }
 
 TEST_F(CollectiveRecoveryTest,
-       AProcessThatReplacesAReattachedOneArrivesAtTheNext) {
+       AProcessThatReplacesAReattachedOneJoinsTheNextCollective) {
   Reattach();
   Follow();
   EXPECT_TRUE(Arrive(1).empty());
 }
 
 TEST_F(CollectiveRecoveryTest,
-       AReplacingProcessArrivesAtTheNextIfAllMapsAreKnown) {
+       WithAllMapsAReplacingProcessJoinsTheNextCollective) {
   AddOther();
   Reattach();
   Follow();
@@ -205,7 +208,7 @@ TEST_F(CollectiveRecoveryTest,
 }
 
 // A client may claim any count.
-TEST_F(CollectiveRecoveryTest, AClaimedCountDoesNotCostTimeToReach) {
+TEST_F(CollectiveRecoveryTest, AHugeClaimedCountCostsNoTime) {
   Actions actions;
   jobs_.Add(JobOn("pair", {0, 0}));
   jobs_.Connect(kClient + 1, {"pair", 0});

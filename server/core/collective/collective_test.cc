@@ -82,7 +82,7 @@ TEST_F(CollectiveTest, TheTopWaitsForItsOwnProcessesAndItsSubtree) {
   EXPECT_TRUE(std::holds_alternative<SendPeer>(actions_.front()));
 }
 
-TEST_F(CollectiveTest, RanksInTheBarrierAreReleasedTogether) {
+TEST_F(CollectiveTest, RanksInTheBarrierAreReleasedByOneAction) {
   engine_.OnLocalFence({now_, actions_, &events_}, {{10, 11}});
   EXPECT_TRUE(All<ReleaseFence>(actions_).empty());
   Up(3, 0, {{3, {}}});
@@ -94,7 +94,7 @@ TEST_F(CollectiveTest, RanksInTheBarrierAreReleasedTogether) {
 }
 
 // The barrier was closed because the other rank has sent a message.
-TEST_F(CollectiveTest, RanksInTheBarrierMeetThoseThatSendMessages) {
+TEST_F(CollectiveTest, ArrivalsInTheBarrierAndByMessageFormOneFence) {
   Up(3, 0, {{3, {}}});
   engine_.OnLocalFence({now_, actions_, &events_}, {{11}});
   const RequestId a = Arrive(Fence(10));
@@ -116,7 +116,7 @@ TEST_F(CollectiveTest, RanksInTheBarrierGetTheStatusOfTheFence) {
   EXPECT_EQ(All<ReleaseFence>(actions_)[0].status, kErrInit);
 }
 
-TEST_F(CollectiveTest, ADuplicateContributionCountsOnce) {
+TEST_F(CollectiveTest, ADuplicateContributionIsCountedOnce) {
   Up(3, 0, {{3, {}}});
   Up(3, 0, {{3, {}}});
   const RequestId a = Arrive(Fence(10));
@@ -127,14 +127,14 @@ TEST_F(CollectiveTest, ADuplicateContributionCountsOnce) {
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }
 
-TEST_F(CollectiveTest, ContributionsOfOtherNodesDoNotCount) {
+TEST_F(CollectiveTest, ContributionsOfNodesWithoutParticipantsAreIgnored) {
   Up(4, 0, {{4, {}}, {2, {}}});
   Arrive(Fence(10));
   const RequestId b = Arrive(Fence(11));
   EXPECT_EQ(Status(b), kNone);
 }
 
-TEST_F(CollectiveTest, AWildcardAndAListAreDifferentSeries) {
+TEST_F(CollectiveTest, FencesOverAWildcardAndOverAListAreDifferentSeries) {
   Arrive(Fence(10));
   const RequestId b = Arrive(Fence(11, {{"job", 0}, {"job", 1}, {"job", 2}}));
   Up(3, 0, {{3, {}}});
@@ -291,14 +291,14 @@ TEST_F(CollectiveTest, ACollectiveWithoutRoomForItsMessagesFails) {
   EXPECT_EQ(down[0].second.status, kErrOutOfResource);
 }
 
-TEST_F(CollectiveTest, EndOfAJobEndsItsCollectives) {
+TEST_F(CollectiveTest, TheEndOfAJobEndsItsCollectives) {
   const RequestId a = Arrive(Fence(10));
   jobs_.Remove("job");
   engine_.OnJobRemoved({now_, actions_, &events_}, {"job"});
   EXPECT_EQ(Status(a), kErrJobTerminated);
 }
 
-TEST_F(CollectiveTest, ADeadClientGetsNoReply) {
+TEST_F(CollectiveTest, AClientThatIsGoneGetsNoReply) {
   const RequestId a = Arrive(Fence(10));
   engine_.OnClientGone({now_, actions_, &events_}, 10);
   Arrive(Fence(11));
@@ -397,7 +397,7 @@ TEST_F(CollectiveTest, ANodeMayOnlySendDataOfItsOwnRanks) {
   EXPECT_TRUE(All<PublishRank>(actions_).empty());
 }
 
-TEST_F(CollectiveTest, MalformedDataIsLoggedAndHarmless) {
+TEST_F(CollectiveTest, MalformedDataIsLoggedAndDoesNotFailTheFence) {
   const RequestId a = Arrive(Fence(10));
   Arrive(Fence(11));
   Up(3, 0, {{3, Bytes("\xff\xff")}});
@@ -405,7 +405,7 @@ TEST_F(CollectiveTest, MalformedDataIsLoggedAndHarmless) {
   EXPECT_EQ(All<LogLine>(actions_).size(), 1u);
 }
 
-TEST_F(CollectiveTest, AFailureBelowFailsTheFenceAtOnce) {
+TEST_F(CollectiveTest, AFailureReportedByAChildFailsTheFenceAtOnce) {
   const RequestId a = Arrive(Fence(10));
   engine_.OnUp({now_, actions_, &events_}, 3,
                {Id(0), kErrProcAborted, {}, {{"job", 2}}});
@@ -419,7 +419,7 @@ TEST_F(CollectiveTest, AFailureBelowFailsTheFenceAtOnce) {
             std::string::npos);
 }
 
-TEST_F(CollectiveTest, ReleaseIsRepeatedForAChildOfALostParent) {
+TEST_F(CollectiveTest, AReleaseIsRepeatedToAChildOfALostParent) {
   Arrive(Fence(10));
   Arrive(Fence(11));
   Up(3, 0, {{3, {}}});
@@ -450,7 +450,7 @@ TEST_F(CollectiveTest, DescribesTheMissingProcesses) {
 }
 
 // A refused list leaves no series, whatever it names.
-TEST_F(CollectiveTest, ARefusedListLeavesNoSeries) {
+TEST_F(CollectiveTest, AFenceWithARefusedListLeavesNoSeries) {
   Procs strangers;
   for (Rank rank = 0; rank < 1000; ++rank) {
     strangers.push_back({"job", 1000 + rank});
@@ -493,7 +493,7 @@ TEST_F(CollectiveTest, MapsOfManyJobsAreRequestedInBatches) {
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 
-TEST_F(CollectiveTest, MapsOfAllJobsAreRequestedInTheEnd) {
+TEST_F(CollectiveTest, AFenceOfManyJobsEndsWhenAllMapsHaveArrived) {
   Procs procs = {{"job", 0}};
   for (size_t i = 0; i < 2 * kMaxMapsAtOnce; ++i) {
     procs.push_back({"n" + std::to_string(i), 0});
@@ -539,7 +539,7 @@ TEST(CollectiveGrowth, AFenceAfterALossChecksOnlySuspects) {
 
 // A restarted child requests a failure from its parent, because its predecessor
 // may have contributed, and has lost the answer.
-TEST_F(CollectiveTest, ARepeatedRequestForAFailureIsAnswered) {
+TEST_F(CollectiveTest, AFailureRequestedAgainByARestartedChildIsAnswered) {
   for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
     CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};
     failure.id.op = op;

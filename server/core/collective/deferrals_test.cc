@@ -41,7 +41,7 @@ class DeferralsTest : public testing::Test {
   StepContext step_{100, actions_};
 };
 
-TEST_F(DeferralsTest, TakeReturnsTheDeferredInOrder) {
+TEST_F(DeferralsTest, TakeReturnsDeferredMessagesAndArrivalsInOrder) {
   deferrals_.Add(step_, series_, Up(0));
   deferrals_.Add(step_, series_, Arrival(5));
   const auto all = deferrals_.Take(series_);
@@ -50,7 +50,7 @@ TEST_F(DeferralsTest, TakeReturnsTheDeferredInOrder) {
   EXPECT_TRUE(series_.deferred.empty());
 }
 
-TEST_F(DeferralsTest, ExpireAtTheirOwnDeadlines) {
+TEST_F(DeferralsTest, ADeferredArrivalExpiresAtItsOwnDeadline) {
   deferrals_.Add(step_, series_, Arrival(5, 100));
   deferrals_.Add(step_, series_, Arrival(6, 200));
   EXPECT_EQ(table_.NextDeadline(), 100);

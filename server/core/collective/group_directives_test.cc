@@ -79,7 +79,7 @@ TEST(GroupDirectives, SharedInfosAreKeptUnchanged) {
 }
 
 // The directive is shared as if it were in PMIX_GROUP_INFO.
-TEST(GroupDirectives, ALocalContextIdIsShared) {
+TEST(GroupDirectives, ALocalContextIdIsSharedWithAllMembers) {
   GroupDirectives out;
   ASSERT_EQ(Parse(Infos({{"pmix.grp.lclid", true, 1}}), &out), kSuccess);
   EXPECT_EQ(out.record.num_shared, 1u);

@@ -42,7 +42,7 @@ class GroupEndsTest : public testing::Test {
   StepContext step_{0, actions_};
 };
 
-TEST_F(GroupEndsTest, TheGroupEndsWithTheLastLeave) {
+TEST_F(GroupEndsTest, TheGroupEndsWhenItsLastLocalMemberLeaves) {
   EXPECT_FALSE(ends_.OnLeft(step_, kProc, "g", 0)) << "no such group";
   Construct();
   EXPECT_TRUE(ends_.OnLeft(step_, kProc, "g", 0));
@@ -52,7 +52,7 @@ TEST_F(GroupEndsTest, TheGroupEndsWithTheLastLeave) {
   EXPECT_EQ(groups_.size(), 0u);
 }
 
-TEST_F(GroupEndsTest, ALeaveUnderAPredecessorIsReportedOnce) {
+TEST_F(GroupEndsTest, TakeLeftBeforeReportsARecoveredLeaveOnce) {
   ends_.Recover(construct_, {kProc});
   EXPECT_TRUE(ends_.HasLeftBefore(kProc, destruct_));
   EXPECT_FALSE(ends_.HasLeftBefore({"job", 1}, destruct_));
@@ -61,7 +61,7 @@ TEST_F(GroupEndsTest, ALeaveUnderAPredecessorIsReportedOnce) {
   EXPECT_FALSE(ends_.TakeLeftBefore({"job", 1}, "g"));
 }
 
-TEST_F(GroupEndsTest, ANewGroupOfThatNameClearsTheLeave) {
+TEST_F(GroupEndsTest, AConstructOfTheSameNameClearsTheRecoveredLeave) {
   ends_.Recover(construct_, {kProc});
   ends_.OnConstructing(kProc, "g");
   EXPECT_FALSE(ends_.HasLeftBefore(kProc, destruct_));
@@ -74,7 +74,7 @@ TEST_F(GroupEndsTest, ANewGroupOfThatNameClearsTheLeave) {
   EXPECT_FALSE(ends_.TakeLeftBefore(kProc, "g"));
 }
 
-TEST_F(GroupEndsTest, UnreportedEndsOfAPredecessorAreResumed) {
+TEST_F(GroupEndsTest, ResumeContinuesADestructOfThePredecessor) {
   groups_.Recover(construct_, true, EncodeGroupRecord({}), {kProc});
   ends_.Resume(step_, "job");
   const Series* series = table_.Find(destruct_);
@@ -83,7 +83,7 @@ TEST_F(GroupEndsTest, UnreportedEndsOfAPredecessorAreResumed) {
   EXPECT_EQ(groups_.size(), 1u) << "rank 1 is still a member";
 }
 
-TEST_F(GroupEndsTest, MembersSkipTheEndsOfEarlierGroups) {
+TEST_F(GroupEndsTest, SkipLeftSkipsTheDestructsOfEarlierGroups) {
   Construct();
   Series& series = table_.FindOrAdd(destruct_);
   ASSERT_TRUE(lookup_.Resolve(step_, series));

@@ -38,13 +38,13 @@ TEST(GroupRecord, MalformedBytesAreRejected) {
   EXPECT_FALSE(EncodeGroupRecord(GroupRecord()).empty());
 }
 
-TEST(GroupRecord, MoreInfosThanBytesAreMalformed) {
+TEST(GroupRecord, ARecordWithMoreInfosThanBytesIsMalformed) {
   GroupRecord record = Example();
   record.num_shared = record.shared.size() + 1;
   EXPECT_FALSE(DecodeGroupRecord(EncodeGroupRecord(record)));
 }
 
-TEST(GroupRecord, TheFirstMergedLeaderIsKept) {
+TEST(GroupRecord, MergeKeepsTheFirstLeader) {
   GroupRecord all;
   EXPECT_FALSE(all.tolerant());
   all.Merge(Example());

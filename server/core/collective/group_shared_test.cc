@@ -47,7 +47,7 @@ std::string Info(size_t number, const ProcId* member = nullptr) {
   return out.Take();
 }
 
-TEST(GroupSharedInfo, TheAgentWritesTheMembersName) {
+TEST(GroupSharedInfo, SharedByWritesTheNameOfTheSharingMember) {
   const ProcId self{"job", 1};
   const ProcId other{"job", 2};
   EXPECT_EQ(SharedBy(self, Info(7)), Info(7, &self));

@@ -48,7 +48,7 @@ TEST_F(GroupsTest, AFailedConstructMakesNoGroup) {
   EXPECT_EQ(groups_.size(), 0u);
 }
 
-TEST_F(GroupsTest, MembersTookPartAndHaveNotLeft) {
+TEST_F(GroupsTest, AGroupsMembersHaveTakenPartAndNotLeft) {
   JobTable jobs(0);
   jobs.Add(JobOn("a", {0, 0, 0, 0}));
   Construct("g", {{"a", kRankWildcard}}, {{"a", 2}});
@@ -91,7 +91,7 @@ TEST_F(GroupsTest, TheNameOfAGroupStandsForItsMembers) {
   EXPECT_FALSE(groups_.ReplaceNames(member, jobs, &procs));
 }
 
-TEST_F(GroupsTest, EndsWithOneOfItsJobs) {
+TEST_F(GroupsTest, AGroupEndsWithOneOfItsJobs) {
   Construct("g", {{"a", 0}, {"b", 1}});
   Construct("h", {{"a", 0}});
   groups_.DropJob("b");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kMib = 1 << 20;
 
-TEST(PendingBytes, AChargeEndsWithItsObject) {
+TEST(PendingBytes, TheChargeEndsWhenItsObjectIsDestroyed) {
   PendingBytes pending;
   {
     auto charge = pending.Take("a", 1, 3 * kMib);
@@ -22,7 +22,7 @@ TEST(PendingBytes, AChargeEndsWithItsObject) {
   EXPECT_EQ(pending.HeldBy("a"), 0u);
 }
 
-TEST(PendingBytes, AClientLeavesRoomToTheOthersOfItsJob) {
+TEST(PendingBytes, OneClientsBytesLeaveRoomForOthersOfItsJob) {
   PendingBytes pending;
   std::vector<PendingCharge> charges;
   for (size_t i = 0; i < kMaxPendingBytesOfClient / kMib; ++i) {
@@ -32,7 +32,7 @@ TEST(PendingBytes, AClientLeavesRoomToTheOthersOfItsJob) {
   EXPECT_TRUE(pending.Take("a", 2, kMib));
 }
 
-TEST(PendingBytes, AJobLeavesRoomToOtherJobs) {
+TEST(PendingBytes, OneJobsBytesLeaveRoomForOtherJobs) {
   PendingBytes pending;
   std::vector<PendingCharge> charges;
   for (ClientId client = 0; client < kMaxPendingBytesOfJob / kMib; ++client) {

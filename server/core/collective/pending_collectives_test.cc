@@ -74,7 +74,8 @@ class PendingCollectivesTest : public testing::Test {
   RequestId request_ = 0;
 };
 
-TEST_F(PendingCollectivesTest, AProcessCanBeOnlyALimitedNumberOfFencesAhead) {
+TEST_F(PendingCollectivesTest,
+       AProcessCanBeginALimitedNumberOfFencesAheadOfOthers) {
   const size_t begun = FenceAhead(10, "big", 0, 40000);
   EXPECT_GT(begun, 2000u);
   EXPECT_LT(begun, 20000u);
@@ -96,7 +97,7 @@ TEST_F(PendingCollectivesTest, EndedFencesMakeRoomForOthers) {
   EXPECT_EQ(Fence(10, pair), kSuccess);
 }
 
-TEST_F(PendingCollectivesTest, ArrivalsThatWaitForAMapAreLimitedToo) {
+TEST_F(PendingCollectivesTest, ArrivalsThatWaitForAMapAreLimited) {
   size_t waiting = 0;
   for (uint32_t bits = 0; bits < 40000; ++bits) {
     Procs procs = Subset("big", bits);
@@ -114,7 +115,7 @@ TEST_F(PendingCollectivesTest, ArrivalsThatWaitForAMapAreLimitedToo) {
   EXPECT_EQ(engine_.num_series(), 0u);
 }
 
-TEST_F(PendingCollectivesTest, TheEndOfAProcessIsHandledInSlices) {
+TEST_F(PendingCollectivesTest, TheEndOfAProcessFailsItsFencesInSlices) {
   ASSERT_EQ(FenceAhead(10, "big", 0, 4000), 4000u);
   Actions actions;
   End("big", 1, &actions);
@@ -131,7 +132,7 @@ TEST_F(PendingCollectivesTest, TheEndOfAProcessIsHandledInSlices) {
   }
 }
 
-TEST_F(PendingCollectivesTest, ManyEndsOfOneStepShareASlice) {
+TEST_F(PendingCollectivesTest, ManyEndsOfProcessesInOneStepShareASlice) {
   ASSERT_EQ(FenceAhead(10, "big", 0, 4000), 4000u);
   Actions actions;
   for (Rank rank = 1; rank < 20; ++rank) End("big", rank, &actions);
@@ -140,7 +141,7 @@ TEST_F(PendingCollectivesTest, ManyEndsOfOneStepShareASlice) {
   EXPECT_EQ(All<ReplyClient>(actions).size(), 4000u);
 }
 
-TEST_F(PendingCollectivesTest, AJobThatEndsDuringAWalkLeavesNoSeries) {
+TEST_F(PendingCollectivesTest, AJobThatEndsBetweenSlicesLeavesNoSeries) {
   ASSERT_EQ(FenceAhead(10, "big", 0, 4000), 4000u);
   Actions actions;
   End("big", 1, &actions);

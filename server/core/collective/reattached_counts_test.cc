@@ -9,7 +9,7 @@ namespace {
 
 using Procs = std::vector<ProcId>;
 
-TEST(ReattachedCounts, CountsOfOneGroupAreMergedAcrossNames) {
+TEST(ReattachedCounts, CountsUnderSeveralNotationsOfAGroupAreAdded) {
   JobTable jobs(0);
   jobs.Add(JobOn("job", {0, 0}));
   const auto counts = CountsOf(
@@ -24,7 +24,7 @@ TEST(ReattachedCounts, CountsOfOneGroupAreMergedAcrossNames) {
   }
 }
 
-TEST(ReattachedCounts, CountsWithoutAGroupAreIgnored) {
+TEST(ReattachedCounts, InvalidCountsAreIgnored) {
   const JobTable jobs(0);
   EXPECT_TRUE(CountsOf({{CollectiveOp::kGroupDestruct, {}, 1, "g"},
                         {CollectiveOp::kGroupDestruct, {{"job", 0}}, 1, ""},
@@ -33,7 +33,7 @@ TEST(ReattachedCounts, CountsWithoutAGroupAreIgnored) {
                   .empty());
 }
 
-TEST(ReattachedCounts, CountsMoveToTheIdentityThatTheMapGives) {
+TEST(ReattachedCounts, RenameCountsMovesCountsWhenTheMapIsKnown) {
   JobTable jobs(0);
   SeriesTable table;
   const ProcId proc{"job", 0};

@@ -9,7 +9,7 @@ CollectiveId Id(const std::string& nspace, Rank rank) {
   return {CollectiveOp::kFence, {{nspace, rank}}, 0};
 }
 
-TEST(SeriesTable, EachOperationAndListHasOneSeries) {
+TEST(SeriesTable, EachOperationOnAListHasOneSeries) {
   SeriesTable table;
   Series& a = table.FindOrAdd(Id("a", 0));
   EXPECT_EQ(table.FindOrAddFor("b", Id("a", 0)), &a);
@@ -35,7 +35,7 @@ TEST(SeriesTable, SeriesOfAJobAreLimited) {
             nullptr);
 }
 
-TEST(SeriesTable, AJobsParticipantsAreLimitedToo) {
+TEST(SeriesTable, TheParticipantsOfAJobsSeriesAreLimited) {
   SeriesTable table;
   CollectiveId large = Id("job", 0);
   large.participants.resize(kMaxParticipantsOfJob, {"job", 0});

@@ -27,7 +27,7 @@ class SeriesTest : public testing::Test {
   Series series_;
 };
 
-TEST_F(SeriesTest, IsBlankUntilAnArrivalOrInstance) {
+TEST_F(SeriesTest, ASeriesIsBlankWithoutArrivalsAndInstances) {
   EXPECT_TRUE(series_.IsBlank());
   Resolve();
   EXPECT_TRUE(series_.IsBlank());
@@ -38,7 +38,7 @@ TEST_F(SeriesTest, IsBlankUntilAnArrivalOrInstance) {
   EXPECT_FALSE(series_.IsBlank());
 }
 
-TEST_F(SeriesTest, NamesItsJobsAndProcesses) {
+TEST_F(SeriesTest, NamesAndIncludesFindTheJobsAndProcesses) {
   series_.id.participants = {{"a", 3}, {"b", kRankWildcard}, {"c", 1}};
   EXPECT_TRUE(series_.Names("b"));
   EXPECT_FALSE(series_.Names("bb"));
@@ -68,7 +68,7 @@ TEST_F(SeriesTest, FailuresMayCompleteOutOfOrder) {
   EXPECT_EQ(series_.next, 3u);
 }
 
-TEST_F(SeriesTest, ASuccessCompletesEarlierOnesWithoutWaiters) {
+TEST_F(SeriesTest, ASuccessCompletesEarlierInstancesWithoutWaiters) {
   Resolve();
   series_.FindOrAddInstance(0, 0);
   series_.FindOrAddInstance(0, 1).waiters.push_back({10, 1, {"job", 0}});
@@ -93,7 +93,7 @@ TEST_F(SeriesTest, ResultsAreRetainedForLaterArrivals) {
   EXPECT_TRUE(series_.completed.contains(2));
 }
 
-TEST_F(SeriesTest, CollectivesThatAReattachedProcessCountsAreCompleted) {
+TEST_F(SeriesTest, CollectivesCountedByAReattachedProcessAreCompleted) {
   series_.reattached = {{{"job", 1}, 4}, {{"job", 2}, 9}};
   Resolve();
   series_.ApplyReattached();

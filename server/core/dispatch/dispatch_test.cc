@@ -69,7 +69,7 @@ TEST_F(DispatchTest, AGoneClientIsRemovedFromAllEngines) {
   EXPECT_EQ(e_.Count().clients, 0u);
 }
 
-TEST_F(DispatchTest, TheLastConnectionOfAToolEndsIt) {
+TEST_F(DispatchTest, AToolIsGoneWhenItsLastConnectionEnds) {
   for (const ClientId client : {7, 8}) {
     Give(ClientConnected{client, {"tool", 0}, true});
   }

@@ -69,7 +69,7 @@ TEST(EnginesTest, DescribesTheRequestedJob) {
   EXPECT_TRUE(e.Describe(0, "why", "other").waiting.empty());
 }
 
-TEST(EnginesTest, AHostForwardsOutputOfItsOwnProcesses) {
+TEST(EnginesTest, OnlyAnAgentForwardsOutputAndInputCalls) {
   const Engines agent(ConfigOfTwo());
   EXPECT_TRUE(agent.Forwards(HostOp::kReadOutput));
   EXPECT_TRUE(agent.Forwards(HostOp::kPushInput));

@@ -50,7 +50,7 @@ class NodeDispatchTest : public testing::Test {
   Engines e_;
 };
 
-TEST_F(NodeDispatchTest, ALossCountsOnceAndNeverForItself) {
+TEST_F(NodeDispatchTest, ALossIsHandledOnceAndNeverForTheAgentItself) {
   EXPECT_TRUE(State(0, false).empty());
   EXPECT_TRUE(State(7, false).empty());
   EXPECT_EQ(All<LogLine>(State(2, false)).size(), 1u);
@@ -60,14 +60,14 @@ TEST_F(NodeDispatchTest, ALossCountsOnceAndNeverForItself) {
   EXPECT_TRUE(e_.tree.alive(2));
 }
 
-TEST_F(NodeDispatchTest, AGetFromALostNodeIsAnswered) {
+TEST_F(NodeDispatchTest, AGetFromALostNodeFails) {
   EXPECT_EQ(Sent<DmodexRequest>(Get()).size(), 1u);
   const auto replies = All<ReplyClient>(State(1, false));
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_NE(replies[0].status, kSuccess);
 }
 
-TEST_F(NodeDispatchTest, ClientsLearnOfALossIfTheyRegistered) {
+TEST_F(NodeDispatchTest, ALossIsAnEventForClientsThatRegisteredForIt) {
   EventsWanted wanted{1, 9, false, {kEventNodeDown}};
   e_.events.OnWanted(e_.step(), wanted);
   e_.out.clear();
@@ -86,7 +86,7 @@ TEST_F(NodeDispatchTest, RequestsToARestartedAgentAreResent) {
 
 // Agent 3 gets its part from agent 0, while agent 1 is still between them in
 // its view.
-TEST(DeferredMessages, AreTakenWhenTheViewsConverge) {
+TEST(DeferredMessages, ADeferredMessageIsHandledWhenTheViewsConverge) {
   CoreConfig config;
   config.self = 3;
   config.node_names = {"a", "b", "c", "d"};

@@ -40,7 +40,7 @@ TEST_F(PeerDispatchTest, MessagesForOtherAgentsAreDropped) {
   EXPECT_EQ(Sent<StateReply>(FromRoot(StateQuery{1, "why", ""})).size(), 1u);
 }
 
-TEST_F(PeerDispatchTest, APrepareMessageIsHandled) {
+TEST_F(PeerDispatchTest, APrepareMessageAddsAndPreparesTheJob) {
   const Actions actions = FromRoot(Prepare());
   ASSERT_NE(e_.jobs.Find("job"), nullptr);
   EXPECT_EQ(All<PrepareLocal>(actions).size(), 1u);

@@ -46,7 +46,7 @@ class PropagationTest : public testing::Test {
   Engines e_;
 };
 
-TEST_F(PropagationTest, WithoutChangesNoActionFollows) {
+TEST_F(PropagationTest, PropagationWithoutChangesCausesNoAction) {
   EXPECT_TRUE(Propagate().empty());
 }
 
@@ -60,7 +60,7 @@ TEST_F(PropagationTest, CommittedDataAnswersAWaitingGet) {
   EXPECT_TRUE(Propagate().empty());
 }
 
-TEST_F(PropagationTest, MapsThatEnginesWantAreRequested) {
+TEST_F(PropagationTest, AMapThatAnEngineNeedsIsRequested) {
   e_.gets.OnGet({0, e_.out}, GetOf({"strange", 0}));
   const auto requests = Sent<JobMapRequest>(Propagate());
   ASSERT_EQ(requests.size(), 1u);
@@ -87,7 +87,7 @@ TEST_F(PropagationTest, ARemovedJobIsDroppedByAllEngines) {
 
 // The agent has only forwarded messages of the job, which continues on other
 // nodes.
-TEST_F(PropagationTest, TheMapOfALeftJobStaysUntilItsEnd) {
+TEST_F(PropagationTest, TheMapOfAJobThatTheAgentLeftIsKeptUntilItsEnd) {
   e_.jobs.Add(JobOn("relayed", {0}));
   Propagate();
   e_.jobs.NoteLeft("relayed", 0);
@@ -113,7 +113,7 @@ TEST_F(PropagationTest, AGoneRankFailsTheFenceThatAwaitsIt) {
   EXPECT_NE(replies[0].status, kSuccess);
 }
 
-TEST_F(PropagationTest, AnEventForAllIsSentOnce) {
+TEST_F(PropagationTest, AnEventThatIsPostedAgainIsSentOnce) {
   const EventDue due{e_.sets.Define({"job", 0}, 1, "set", {{"job", 1}})};
   e_.queue.Post(due);
   EXPECT_EQ(Sent<EventMessage>(Propagate()).size(), 1u);
@@ -122,7 +122,7 @@ TEST_F(PropagationTest, AnEventForAllIsSentOnce) {
 }
 
 // A job may be removed and a job of the same name added in the same step.
-TEST_F(PropagationTest, AJobIsDroppedBeforeOneOfItsNameIsAdded) {
+TEST_F(PropagationTest, AJobIsDroppedBeforeAJobOfTheSameNameIsAdded) {
   CollectiveArrived fence;
   fence.client = fence.request = 1;
   e_.collectives.OnArrived({0, e_.out}, fence);
@@ -135,7 +135,7 @@ TEST_F(PropagationTest, AJobIsDroppedBeforeOneOfItsNameIsAdded) {
   EXPECT_NE(e_.jobs.Find("job"), nullptr);
 }
 
-TEST_F(PropagationTest, AReplyFollowsTheEventBeforeIt) {
+TEST_F(PropagationTest, AReplyFollowsTheEventThatWasPostedBeforeIt) {
   e_.queue.Post(EventDue{e_.sets.Define({"job", 0}, 1, "set", {{"job", 1}})});
   e_.queue.Post(ReplyDue{{1, 7, kSuccess, {}}});
   const Actions actions = Propagate();

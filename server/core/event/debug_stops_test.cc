@@ -106,7 +106,7 @@ TEST_F(DebugStopsTest, TheEventIsRaisedOnceWhenAllRanksWait) {
 }
 
 // A successor gets the events of the processes again.
-TEST_F(DebugStopsTest, TheReportOfANodeIsIdentifiedByItsEvents) {
+TEST_F(DebugStopsTest, EqualEventsGiveTheReportOfANodeTheSameId) {
   Add(InInit());
   Ready(0, "pmix-init", 7);
   Ready(1, "pmix-init", 8);
@@ -129,7 +129,7 @@ TEST_F(DebugStopsTest, OnlyTheNamedRanksAreAwaited) {
   EXPECT_EQ(Due().range, static_cast<uint8_t>(DataRange::kSession));
 }
 
-TEST_F(DebugStopsTest, EachBreakpointOfTheProgramIsARound) {
+TEST_F(DebugStopsTest, EachBreakpointOfTheProgramRaisesAnEventOfItsOwn) {
   JobDebug debug;
   debug.in_app = std::vector<Rank>{0};
   Add(debug);
@@ -143,7 +143,7 @@ TEST_F(DebugStopsTest, EachBreakpointOfTheProgramIsARound) {
   EXPECT_NE(Due().id, first.id);
 }
 
-TEST_F(DebugStopsTest, TheEventIsRaisedWhenAllAreStoppedAtExec) {
+TEST_F(DebugStopsTest, TheEventIsRaisedWhenAllRanksAreStoppedAtTheirExec) {
   JobDebug debug;
   debug.on_exec = std::vector<Rank>{1, 2};
   debug.in_init.emplace();
@@ -181,7 +181,7 @@ TEST_F(DebugStopsTest, AProcessCannotReportAStopAtItsExec) {
   EXPECT_TRUE(Events().empty());
 }
 
-TEST_F(DebugStopsTest, BoundsBreakpoints) {
+TEST_F(DebugStopsTest, NumberAndLengthOfBreakpointsAreLimited) {
   JobDebug debug;
   debug.in_app.emplace();
   Add(debug);
@@ -203,7 +203,7 @@ TEST_F(DebugStopsTest, EventsWithoutDebuggingAreIgnored) {
   EXPECT_TRUE(TakeAll<StopReleased>(&events_).empty());
 }
 
-TEST_F(DebugStopsTest, AReleaseContinuesTheStoppedProcessesHere) {
+TEST_F(DebugStopsTest, AReleaseContinuesTheStoppedProcessesOfThisNode) {
   JobDebug debug;
   debug.on_exec = std::vector<Rank>{1, 2};
   Add(debug);

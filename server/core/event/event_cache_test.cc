@@ -53,7 +53,7 @@ TEST(EventCache, AnEventLargerThanTheCacheIsNotKept) {
   EXPECT_TRUE(cache.events().empty());
 }
 
-TEST(EventCache, AClientThatIsGoneCountsAsNotServed) {
+TEST(EventCache, AClientThatIsGoneIsForgottenAsAReceiver) {
   EventCache cache;
   CachedEvent event = Event("job", 0);
   event.delivered = {3, 4};

@@ -35,7 +35,7 @@ class EventJournalTest : public testing::Test {
   EventJournal journal_;
 };
 
-TEST_F(EventJournalTest, OldRecordsAreErased) {
+TEST_F(EventJournalTest, ARecordIsErasedAfterManyLaterEvents) {
   Actions actions;
   journal_.Persist({0, actions}, event_);
   EXPECT_EQ(All<PersistRecord>(actions).size(), 1u);
@@ -44,7 +44,7 @@ TEST_F(EventJournalTest, OldRecordsAreErased) {
 
 // The total stays below twice kEventsUntilErased, however often the agent is
 // restarted.
-TEST_F(EventJournalTest, EachRecoveryHalvesTheRemainingLife) {
+TEST_F(EventJournalTest, EachRecoveryHalvesTheRemainingLifeOfARecord) {
   Actions actions;
   journal_.Persist({0, actions}, event_);
   uint64_t total = kEventsUntilErased;

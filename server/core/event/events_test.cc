@@ -92,7 +92,7 @@ TEST_F(EventsTest, AProcessDoesNotGetItsOwnEventFromANeighbour) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-TEST_F(EventsTest, AClientsNumberIsNeverThatOfAnAgent) {
+TEST_F(EventsTest, AnEventOfAClientNeverHasANumberOfAnAgent) {
   EventRaised in;
   in.client = 10;
   in.id = kAgentsEvent | 5;
@@ -223,7 +223,7 @@ TEST_F(EventsTest, ACustomRangeNamesItsReceivers) {
   EXPECT_EQ(All<ReplyClient>(actions_)[0].status, kErrBadParam);
 }
 
-TEST_F(EventsTest, CacheIsBounded) {
+TEST_F(EventsTest, TheNumberOfKeptEventsIsLimited) {
   for (uint64_t i = 1; i <= kMaxCachedEvents + 10; ++i) {
     events_.OnMessage({0, actions_}, 3, Message(3, i));
   }
@@ -401,7 +401,7 @@ TEST_F(LifecycleTest, ARestartedNeighbourGetsTheEventAgain) {
   EXPECT_EQ(SentTo(), std::vector<NodeId>{3});
 }
 
-TEST_F(LifecycleTest, AnotherNeighbourGetsTheEventAfterALoss) {
+TEST_F(LifecycleTest, ANewNeighbourGetsTheEventAfterTheLossOfAnother) {
   Interested(3, true);
   events_.OnRaised({1, actions_}, EndOf(0));
   actions_.clear();
@@ -411,7 +411,7 @@ TEST_F(LifecycleTest, AnotherNeighbourGetsTheEventAfterALoss) {
   EXPECT_EQ(SentTo(), std::vector<NodeId>{4});
 }
 
-TEST_F(LifecycleTest, ClientsNotifiedOtherwiseAreExcepted) {
+TEST_F(LifecycleTest, AProcessThatTheEventExceptsIsNotNotified) {
   events_.OnWanted({0, actions_}, {10, 1, false, {kEventProcTerminated}});
   actions_.clear();
   EventRaised end = EndOf(1);
@@ -461,7 +461,7 @@ TEST_F(LifecycleTest, LifecycleEventsDoNotEvictEventsOfProcesses) {
 
 // ---------------------------------------------------------------- losses ---
 
-TEST_F(EventsTest, ALossThatEveryAgentKnowsIsDeliveredOnce) {
+TEST_F(EventsTest, ALossThatEveryAgentRaisesIsDeliveredOnce) {
   WantAll(10);
   EventRaised lost;
   lost.id = IdOfLoss(0);
@@ -486,7 +486,7 @@ TEST_F(EventsTest, ALossThatEveryAgentKnowsIsDeliveredOnce) {
   EXPECT_TRUE(theirs.empty());
 }
 
-TEST_F(EventsTest, ALossOfANodeIsForClientsThatNameItsCode) {
+TEST_F(EventsTest, TheLossOfANodeIsDeliveredToClientsThatNameItsCode) {
   WantAll(10);
   const EventRaised down = NodeLifecycleEvent({"agents", 5}, "n5", 7, false);
   events_.OnKnownEverywhere({1, actions_}, down);
@@ -507,7 +507,7 @@ TEST_F(EventsTest, EventsOfLocalRangesFromTheNetworkAreIgnored) {
   EXPECT_TRUE(actions_.empty());
 }
 
-TEST(AffectedProc, TheInfosCanBeDecoded) {
+TEST(AffectedProc, AffectedProcInfoContainsTheProcessAndItsExitCode) {
   const int code = 11;
   const Bytes info = AffectedProcInfo({"job", 4}, &code);
   Decoder decoder(info.view());

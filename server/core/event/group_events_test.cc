@@ -22,7 +22,7 @@ class GroupEventsTest : public testing::Test {
   Group group_;
 };
 
-TEST_F(GroupEventsTest, AFailureIsSentToTheLeaderOrTheOthers) {
+TEST_F(GroupEventsTest, AFailedMemberIsReportedToTheLeaderOrToAllOthers) {
   EventRaised event = MemberFailed(group_, {"a", 1}, jobs_);
   EXPECT_EQ(event.status, -170);
   EXPECT_EQ(event.range, static_cast<uint8_t>(DataRange::kCustom));
@@ -53,7 +53,7 @@ TEST_F(GroupEventsTest, ALeaveEventIdentifiesTheGroup) {
 }
 
 // An event raised by a process does not have a number of an agent.
-TEST_F(GroupEventsTest, AnEventOfAProcessIsNotALeave) {
+TEST_F(GroupEventsTest, ALeaveEventOfAProcessIsNotAccepted) {
   const EventRaised event = MemberLeft(group_, {"a", 1}, jobs_);
   EventMessage message;
   message.status = event.status;
@@ -63,7 +63,7 @@ TEST_F(GroupEventsTest, AnEventOfAProcessIsNotALeave) {
   EXPECT_FALSE(GroupLeft(message));
 }
 
-TEST_F(GroupEventsTest, AnEventOfALargeGroupNamesTheJob) {
+TEST_F(GroupEventsTest, TheEventOfALargeGroupIsAddressedToTheWholeJob) {
   jobs_.Add(JobOn("big", std::vector<NodeId>(2000, 0)));
   group_.participants = {{"big", kRankWildcard}};
   const EventRaised event = MemberFailed(group_, {"big", 1}, jobs_);

@@ -13,7 +13,7 @@ using News = std::vector<std::pair<NodeId, uint32_t>>;
 const uint32_t kEnd = LifecycleBit(kEventJobEnd);
 const uint32_t kStart = LifecycleBit(kEventJobStart);
 
-TEST(Interest, OtherCodesCauseNoNews) {
+TEST(Interest, ARegistrationForAnotherCodeCausesNoMessage) {
   Interest interest;
   interest.Add(-500);
   EXPECT_TRUE(interest.TakeNews({0, 3, 4}).empty());
@@ -39,7 +39,7 @@ TEST(Interest, TheInterestEndsWithTheLastClient) {
   EXPECT_EQ(interest.TakeNews({0}), (News{{0, 0}}));
 }
 
-TEST(Interest, OvertakenAndForwardedMessagesAreIgnored) {
+TEST(Interest, OvertakenAndForwardedInterestsAreIgnored) {
   Interest interest;
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 5, kEnd)), kEnd);
   EXPECT_EQ(interest.Take(3, Interest::Encode(3, 4, kStart)), 0u);

@@ -50,7 +50,7 @@ class InvitationsTest : public testing::Test {
   Invitations invitations_;
 };
 
-TEST_F(InvitationsTest, AllInvitedLearnOfTheLeadersEnd) {
+TEST_F(InvitationsTest, TheLeadersEndIsReportedToAllInvitedProcesses) {
   Event(kInvited, 0, {{"a", 1}, {"a", 2}});
   const auto events = invitations_.OnExit({"a", 0});
   ASSERT_EQ(events.size(), 1u);
@@ -107,7 +107,7 @@ TEST_F(InvitationsTest, ANewLeaderTakesOverTheInvitation) {
   EXPECT_EQ(invitations_.OnExit({"a", 0}).size(), 1u);
 }
 
-TEST_F(InvitationsTest, TheLossOfANodeIsReportedLikeEnds) {
+TEST_F(InvitationsTest, TheLossOfANodeIsReportedLikeTheEndsOfItsProcesses) {
   Event(kInvited, 2, {{"a", 0}});
   Event(kInvited, 0, {{"a", 2}, {"a", 3}}, "h");
   const auto events = invitations_.OnLoss(1);
@@ -150,7 +150,7 @@ TEST_F(InvitationsTest, TimeThatADebuggerHoldsTheInvitedDoesNotCount) {
   EXPECT_EQ(All<ReplyClient>(actions).size(), 1u);
 }
 
-TEST_F(InvitationsTest, WaitsEndAtTheirTimeLimits) {
+TEST_F(InvitationsTest, AWaitForAnInvitationEndsAtItsTimeLimit) {
   Actions actions;
   GroupCallArrived in;
   in.client = 1;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kExited = 3 << 8;  // exited with code 3, as waitpid reports it
 
-TEST(Lifecycle, EndsOfProcessesHaveTheirCodes) {
+TEST(Lifecycle, EachKindOfEndOfAProcessHasItsCode) {
   EXPECT_EQ(CodeOfEnd({0, 0}, false), 0);
   EXPECT_EQ(CodeOfEnd({0, 0}, true), 0);
   EXPECT_EQ(CodeOfEnd({0, SIGSEGV}, false), kErrProcAbortedBySig);
@@ -25,7 +25,7 @@ TEST(Lifecycle, EndsOfProcessesHaveTheirCodes) {
   EXPECT_EQ(CodeOfEnd({0, kNeverStarted}, true), kErrProcFailedToStart);
 }
 
-TEST(Lifecycle, EndsOfJobsHaveTheirCodes) {
+TEST(Lifecycle, EachKindOfEndOfAJobHasItsCode) {
   EXPECT_EQ(CodeOfJobEnd(kSuccess), 0);
   EXPECT_EQ(CodeOfJobEnd(kErrProcTermWoSync), kErrJobTermWoSync);
   EXPECT_EQ(CodeOfJobEnd(kErrNodeDown), kErrJobAbortedBySysEvent);
@@ -43,7 +43,7 @@ EventMessage MessageOf(const EventRaised& raised) {
   return message;
 }
 
-TEST(Lifecycle, OnlyAgentsEventsAreForTheirCodeAlone) {
+TEST(Lifecycle, OnlyLifecycleEventsOfAgentsNeedARegistrationForTheirCode) {
   const EventRaised raised =
       ProcLifecycleEvent({"job", 1}, 0, kEventProcTerminated, nullptr, {});
   EventMessage message = MessageOf(raised);
@@ -58,7 +58,7 @@ TEST(Lifecycle, OnlyAgentsEventsAreForTheirCodeAlone) {
   EXPECT_FALSE(IsForItsCodeAlone(message));
 }
 
-TEST(Lifecycle, EveryEventHasAnIdentityOfItsOwn) {
+TEST(Lifecycle, EveryEventHasAnIdOfItsOwn) {
   const std::set<uint64_t> ids = {IdOfProcEvent(0, ProcEvent::kTerminated),
                                   IdOfProcEvent(0, ProcEvent::kCode),
                                   IdOfProcEvent(0, ProcEvent::kTerminatedAsked),
@@ -72,7 +72,7 @@ TEST(Lifecycle, EveryEventHasAnIdentityOfItsOwn) {
   EXPECT_EQ(ids.size(), 10u);
 }
 
-TEST(Lifecycle, LossesOfANodeDiffer) {
+TEST(Lifecycle, LossAndLeaveOfANodeHaveDifferentCodesAndIds) {
   const EventMessage lost =
       MessageOf(NodeLifecycleEvent({"agents", 3}, "n3", 7, false));
   const EventMessage left =

@@ -67,7 +67,7 @@ class LocalHoldsTest : public testing::Test {
   LocalHolds local_;
 };
 
-TEST_F(LocalHoldsTest, NotifiesOfTheFirstAndTheLastHold) {
+TEST_F(LocalHoldsTest, TheFirstHoldAndTheLastReleaseCauseNotifications) {
   local_.OnStarted(5, "a");
   EXPECT_EQ(Said(5), 0);
   local_.OnReleased(6, {"a", 0}, false);
@@ -103,7 +103,7 @@ TEST_F(LocalHoldsTest, DescribesTheHeldProcesses) {
   EXPECT_EQ(waiting[1].missing[0].proc.rank, 1u);
 }
 
-TEST_F(LocalHoldsTest, AProcessReleasedBeforeItsStopDoesNotWait) {
+TEST_F(LocalHoldsTest, AReleaseBeforeTheStopIsUsedOnce) {
   local_.OnStarted(5, "a");
   EXPECT_EQ(Said(5), 0);
   for (const Rank rank : {0u, 1u}) local_.OnReleased(6, {"a", rank}, true);
@@ -156,7 +156,7 @@ TEST_F(LocalHoldsTest, ANewPeerIsNotifiedOfTheHolds) {
   EXPECT_EQ(Said(10), -1);
 }
 
-TEST_F(LocalHoldsTest, OtherEventsAreNotNotifications) {
+TEST_F(LocalHoldsTest, HoldWordInAcceptsOnlyNotificationsOfAgents) {
   EventMessage event;
   event.status = -3;
   event.source = {"a", kRankWildcard};

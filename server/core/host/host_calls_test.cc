@@ -38,7 +38,7 @@ class HostCallsTest : public testing::Test {
   HostCalls calls_{0, tree_, jobs_, engine_, sets_};
 };
 
-TEST_F(HostCallsTest, TheCallReachesTheHostAndTheAnswerItsCaller) {
+TEST_F(HostCallsTest, ACallIsSentToTheHostAndAnsweredToItsCaller) {
   const Actions asked = Arrive(5, 9);
   ASSERT_EQ(All<AskHost>(asked).size(), 1u);
   const AskHost ask = All<AskHost>(asked)[0];
@@ -390,7 +390,7 @@ TEST(JobControlTargets, AFailedLaunchEndsAPendingSignal) {
   EXPECT_NE(Sent<HostReply>(agent.out)[0].second.status, kSuccess);
 }
 
-TEST(JobControlTargets, ALostNodeIsNotAwaited) {
+TEST(JobControlTargets, ARequestDoesNotWaitForALostNode) {
   Agent agent(0);
   agent.Control({1, 2});
   agent.calls.OnRequest({agent.now, agent.out}, 2, agent.Request({}));

@@ -44,7 +44,7 @@ TEST(JobControlTest, ParsesTheActions) {
   EXPECT_EQ(term.action, ControlAction::kTerminate);
 }
 
-TEST(JobControlTest, RejectsSeveralActionsAndNone) {
+TEST(JobControlTest, RequestsWithoutExactlyOneActionAreRejected) {
   EXPECT_EQ(
       StatusOf(Infos().Flag("pmix.jctrl.pause").Flag("pmix.jctrl.resume")),
       kErrBadParam);
@@ -69,7 +69,7 @@ TEST(JobControlTest, RejectsMalformedDirectives) {
   EXPECT_EQ(ParseJobControl(Bytes(), &control), kErrBadParam);
 }
 
-TEST(JobControlTest, RefusedDirectivesAreInTheResults) {
+TEST(JobControlTest, TheResultsContainRefusedDirectives) {
   JobControl control;
   EXPECT_EQ(Parse(Infos()
                       .Text("pmix.jctrl.id", "me")

@@ -15,7 +15,7 @@ HostRequest Request(uint64_t number, const std::string& nspace = "job") {
   return request;
 }
 
-TEST(RefusalsTest, ARequestStaysRefused) {
+TEST(RefusalsTest, ARepetitionOfARefusedRequestIsRefused) {
   Refusals refusals;
   EXPECT_EQ(refusals.StatusOf(1, Request(7)), kSuccess);
   refusals.Add(1, Request(7), kErrNotFound);

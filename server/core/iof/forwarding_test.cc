@@ -131,7 +131,7 @@ TEST_F(ForwardingTest, AReadWaitsForOutput) {
   EXPECT_EQ(run.pieces[0].data.view(), "text");
 }
 
-TEST_F(ForwardingTest, OutputWaitsForARead) {
+TEST_F(ForwardingTest, OutputIsKeptUntilTheNextRead) {
   const OutputRun first = RunOf(Read(Want()));
   Actions actions;
   Output("one", 0, &actions);
@@ -140,7 +140,7 @@ TEST_F(ForwardingTest, OutputWaitsForARead) {
   EXPECT_EQ(RunOf(Read(Want(first.cursor))).pieces.size(), 2u);
 }
 
-TEST_F(ForwardingTest, Iof10ALatePullerGetsTheCache) {
+TEST_F(ForwardingTest, Iof10ALatePullerGetsTheCachedOutput) {
   Actions actions;
   Output("one", 0, &actions);
   const OutputRun first = RunOf(Read(Want()));
@@ -189,7 +189,7 @@ TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesAtARestart) {
   EXPECT_TRUE(run.complete);
 }
 
-TEST_F(ForwardingTest, RejectsPullsThatAreNotAllowed) {
+TEST_F(ForwardingTest, PullsThatAreNotAllowedAreRejected) {
   RunOf(Read(Want(), "quiet"), kErrNotSupported);
   RunOf(Read(Want(), "nobody"), kErrNotFound);
   RunOf(Read(Want(), "job", 7), kErrNotFound);
@@ -225,7 +225,7 @@ TEST_F(ForwardingTest, APullerEndsWithItsClient) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-TEST_F(ForwardingTest, ALateReadDoesNotTakeAnswersOfTheNext) {
+TEST_F(ForwardingTest, ALateReadDoesNotGetTheAnswerToTheNextRead) {
   const auto welcome = Ask(Want(), 1);
   ASSERT_EQ(welcome.size(), 1u);
   const std::string cursor = CursorOf(welcome[0]);
@@ -246,7 +246,7 @@ TEST_F(ForwardingTest, ALateReadDoesNotTakeAnswersOfTheNext) {
   EXPECT_EQ(replies[0].request, 3u);
 }
 
-TEST_F(ForwardingTest, ALateReadDoesNotReviveAPuller) {
+TEST_F(ForwardingTest, ALateReadDoesNotRestoreAnEndedPuller) {
   const std::string cursor = CursorOf(Ask(Want(), 1).at(0));
   OutputRead end = Want(cursor);
   end.ends = true;
@@ -376,7 +376,7 @@ TEST_F(ForwardingTest, UnreadOutputOfARecoveredJobWaitsForPullers) {
   EXPECT_TRUE(run.complete);
 }
 
-TEST_F(ForwardingTest, UnreadOutputExpiresIfNoReadComes) {
+TEST_F(ForwardingTest, UnreadOutputOfAnEndedJobExpires) {
   RunOf(Read(Want()));
   Actions actions;
   Output("text", 0, &actions);
@@ -530,7 +530,7 @@ TEST_F(RemoteForwardingTest, PushesOfOneProcessAreSentOneAtATime) {
 }
 
 // The numbers of a restarted rank may begin again.
-TEST_F(RemoteForwardingTest, ARestartedRankCountsAsAnotherProcess) {
+TEST_F(RemoteForwardingTest, PushesOfARestartedRankHaveNewNumbers) {
   std::set<uint64_t> numbers;
   for (uint32_t incarnation = 0; incarnation < 2; ++incarnation) {
     jobs_.MarkRestarted("job", 1, incarnation);

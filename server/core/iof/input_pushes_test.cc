@@ -132,7 +132,7 @@ TEST_F(InputPushesTest, PendingBytesAreBounded) {
   EXPECT_EQ(Push({"one", 1}, "x"), std::nullopt);
 }
 
-TEST_F(InputPushesTest, TheEndOfTheJobEndsItsInput) {
+TEST_F(InputPushesTest, TheEndOfTheJobAnswersItsPendingPushes) {
   EXPECT_EQ(Push({"one", 1}, "x"), std::nullopt);
   pushes_.OnJobRemoved("one");
   const auto answers = pushes_.TakeAnswers();

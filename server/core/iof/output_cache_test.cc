@@ -48,7 +48,7 @@ TEST(OutputCache, Iof10ALatePullerGetsTheCachedOutput) {
   EXPECT_EQ(Text(Filled(cache, true)), "|");
 }
 
-TEST(OutputCache, OutputThatAnotherAgentReceivedCountsAsDropped) {
+TEST(OutputCache, OutputThatAPredecessorReceivedIsCountedAsDropped) {
   OutputCache cache(2, {});
   cache.Add(Out("abc", 10));
   EXPECT_EQ(Text(Filled(cache)), "abc");

@@ -61,7 +61,7 @@ TEST(Puller, AnAnswerIsRepeatedUntilItIsAcknowledged) {
   EXPECT_FALSE(puller.Acknowledge("garbage"));
 }
 
-TEST(Puller, DropsTheNewestAndCounts) {
+TEST(Puller, TheNewestOutputIsDroppedAndCounted) {
   Puller puller(1, 1, {}, Want(5));
   puller.Add(Out("abc", 3));
   puller.Add(Out("defg", 7));
@@ -74,7 +74,7 @@ TEST(Puller, DropsTheNewestAndCounts) {
   EXPECT_EQ(Text(puller.Next()), "i");
 }
 
-TEST(Puller, DropsTheOldestAndCounts) {
+TEST(Puller, TheOldestOutputIsDroppedAndCounted) {
   Puller puller(1, 1, {}, Want(5, Overflow::kDropOldest));
   puller.Add({0, 0, 5, kOut, {}});
   puller.Add(Out("abc", 3));
@@ -135,7 +135,7 @@ TEST(Puller, AnotherAgentResumesFromTheCursor) {
   EXPECT_FALSE(other.Resume(cursor));
 }
 
-TEST(Puller, DroppedOutputIsReportedWhereItIsMissing) {
+TEST(Puller, DroppedOutputIsReportedAtItsPositionInTheStream) {
   const std::string big(kMaxRun, 'a');
   Puller before(1, 1, {}, Want(kMaxRun + 2));
   before.Add(Out(big, big.size()));
@@ -160,7 +160,7 @@ TEST(Puller, DroppedOutputIsReportedWhereItIsMissing) {
 }
 
 // Queued output was not read yet, so the answer's cursor lies before it.
-TEST(Puller, TheCursorCoversOnlyTheAnsweredOutput) {
+TEST(Puller, TheCursorIncludesOnlyAnsweredOutput) {
   Puller before(1, 1, {}, Want(kMaxCache));
   const std::string big(kMaxRun, 'a');
   before.Add(Out(big, big.size()));

@@ -11,7 +11,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(JobEngine, LostNodeEndsTheJob) {
+TEST(JobEngine, TheLossOfANodeEndsTheJob) {
   Cluster c(5, 2);
   c.Launch(MakeJob(Agents(0, 4), 2));
   c.Run();
@@ -26,7 +26,7 @@ TEST(JobEngine, LostNodeEndsTheJob) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, NodeLostInEveryPhaseEndsTheJob) {
+TEST(JobEngine, TheLossOfANodeInEachPhaseOfTheLaunchEndsTheJob) {
   for (const bool preparing : {true, false}) {
     Cluster c(5, 2);
     (preparing ? c.node(4).auto_prepare : c.node(4).auto_start) = false;
@@ -294,7 +294,7 @@ TEST(JobEngine, OnlyTheControllerReportsThatAJobIsOver) {
   EXPECT_EQ(told[0].first, 3u);
 }
 
-TEST(JobEngine, AJobEndsOnAReportFromTheRouteToItsController) {
+TEST(JobEngine, AJobEndsIfAnAgentTowardsItsControllerReportsTheEnd) {
   Cluster c(7, 2);
   c.Launch(MakeJob({3, 5}, 1));
   c.Run();

@@ -8,7 +8,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(JobEngine, WaitsForAllOutput) {
+TEST(JobEngine, AJobEndsAfterAllItsOutputHasArrived) {
   Cluster c(2, 2);
   c.Launch(MakeJob({1}, 1));
   c.Run();
@@ -39,7 +39,7 @@ TEST(JobEngine, WaitsForAllOutput) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, MergedJobHasOneStream) {
+TEST(JobEngine, AJobWithMergedStreamsEndsAfterOneStream) {
   Cluster c(1, 2);
   auto job = MakeJob({0}, 1);
   job->merge_stderr = true;
@@ -70,7 +70,7 @@ TEST(JobEngine, OutputCreditGoesToTheRanksNode) {
 
 // The engine does not wait for a stream that is held open after the end of its
 // process.
-TEST(JobEngine, AStreamHeldOpenDoesNotKeepTheJob) {
+TEST(JobEngine, AStreamThatIsHeldOpenDoesNotPreventTheEnd) {
   Cluster c(2, 2);
   c.Launch(MakeJob({1}, 1));
   c.Run();
@@ -102,7 +102,7 @@ TEST(JobEngine, AStreamHeldOpenDoesNotKeepTheJob) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, DuplicateAndEarlyOutputIsDropped) {
+TEST(JobEngine, DuplicateOutputAndOutputAfterAGapAreDropped) {
   Cluster c(3, 2);
   c.Launch(MakeJob({1}, 1));
   c.Run();
@@ -170,7 +170,7 @@ TEST(JobEngine, OutputIsResentWhenAnAgentOnItsRouteIsLost) {
   }
 }
 
-TEST(JobEngine, OutputIsResentWhenTheNewParentReportsFirst) {
+TEST(JobEngine, OutputIsResentAlsoIfTheNewParentIsKnownBeforeTheLoss) {
   Cluster c(7, 2);
   c.Launch(MakeJob({0, 3}, 1));
   c.Run();
@@ -180,7 +180,7 @@ TEST(JobEngine, OutputIsResentWhenTheNewParentReportsFirst) {
   EXPECT_EQ(c.Seen<ResendOutput>(3).size(), 1u);
 }
 
-TEST(JobEngine, InputGoesToTheRankAndComesBackAsCredit) {
+TEST(JobEngine, InputIsFedToItsRankAndCreditIsReturned) {
   Cluster c(3, 2);
   auto job = MakeJob(Agents(0, 2), 2);
   job->stdin_rank = 4;
@@ -213,7 +213,7 @@ TEST(JobEngine, InputGoesToTheRankAndComesBackAsCredit) {
   EXPECT_EQ(c.Seen<InputConsumed>(0)[1].bytes, 2u);
 }
 
-TEST(JobEngine, InputToAllIsConsumedByTheSlowest) {
+TEST(JobEngine, InputForAllRanksIsConsumedWhenTheSlowestHasReadIt) {
   Cluster c(4, 2);
   auto job = MakeJob(Agents(0, 3), 2);
   job->stdin_target = StdinTarget::kAll;

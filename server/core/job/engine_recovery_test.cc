@@ -85,7 +85,7 @@ TEST_P(ControllerRestart, TheLaunchContinuesAfterARestart) {
   }
 }
 
-TEST_P(ControllerRestart, EndsOfRanksAreCountedAcrossARestart) {
+TEST_P(ControllerRestart, EndsOfRanksAreCountedDespiteARestart) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("after " + std::to_string(step) + " messages");
     const auto c = Make();
@@ -104,7 +104,7 @@ TEST_P(ControllerRestart, EndsOfRanksAreCountedAcrossARestart) {
   }
 }
 
-TEST_P(ControllerRestart, AFailedJobEndsAcrossARestart) {
+TEST_P(ControllerRestart, AFailedJobEndsDespiteARestart) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("after " + std::to_string(step) + " messages");
     const auto c = Make();
@@ -165,7 +165,7 @@ class UnknownJob : public ControllerRestart {
   }
 };
 
-TEST_P(UnknownJob, IsOverWhenAllMembersHaveSynchronised) {
+TEST_P(UnknownJob, AnUnknownJobIsOverWhenAllMembersHaveSynchronised) {
   const auto c = Ask();
   while (std::ranges::any_of(c->network_, IsSyncComplete)) {
     EXPECT_FALSE(IsOver(*c));
@@ -175,7 +175,7 @@ TEST_P(UnknownJob, IsOverWhenAllMembersHaveSynchronised) {
   EXPECT_EQ(c->engine(0).NextDeadline(), kNever);
 }
 
-TEST_P(UnknownJob, IsOverAfterTheTimeoutIfOneMemberIsSilent) {
+TEST_P(UnknownJob, AnUnknownJobIsOverAfterATimeoutIfAMemberIsSilent) {
   const auto c = Ask();
   std::erase_if(c->network_, [](const PeerMessage& message) {
     return message.src == 4 && IsSyncComplete(message);
@@ -188,7 +188,7 @@ TEST_P(UnknownJob, IsOverAfterTheTimeoutIfOneMemberIsSilent) {
   EXPECT_EQ(c->engine(0).NextDeadline(), kNever);
 }
 
-TEST_P(UnknownJob, IsOverWhenAnUnsyncedMemberIsLost) {
+TEST_P(UnknownJob, AnUnknownJobIsOverWhenTheLastUnsyncedMemberIsLost) {
   const auto c = Ask();
   c->LoseNode(4);
   c->Run();
@@ -196,7 +196,7 @@ TEST_P(UnknownJob, IsOverWhenAnUnsyncedMemberIsLost) {
 }
 
 // The return of a node has no effect on the jobs of other nodes.
-TEST_P(UnknownJob, IsNotOverBecauseANodeReturns) {
+TEST_P(UnknownJob, TheReturnOfANodeDoesNotEndAnUnknownJob) {
   const auto c = Ask();
   c->Do(0,
         [&](JobEngine& e, const StepContext& step) { e.OnNodeReturned(step); });
@@ -316,7 +316,7 @@ std::shared_ptr<JobSpec> JobWithInput(StdinTarget target) {
 
 class Input : public ControllerRestart {};
 
-TEST_P(Input, IsResentToARestartedAgent) {
+TEST_P(Input, InputIsResentToARestartedAgent) {
   for (const auto target : {StdinTarget::kRank, StdinTarget::kAll}) {
     const auto c = Make();
     c->Launch(JobWithInput(target));
@@ -340,7 +340,7 @@ TEST_P(Input, IsResentToARestartedAgent) {
   }
 }
 
-TEST_P(Input, IsResentThroughARestartedAgent) {
+TEST_P(Input, InputIsResentThroughARestartedForwardingAgent) {
   if (GetParam() != 2) GTEST_SKIP() << "nobody is between";
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kAll));
@@ -356,7 +356,7 @@ TEST_P(Input, IsResentThroughARestartedAgent) {
   EXPECT_EQ(Fed(*c, 4), "one ");
 }
 
-TEST_P(Input, ContinuesAfterTheControllersRestart) {
+TEST_P(Input, InputContinuesAfterARestartOfTheController) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kAll));
   c->Run();
@@ -387,7 +387,7 @@ TEST_P(Input, ContinuesAfterTheControllersRestart) {
 
 // The launcher resends input that, as far as it knows, was not consumed. The
 // ranks do not report a second time that they have consumed it.
-TEST_P(Input, ConsumedBeforeTheLauncherReattachesCounts) {
+TEST_P(Input, InputConsumedBeforeTheReattachmentIsReportedToTheLauncher) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kAll));
   c->Run();
@@ -405,7 +405,7 @@ TEST_P(Input, ConsumedBeforeTheLauncherReattachesCounts) {
 }
 
 // An older launcher does not report the position of its input.
-TEST_P(Input, OfAnOlderLauncherContinuesWithoutPositions) {
+TEST_P(Input, InputOfAnOlderLauncherContinuesWithoutPositions) {
   const auto c = Make();
   c->Launch(JobWithInput(StdinTarget::kRank));
   c->Run();

@@ -51,7 +51,7 @@ TEST(EngineRestarts, AFailedProcessIsReplaced) {
   c.ExpectClean();
 }
 
-TEST(EngineRestarts, TheLastFailureEndsTheJob) {
+TEST(EngineRestarts, AFailureAfterTheLastRestartEndsTheJob) {
   Cluster c(2, 2);
   c.Launch(Restartable(2, 2));
   c.Run();
@@ -153,7 +153,7 @@ TEST(EngineRestarts, ALateReportOfAnEarlierRestartIsIgnored) {
   EXPECT_EQ(c.Seen<SetIncarnation>(0).back().incarnation, 2u);
 }
 
-TEST(EngineRestarts, ASuccessorKnowsTheNumberOfRestarts) {
+TEST(EngineRestarts, ASuccessorRecoversTheNumberOfRestarts) {
   Cluster c(3, 2);
   c.Launch(Restartable(3, 1));
   c.Run();

@@ -82,7 +82,7 @@ TEST(JobEngine, PrepareErrorEndsTheJobEverywhere) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, EveryNodesPrepareErrorIsCounted) {
+TEST(JobEngine, ThePrepareErrorsOfAllNodesAreCounted) {
   Cluster c(5, 2);
   for (const NodeId n : {1u, 3u, 4u}) {
     c.node(n).prepare_status = kErrJobWdirNotFound;
@@ -128,7 +128,7 @@ TEST(JobEngine, AStartErrorKillsTheRunningProcesses) {
 }
 
 // The cause must arrive before its consequence, even if another node is slow.
-TEST(JobEngine, StartErrorDoesNotWaitForOthers) {
+TEST(JobEngine, AStartErrorIsReportedWithoutWaitingForOtherNodes) {
   Cluster c(7, 2);
   c.node(2).auto_start = false;
   c.node(5).auto_start = false;
@@ -181,7 +181,7 @@ TEST(JobEngine, TheFirstFailingRankGivesTheExitCode) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, SignalGives128AndItsName) {
+TEST(JobEngine, AFatalSignalGivesTheExitCode128PlusItsNumber) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
@@ -203,7 +203,7 @@ TEST(JobEngine, SignalGives128AndItsName) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, EndWithoutFinalizeIsAFailure) {
+TEST(JobEngine, TheEndOfAConnectedRankWithoutFinalizeIsAFailure) {
   Cluster c(1, 2);
   c.Launch(MakeJob({0}, 2));
   c.Exit(1, 0, true, false);
@@ -345,7 +345,7 @@ TEST(JobEngine, AKillRequestEndsAJobInPreparation) {
   EXPECT_TRUE(c.Seen<StartLocal>(2).empty());
 }
 
-TEST(JobEngine, KillWhileStartingReachesLateProcesses) {
+TEST(JobEngine, AKillDuringTheStartReachesProcessesThatStartLater) {
   Cluster c(2, 2);
   c.node(1).auto_start = false;
   c.Launch(MakeJob({0, 1}, 1));
@@ -364,7 +364,7 @@ TEST(JobEngine, KillWhileStartingReachesLateProcesses) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, SignalsReachOnlyTheNamedRanks) {
+TEST(JobEngine, ASignalReachesOnlyTheNamedRanks) {
   Cluster c(4, 2);
   c.Launch(MakeJob(Agents(0, 3), 2));
   c.Run();
@@ -388,7 +388,7 @@ TEST(JobEngine, SignalsReachOnlyTheNamedRanks) {
   }
 }
 
-TEST(JobEngine, AbortEndsTheWholeJob) {
+TEST(JobEngine, AnAbortWithoutTargetsEndsTheWholeJob) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
@@ -417,7 +417,7 @@ TEST(JobEngine, AnAbortWithoutATextHasNoneInItsReason) {
   }
 }
 
-TEST(JobEngine, AbortStatusOutsideExitCodesGivesOne) {
+TEST(JobEngine, AnAbortStatusOutsideExitCodesGivesExitCodeOne) {
   for (const int status : {-25, 0, 256, 1 << 20}) {
     Cluster c(1, 2);
     c.Launch(MakeJob({0}, 1));
@@ -429,7 +429,7 @@ TEST(JobEngine, AbortStatusOutsideExitCodesGivesOne) {
   }
 }
 
-TEST(JobEngine, AbortOfSomeRanksLeavesTheOthers) {
+TEST(JobEngine, AnAbortOfSomeRanksDoesNotEndTheOthers) {
   Cluster c(3, 2);
   c.Launch(MakeJob(Agents(0, 2), 2));
   c.Run();
@@ -458,7 +458,7 @@ TEST(JobEngine, FailureAfterPartialAbortStillEndsTheRest) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, LaunchIsRefusedWithAnEnd) {
+TEST(JobEngine, ALaunchThatCannotBeginEndsTheJobAtOnce) {
   Cluster c(3, 2);
   c.LoseNode(2);
   c.Launch(MakeJob(Agents(0, 2), 1));

@@ -97,7 +97,7 @@ TEST_F(HeadTest, TheStartIsPersistedBeforeItIsSent) {
   EXPECT_EQ(Sent<JobStart>(out_).size(), 1u);
 }
 
-TEST_F(HeadTest, AnErrorOfTheFirstPhaseEndsTheJob) {
+TEST_F(HeadTest, AnErrorInThePreparationEndsTheJob) {
   Launch();
   EXPECT_TRUE(Prepare(kErrNotFound));
   EXPECT_EQ(Last().exit_code, kExitLaunchFailed);
@@ -106,7 +106,7 @@ TEST_F(HeadTest, AnErrorOfTheFirstPhaseEndsTheJob) {
   EXPECT_TRUE(Sent<JobStart>(out_).empty());
 }
 
-TEST_F(HeadTest, ACheckEndsWhenAllArePrepared) {
+TEST_F(HeadTest, AJobThatIsOnlyCheckedEndsWhenAllNodesArePrepared) {
   Launch(true);
   EXPECT_TRUE(Prepare());
   EXPECT_EQ(Last().phase, JobPhase::kEnded);
@@ -148,7 +148,7 @@ TEST_F(HeadTest, TheSecondKillRequestSendsSigkillAtOnce) {
   EXPECT_EQ(Persisted().kill_requests, 2u);
 }
 
-TEST_F(HeadTest, AnAbortOfRanksExpectsTheirEnds) {
+TEST_F(HeadTest, TheEndsOfAbortedRanksDoNotEndTheJob) {
   Run();
   EXPECT_FALSE(head_->Abort(Step(), {{"job", 0}, 5, "enough", {}}, {2}));
   EXPECT_EQ(Sent<JobKill>(out_)[0].second.ranks, std::vector<Rank>{2});
@@ -160,7 +160,7 @@ TEST_F(HeadTest, AnAbortOfRanksExpectsTheirEnds) {
   EXPECT_EQ(Last().exit_code, 5);
 }
 
-TEST_F(HeadTest, TheTimeLimitFirstRequestsAReport) {
+TEST_F(HeadTest, AReportIsRequestedBeforeTheTimeLimitEndsTheJob) {
   Run();
   EXPECT_FALSE(head_->OnTick(Step()));
   now_ = head_->NextDeadline();
@@ -175,7 +175,7 @@ TEST_F(HeadTest, TheTimeLimitFirstRequestsAReport) {
 
 constexpr TimeNs kSecond = 1'000'000'000;
 
-TEST_F(HeadTest, ANewLimitReplacesTheOldOneAndWarns) {
+TEST_F(HeadTest, ANewTimeLimitReplacesTheOldOneAndCausesAWarning) {
   Run();
   head_->OnTimeLimitSet(Step(), {"job", 100, 10});
   EXPECT_EQ(head_->ends_at(), now_ + 100 * kSecond);
@@ -222,7 +222,7 @@ TEST_F(HeadTest, TimeThatADebuggerHoldsTheJobDoesNotCount) {
   EXPECT_TRUE(Last().out_of_time);
 }
 
-TEST_F(HeadTest, ASuccessorCountsAHoldThatBeganBeforeIt) {
+TEST_F(HeadTest, AtASuccessorAnEarlierHoldExtendsTheTimeLimit) {
   spec_->timeout_seconds = 0;
   Make();
   HeadRecord record;
@@ -235,7 +235,7 @@ TEST_F(HeadTest, ASuccessorCountsAHoldThatBeganBeforeIt) {
   EXPECT_EQ(head_->NextDeadline(), 110 * kSecond);
 }
 
-TEST_F(HeadTest, ALimitCanBeRemoved) {
+TEST_F(HeadTest, ATimeLimitCanBeRemoved) {
   Run();
   head_->OnTimeLimitSet(Step(), {"job", 0, 10});
   EXPECT_EQ(head_->ends_at(), kNever);
@@ -251,7 +251,7 @@ TEST_F(HeadTest, ALimitForAJobThatIsEndingIsIgnored) {
   EXPECT_FALSE(Last().warning.has_value());
 }
 
-TEST_F(HeadTest, ASuccessorKeepsALimitThatWasSet) {
+TEST_F(HeadTest, ASuccessorKeepsATimeLimitThatWasSet) {
   Run();
   head_->OnTimeLimitSet(Step(), {"job", 100, 10});
   const HeadRecord record = Persisted();
@@ -265,7 +265,7 @@ TEST_F(HeadTest, ASuccessorKeepsALimitThatWasSet) {
   EXPECT_EQ(Last().warning->number, 1u);
 }
 
-TEST_F(HeadTest, SilentStreamsDoNotHoldUpTheEnd) {
+TEST_F(HeadTest, OpenStreamsWithoutOutputDelayTheEndForALimitedTime) {
   spec_->timeout_seconds = 0;
   Make();
   Run();
@@ -281,7 +281,7 @@ TEST_F(HeadTest, SilentStreamsDoNotHoldUpTheEnd) {
   EXPECT_EQ(Last().phase, JobPhase::kEnded);
 }
 
-TEST_F(HeadTest, ASuccessorContinuesWithTheRecord) {
+TEST_F(HeadTest, ASuccessorContinuesTheEndOfAFailedJob) {
   Run();
   Exit(1, 3 << 8);
   const HeadRecord record = Persisted();

@@ -30,7 +30,7 @@ TEST(InputLog, NewInputIsSentOnce) {
   EXPECT_EQ(Show(log.TakeNew()), (Shown{{"", 6}}));
 }
 
-TEST(InputLog, InputOfferedBeforeIsDropped) {
+TEST(InputLog, InputThatWasOfferedBeforeIsDropped) {
   InputLog log;
   log.Add(0, Data("abcd"));
   log.Add(0, Data("abc"));
@@ -66,7 +66,7 @@ TEST(InputLog, SentInputIsResentFromAPosition) {
   EXPECT_EQ(Show(log.From(4)), (Shown{{"", 4}}));
 }
 
-TEST(InputLog, ContinuesAtAPredecessorsPosition) {
+TEST(InputLog, TheLogContinuesAtThePositionOfAPredecessor) {
   InputLog log;
   log.Forget();
   EXPECT_TRUE(log.BeginAt(7));

@@ -53,7 +53,7 @@ TEST_F(JobSetTest, OnlyTheRootLaunches) {
   EXPECT_EQ(jobs_.MayLaunch(*JobOn("other", {3})).code(), kErrNodeDown);
 }
 
-TEST_F(JobSetTest, TakePartAddsTheJob) {
+TEST_F(JobSetTest, TakePartAddsTheJobAndPreparesTheChildren) {
   resync_.OnUnknown(Step(), 6, "job");
   JobEntry& job = Take();
   EXPECT_EQ(jobs_.FindControlled("job"), nullptr);
@@ -110,7 +110,7 @@ TEST_F(JobSetTest, ProcessesThatAreGoneAreNotStartedAgain) {
 }
 
 // Another job refers to this one, so its map is borrowed.
-TEST_F(JobSetTest, RanksOfAnEndedPartAreEndedInABorrowedMap) {
+TEST_F(JobSetTest, RanksOfAnEndedPartAreMarkedAsEndedInABorrowedMap) {
   jobs_.Release(Step(), Take());
   table_.Add(spec_);
   jobs_.OnMap("job");
@@ -123,7 +123,7 @@ TEST_F(JobSetTest, RanksOfAnEndedPartAreEndedInABorrowedMap) {
 }
 
 // The job is not over, and the other engines must not take it for ended.
-TEST_F(JobSetTest, AnIdlePartIsDroppedAndTheMapStays) {
+TEST_F(JobSetTest, AnIdlePartIsDroppedAndItsMapIsKept) {
   spec_ = JobOn("job", {3});
   JobEntry& job = Take();
   tree_.SetAlive(3, false);
@@ -145,7 +145,7 @@ TEST_F(JobSetTest, AJobIsReleasedWhenItsControllerIsLost) {
             std::string::npos);
 }
 
-TEST_F(JobSetTest, AFinishedJobHasEndedEverywhere) {
+TEST_F(JobSetTest, AFinishedJobIsReportedAsEndedToAllAgents) {
   tree_.SetAlive(0, false);
   jobs_.Launch(Step(), {spec_});
   jobs_.Finish(Step(), *jobs_.Find("job"));
@@ -154,7 +154,7 @@ TEST_F(JobSetTest, AFinishedJobHasEndedEverywhere) {
   EXPECT_EQ(jobs_.size(), 0u);
 }
 
-TEST_F(JobSetTest, RecoversPartsAndHeads) {
+TEST_F(JobSetTest, ASuccessorRecoversPartsAndHeads) {
   JobRecovered in;
   in.job = spec_;
   in.started = true;

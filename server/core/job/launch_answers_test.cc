@@ -30,7 +30,7 @@ class LaunchAnswersTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(LaunchAnswersTest, AwaitsThisAgentAndItsChildren) {
+TEST_F(LaunchAnswersTest, ThePreparationAwaitsThisAgentAndItsChildren) {
   answers_.AnswerPrepare(1, {1, {}});
   answers_.AnswerPrepare(3, {1, {}});
   EXPECT_FALSE(answers_.AllPrepared());
@@ -41,7 +41,7 @@ TEST_F(LaunchAnswersTest, AwaitsThisAgentAndItsChildren) {
   EXPECT_EQ(answers_.Prepared().count, 3u);
 }
 
-TEST_F(LaunchAnswersTest, ALostNodeIsNotAwaited) {
+TEST_F(LaunchAnswersTest, ALaunchDoesNotWaitForALostNode) {
   answers_.AnswerPrepare(1, {1, {}});
   answers_.AnswerPrepare(3, {1, {}});
   answers_.AnswerPrepare(4, {1, {}});
@@ -54,13 +54,13 @@ TEST_F(LaunchAnswersTest, ALostNodeIsNotAwaited) {
   EXPECT_TRUE(answers_.Unanswered(false).empty());
 }
 
-TEST_F(LaunchAnswersTest, OneErrorCompletesTheStart) {
+TEST_F(LaunchAnswersTest, OneErrorIsTheAnswerToTheStart) {
   EXPECT_FALSE(answers_.StartIsAnswered());
   answers_.AnswerStart(3, {0, {{3, -1, "no"}}});
   EXPECT_TRUE(answers_.StartIsAnswered());
 }
 
-TEST_F(LaunchAnswersTest, TheParentGetsEachPhaseOnce) {
+TEST_F(LaunchAnswersTest, TheAnswerOfEachPhaseIsSentToTheParentOnce) {
   AllPrepare();
   answers_.AnswerStart(1, {2, {{1, -1, "no"}}});
   Report(false);

@@ -17,7 +17,7 @@ TEST(LaunchPhaseTest, IsCompleteWhenAllAwaitedHaveAnswered) {
   EXPECT_FALSE(phase.Complete({3, 5}));
 }
 
-TEST(LaunchPhaseTest, SumsOnlyTheAnswersOfTheAwaited) {
+TEST(LaunchPhaseTest, SumAddsOnlyTheAnswersOfAwaitedAgents) {
   LaunchPhase phase;
   phase.Answer(3, {2, {{3, -1, "a"}}});
   phase.Answer(5, {1, {{5, -2, "b"}}});

@@ -66,7 +66,7 @@ TEST_F(JobMapsTest, RanksOfLostNodesHaveEnded) {
   EXPECT_TRUE(jobs_.Find("x")->ranks[1].ended);
 }
 
-TEST_F(JobMapsTest, ALentMapIsReleasedWithTheJob) {
+TEST_F(JobMapsTest, AMapFromALenderIsDroppedWhenTheLenderReportsTheEnd) {
   maps_.OnLent(3, "x", Reply(1, "y").spec);
   EXPECT_EQ(jobs_.Find("x"), nullptr) << "the map of another job";
   maps_.OnLent(3, "x", Reply(1, "x").spec);
@@ -77,7 +77,7 @@ TEST_F(JobMapsTest, ALentMapIsReleasedWithTheJob) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, AnUnrequestedMapEndsTheRequest) {
+TEST_F(JobMapsTest, AMapFromALenderEndsThePendingRequest) {
   Ask("x");
   maps_.OnLent(0, "x", Reply(1, "x").spec);
   EXPECT_EQ(maps_.num_requests(), 0u);
@@ -151,7 +151,7 @@ TEST_F(JobMapsTest, ABorrowedMapIsReleasedWithTheJob) {
   EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
 }
 
-TEST_F(JobMapsTest, TheEndOfAJobMayOvertakeItsMap) {
+TEST_F(JobMapsTest, AMapThatArrivesAfterTheEndOfItsJobIsDropped) {
   const uint64_t request = Ask("x");
   maps_.OnForget(3, "x");
   EXPECT_TRUE(Unknown().empty());
@@ -193,7 +193,7 @@ TEST_F(JobMapsTest, AMapIsDroppedWhenItsLenderIsLost) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, AKeptMapIsReleasedWithTheJob) {
+TEST_F(JobMapsTest, AKeptMapIsDroppedWhenTheLenderReportsTheEnd) {
   maps_.Keep({0, actions_}, "x", 3);
   EXPECT_TRUE(actions_.empty()) << "of a job that is not in the table";
   for (const int status : {kSuccess, kErrNotFound}) {
@@ -218,7 +218,7 @@ TEST_F(JobMapsTest, AMapOfALostLenderIsNotKept) {
   EXPECT_EQ(jobs_.Find("x"), nullptr);
 }
 
-TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
+TEST_F(JobMapsTest, TakingPartInTheJobEndsTheLoanOfItsMap) {
   const Bytes spec(EncodeJobSpec(*JobOn("x", {5})));
   maps_.OnReply(0, Reply(Ask("x"), "x"));
   maps_.OnPrepare(spec);
@@ -238,7 +238,7 @@ TEST_F(JobMapsTest, APartInTheJobEndsTheLoan) {
   EXPECT_EQ(released[0].nspace, "x");
 }
 
-TEST_F(JobMapsTest, LendsMapsAndReportsTheEndToReaders) {
+TEST_F(JobMapsTest, AMapIsLentAndTheEndOfItsJobReportedToTheBorrower) {
   jobs_.Add(JobOn("mine", {5, 6}));
   const JobMapRequest request{7, "mine"};
   maps_.OnRequest({0, actions_}, 2, request, {6});

@@ -35,13 +35,13 @@ class JobMessagesTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(JobMessagesTest, TakeReturnsFalseForOtherMessages) {
+TEST_F(JobMessagesTest, TakeReturnsFalseForMessagesOfOtherEngines) {
   EXPECT_FALSE(Take(0, StateQuery{}));
   EXPECT_FALSE(Take(0, DmodexRequest{}));
   EXPECT_TRUE(Take(0, SyncComplete{}));
 }
 
-TEST_F(JobMessagesTest, APrepareOfTheParentIsTaken) {
+TEST_F(JobMessagesTest, APrepareFromTheParentIsExecutedOnce) {
   EXPECT_TRUE(Take(0, Prepare()));
   EXPECT_TRUE(Knows());
   EXPECT_EQ(Sent<JobPrepare>(out_).size(), 1u);
@@ -50,7 +50,7 @@ TEST_F(JobMessagesTest, APrepareOfTheParentIsTaken) {
   EXPECT_TRUE(Sent<JobPrepare>(out_).empty());
 }
 
-TEST_F(JobMessagesTest, APrepareOfAnotherAgentIsDeferred) {
+TEST_F(JobMessagesTest, APrepareFromAnotherAgentIsDeferred) {
   Take(2, Prepare());
   EXPECT_FALSE(Knows());
   EXPECT_EQ(Sent<JobQuery>(out_)[0].first, 2u);
@@ -107,7 +107,7 @@ TEST_F(JobMessagesTest, TheEndIsAcceptedOnlyFromTheRouteOrTheRoot) {
   EXPECT_FALSE(Knows());
 }
 
-TEST_F(JobMessagesTest, AControllerThatQueriesHasNoRecord) {
+TEST_F(JobMessagesTest, AQueryFromTheControllerEndsTheJob) {
   Take(0, Prepare());
   Take(3, JobQuery{"job"});
   EXPECT_TRUE(Knows());
@@ -115,7 +115,7 @@ TEST_F(JobMessagesTest, AControllerThatQueriesHasNoRecord) {
   EXPECT_FALSE(Knows());
 }
 
-TEST_F(JobMessagesTest, LostNodesAreReportedByTheirRanks) {
+TEST_F(JobMessagesTest, AReportOfLostRanksMarksTheirNodesAsLost) {
   Take(0, Prepare());
   Take(3, NodeLost{"job", {1, 99}});
   EXPECT_EQ(jobs_.Find("job")->part.place().lost(), std::set<NodeId>{3});

@@ -42,7 +42,7 @@ TEST_F(PartStreamsTest, OutputIsSentToTheController) {
   EXPECT_EQ(All<CreditOutput>(out_)[0].bytes, 4u);
 }
 
-TEST_F(PartStreamsTest, CreditNeedsLocalRanks) {
+TEST_F(PartStreamsTest, OutputCreditIsIgnoredWithoutLocalRanks) {
   streams_->OnOutputCredit(Step(), {"job", 5, 5, true});
   EXPECT_EQ(All<CreditOutput>(out_).size(), 1u);
   EXPECT_EQ(All<ResendOutput>(out_).size(), 1u);
@@ -78,7 +78,7 @@ TEST_F(PartStreamsTest, OnlyNodesThatConsumeInputRequestIt) {
 }
 
 // A successor of the controller counts the input of its own run.
-TEST_F(PartStreamsTest, ARunOfInputFollowsTheEarlierInput) {
+TEST_F(PartStreamsTest, ANewInputRunFollowsTheEarlierInput) {
   spec_->stdin_target = StdinTarget::kAll;
   streams_->OnInput(Step(), {"job", {}, Bytes("in"), 2});
   out_.clear();

@@ -45,7 +45,7 @@ class PartTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(PartTest, PreparesItsNodeAndItsChildren) {
+TEST_F(PartTest, PrepareActsOnTheNodeAndTheChildren) {
   part_->Begin(Step());
   part_->Prepare(Step());
   EXPECT_EQ(Count<RegisterJob>(), 1u);
@@ -57,7 +57,7 @@ TEST_F(PartTest, PreparesItsNodeAndItsChildren) {
   EXPECT_EQ(sent[1].second.controller, 0u);
 }
 
-TEST_F(PartTest, ReportsOnceWhenAllHaveAnswered) {
+TEST_F(PartTest, ThePreparationIsReportedOnceWhenAllHaveAnswered) {
   part_->answers().AnswerPrepare(3, {1, {}});
   part_->OnLocalPrepared(Step(), {"job", kErrNotFound, "no program"});
   EXPECT_EQ(part_->answers().Unanswered(false), std::vector<uint32_t>{2});
@@ -76,7 +76,7 @@ TEST_F(PartTest, ReportsOnceWhenAllHaveAnswered) {
   EXPECT_EQ(Sent<JobPrepared>(out_).size(), 2u);
 }
 
-TEST_F(PartTest, StartsOnce) {
+TEST_F(PartTest, APartIsStartedOnce) {
   part_->Start(Step(), 0);
   part_->Start(Step(), 0);
   EXPECT_EQ(Count<StartLocal>(), 1u);
@@ -93,7 +93,7 @@ TEST_F(PartTest, StartsOnce) {
   EXPECT_EQ(Sent<JobStarted>(out_)[0].second.errors.size(), 1u);
 }
 
-TEST_F(PartTest, ThePortOfRank0IsReportedAndDistributed) {
+TEST_F(PartTest, TheRendezvousPortIsReportedAndDistributed) {
   spec_->rendezvous_host = "10.0.0.1";
   part_->OnLocalPrepared(Step(), {"job", 0, "", {}, 4711});
   for (const NodeId n : {3u, 4u}) part_->answers().AnswerPrepare(n, {1, {}});
@@ -117,7 +117,7 @@ TEST_F(PartTest, AJobWithARendezvousFailsWithoutItsPort) {
             kErrJobFailedToLaunch);
 }
 
-TEST_F(PartTest, LateProcessesAreKilledToo) {
+TEST_F(PartTest, ProcessesThatStartAfterAKillAreKilled) {
   part_->Start(Step(), 0);
   part_->Kill(Step(), {"job", {}, 0, ""});
   part_->OnLocalStarted(Step(), {"job", 2, 0, ""});
@@ -166,7 +166,7 @@ TEST_F(PartTest, ALostNodesAnswersAreDroppedAndItsRanksReported) {
   EXPECT_TRUE(table_.Find("job")->ranks[3].ended);
 }
 
-TEST_F(PartTest, ANewParentGetsAllReportsAgain) {
+TEST_F(PartTest, ARestartedParentGetsAllReportsAgain) {
   part_->answers().AnswerPrepare(1, {1, {}});
   part_->answers().AnswerPrepare(3, {1, {}});
   part_->answers().AnswerPrepare(4, {1, {}});

@@ -35,7 +35,7 @@ TEST_F(PlaceTest, TheTreeOfAJobIsRootedAtItsController) {
   EXPECT_EQ(At(5, 5).children(), Nodes{2});
 }
 
-TEST_F(PlaceTest, LostNodesGetNoMessages) {
+TEST_F(PlaceTest, LostNodesAreNotChildren) {
   EXPECT_EQ(At(0, 0, {5}).children(), Nodes{1});
   EXPECT_EQ(At(1, 0, {3, 5}).LostBelow(), Nodes{3});
   EXPECT_EQ(At(3, 0, {3}).LostBelow(), Nodes{3});
@@ -62,7 +62,7 @@ TEST_F(PlaceTest, OnlyAgentsOnTheRouteMayEndTheJob) {
   for (const NodeId node : {3u, 4u, 6u}) EXPECT_FALSE(place.MayEnd(node));
 }
 
-TEST_F(PlaceTest, ProvisionalChildrenGetTheEndToo) {
+TEST_F(PlaceTest, BelowReturnsChildrenAndProvisionalChildren) {
   JobPlace place = At(1);
   EXPECT_TRUE(place.AddReporter(3));
   EXPECT_FALSE(place.AddReporter(6));
@@ -71,7 +71,7 @@ TEST_F(PlaceTest, ProvisionalChildrenGetTheEndToo) {
   EXPECT_EQ(place.Below(), (Nodes{3, 4}));
 }
 
-TEST_F(PlaceTest, UpdateReportsTheChanges) {
+TEST_F(PlaceTest, UpdateReportsNewChildrenParentAndRoute) {
   JobPlace root = At(0);
   JobPlace leaf = At(3);
   JobPlace other = At(5);

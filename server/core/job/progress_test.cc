@@ -92,7 +92,7 @@ TEST_F(ProgressTest, TheUsageOfALostRankIsUnknown) {
   EXPECT_EQ(progress_.used().sum.cpu_us, 0u);
 }
 
-TEST_F(ProgressTest, ToleratedFailuresCountIfNoRankEndsWell) {
+TEST_F(ProgressTest, ToleratedFailuresFailTheJobIfNoRankEndsWell) {
   for (const Rank rank : {0, 1}) {
     auto failure = progress_.OnExit({rank, 5 << 8, false, false, false});
     ASSERT_TRUE(failure.has_value());

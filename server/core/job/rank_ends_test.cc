@@ -37,7 +37,7 @@ TEST(RankEndsTest, ReportsKeepTheOrderOfTheEnds) {
   EXPECT_EQ(std::get<JobExits>(reports[2]).exits[0].rank, 3u);
 }
 
-TEST(RankEndsTest, EachEndIsSentOnceUntilAllAreSentAgain) {
+TEST(RankEndsTest, EachEndIsSentOnceAndAgainAfterResend) {
   RankEnds ends(3);
   EXPECT_TRUE(ends.TakeUnsent("job").empty());
   ends.Add(Exit(0));

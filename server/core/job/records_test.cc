@@ -39,7 +39,7 @@ TEST(JobRecordTest, MalformedBytesAreRejected) {
 }
 
 // An empty record would mean that the launch had not begun.
-TEST(JobRecordTest, ARecordIsNeverEmpty) {
+TEST(JobRecordTest, TheEncodedRecordIsNeverEmpty) {
   HeadRecord record;
   record.timeout = record.warn_at = 0;
   EXPECT_FALSE(EncodeHeadRecord(record).empty());
@@ -58,7 +58,7 @@ TEST(JobRecordTest, DecodingRestoresPortAndTimeLimits) {
   EXPECT_EQ(back->warn_at, 99);
 }
 
-TEST(HeadPersistenceTest, OnlyChangesArePersisted) {
+TEST(HeadPersistenceTest, AnUnchangedHeadIsNotPersistedAgain) {
   const Tree tree(1, 2);
   Actions out;
   const JobStep step{{5, out}, 0, tree};
@@ -103,7 +103,7 @@ TEST_F(RoleTest, TheRecordNamesTheController) {
   EXPECT_FALSE(Read().head.has_value());
 }
 
-TEST_F(RoleTest, AHeadContinuesWithItsRecord) {
+TEST_F(RoleTest, TheHeadIsReadFromTheControlRecord) {
   Name(3);
   in_.control = Bytes(EncodeHeadRecord(Sample()));
   EXPECT_EQ(Read().controller, kSelf);
@@ -122,7 +122,7 @@ TEST_F(RoleTest, AnEmptyRecordMeansThatTheLaunchHadNotBegun) {
   EXPECT_FALSE(Read().head->started);
 }
 
-TEST(InputRunRecordTest, TheLastRunIsRecovered) {
+TEST(InputRunRecordTest, TheLastInputRunIsRecovered) {
   EXPECT_EQ(RecoverInputRun({}).id, 0u);
   std::vector<PersistedRecord> records = {{"killed ", Bytes("x")}};
   for (const uint64_t run : {7u, 9u}) {

@@ -34,7 +34,7 @@ TEST(RestartsTest, FailuresAreRestartedUpToTheLimit) {
   EXPECT_FALSE(restarts.Allows(well));
 }
 
-TEST(RestartsTest, TheFirstRestartIsDueAtOnceAndTheNextLater) {
+TEST(RestartsTest, TheFirstRestartIsDueAtOnceAndTheNextAfterAnInterval) {
   Restarts restarts(9);
   EXPECT_EQ(restarts.NextDeadline(), kNever);
   restarts.Add(100, Failure(1));
@@ -53,7 +53,7 @@ TEST(RestartsTest, TheFirstRestartIsDueAtOnceAndTheNextLater) {
   EXPECT_EQ(restarts.NextDeadline(), kNever);
 }
 
-TEST(RestartsTest, StreamsEndWithTheLastProcess) {
+TEST(RestartsTest, EndsOfStreamsAreHeldUntilTheLastProcessEnds) {
   Restarts restarts(1);
   EXPECT_TRUE(restarts.HoldEnd(End(1, 2)));
   restarts.DropEnds(1);

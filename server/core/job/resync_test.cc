@@ -55,7 +55,7 @@ TEST_F(ResyncTest, TheRootIsAuthoritativeAfterTheTimeout) {
   EXPECT_EQ(Answered(), Nodes{3});
 }
 
-TEST_F(ResyncTest, ALostMemberIsNotAwaited) {
+TEST_F(ResyncTest, TheRootDoesNotWaitForALostMember) {
   root_.Begin(now_);
   for (NodeId n = 1; n < 7; ++n) {
     tree_.SetAlive(n, n != 6);
@@ -85,7 +85,7 @@ TEST_F(ResyncTest, AfterAPartitionLowerMembersMustBeConfirmed) {
   EXPECT_FALSE(inner_.IsUnconfirmed(2));
 }
 
-TEST_F(ResyncTest, OtherAgentsQueryTheRoot) {
+TEST_F(ResyncTest, AnAgentThatIsNotTheRootQueriesTheRoot) {
   inner_.OnUnknown(Step(1), 3, "job");
   inner_.OnUnknown(Step(1), 4, "job");
   inner_.OnUnknown(Step(1), 4, "job");
@@ -98,7 +98,7 @@ TEST_F(ResyncTest, OtherAgentsQueryTheRoot) {
   EXPECT_EQ(inner_.size(), 0u);
 }
 
-TEST_F(ResyncTest, EndedJobsAreAnsweredAtOnce) {
+TEST_F(ResyncTest, AQueryAboutAnEndedJobIsAnsweredAtOnce) {
   inner_.MarkEnded("job");
   inner_.OnUnknown(Step(1), 3, "job");
   ASSERT_EQ(Answered(), Nodes{3});
@@ -111,14 +111,14 @@ TEST_F(ResyncTest, InquirersAreRemovedWhenTheJobIsKnown) {
   EXPECT_TRUE(inner_.TakeInquirers("job").empty());
 }
 
-TEST_F(ResyncTest, OnlyTheRootIsSentTheEndOfItsResynchronisation) {
+TEST_F(ResyncTest, SyncCompleteIsSentOnlyToTheRoot) {
   inner_.SendSyncComplete({now_, out_}, 3);
   EXPECT_TRUE(out_.empty());
   inner_.SendSyncComplete({now_, out_}, 0);
   EXPECT_EQ(Sent<SyncComplete>(out_).size(), 1u);
 }
 
-TEST_F(ResyncTest, APrepareOfAnotherThanTheParentIsDeferred) {
+TEST_F(ResyncTest, APrepareIsDeferredUnlessItComesFromTheParent) {
   JobResync leaf(5, tree_);
   EXPECT_FALSE(leaf.DefersPrepare(2, 0));
   EXPECT_TRUE(leaf.DefersPrepare(0, 0));
@@ -159,7 +159,7 @@ TEST_F(ResyncTest, TheEndOfTheJobDropsItsDeferredMessages) {
   EXPECT_EQ(inner_.size(), 0u);
 }
 
-TEST_F(ResyncTest, RecentJobsAreBounded) {
+TEST_F(ResyncTest, TheOldestEndedJobsAreForgotten) {
   RecentJobs jobs;
   for (int i = 0; i < 2000; ++i) jobs.Add(std::to_string(i));
   EXPECT_FALSE(jobs.Contains("5"));

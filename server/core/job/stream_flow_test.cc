@@ -32,7 +32,7 @@ TEST(OutputFlowTest, MergedStandardErrorIsNotAwaited) {
   EXPECT_TRUE(flow.all_closed());
 }
 
-TEST(OutputFlowTest, PositionsShowDuplicatesAndGaps) {
+TEST(OutputFlowTest, OnDeliveredDetectsDuplicatesAndGaps) {
   OutputFlow flow(*JobOn("job", {0, 1}));
   EXPECT_EQ(flow.OnDelivered(1, 10, 10), 0u);
   EXPECT_EQ(flow.OnDelivered(1, 10, 15), 5u);
@@ -47,7 +47,7 @@ TEST(OutputFlowTest, PositionsShowDuplicatesAndGaps) {
   EXPECT_EQ(flow.unconsumed(), 0u);
 }
 
-TEST(OutputFlowTest, SetReceivedReplacesThePositions) {
+TEST(OutputFlowTest, SetReceivedAndSkipToSetThePositions) {
   OutputFlow flow(*JobOn("job", {0, 1}));
   flow.SetReceived({7, 9, 1000});
   EXPECT_EQ(flow.consumed(1), 9u);
@@ -69,7 +69,7 @@ TEST(InputFlowTest, InputIsConsumedByTheSlowestNode) {
   EXPECT_EQ(flow.done(), 10u);
 }
 
-TEST(InputFlowTest, InputWithoutTakersCountsAsConsumed) {
+TEST(InputFlowTest, InputWithoutReadersCountsAsConsumed) {
   InputFlow flow(2);
   flow.OnSent(10);
   flow.OnTaken(0, 3, 0, {0, 1});
@@ -78,7 +78,7 @@ TEST(InputFlowTest, InputWithoutTakersCountsAsConsumed) {
   EXPECT_EQ(flow.Advance({}), 0u);
 }
 
-TEST(InputFlowTest, RecordedTotalsCountFromThePosition) {
+TEST(InputFlowTest, TotalsNotedBeforeTheBeginCountFromTheBegin) {
   InputFlow flow(1);
   flow.NoteTaken(0, 70);
   flow.NoteTaken(0, 60);
@@ -87,7 +87,7 @@ TEST(InputFlowTest, RecordedTotalsCountFromThePosition) {
   EXPECT_EQ(flow.Advance({0}), 20u);
 }
 
-TEST(InputOrderTest, AnEarlyPieceIsRequestedAgain) {
+TEST(InputOrderTest, APieceAfterAGapRequestsTheInputAgain) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 4).passes);
   const InputOrder::Verdict early = order.OnPiece(4, 12);
@@ -99,7 +99,7 @@ TEST(InputOrderTest, AnEarlyPieceIsRequestedAgain) {
 }
 
 // The second piece may have been sent after the answer to the request.
-TEST(InputOrderTest, TwoEarlyPiecesCauseTwoRequests) {
+TEST(InputOrderTest, TwoPiecesAfterAGapCauseTwoRequests) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 8).requests);
   EXPECT_FALSE(order.OnPiece(0, 8).requests);
@@ -108,7 +108,7 @@ TEST(InputOrderTest, TwoEarlyPiecesCauseTwoRequests) {
   EXPECT_TRUE(order.OnPiece(0, 8).passes);
 }
 
-TEST(InputOrderTest, PiecesWithoutPositionsPass) {
+TEST(InputOrderTest, APieceWithoutAPositionIsAccepted) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 0).passes);
   order.Forget();
@@ -119,7 +119,7 @@ TEST(InputOrderTest, PiecesWithoutPositionsPass) {
   EXPECT_FALSE(order.OnPiece(4, 108).passes);
 }
 
-TEST(InputOrderTest, ARunBeginsAfterTheReceivedInput) {
+TEST(InputOrderTest, ANewInputRunBeginsAfterTheReceivedInput) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 4).passes);
   const InputOrder::Verdict first = order.OnPiece(3, 3, 9);
@@ -136,7 +136,7 @@ TEST(InputOrderTest, ARunBeginsAfterTheReceivedInput) {
 
 // Input that the shim has and the ranks have not consumed also precedes the
 // run.
-TEST(InputOrderTest, ARunWaitsUntilItsBeginIsKnown) {
+TEST(InputOrderTest, AnInputRunIsRejectedUntilItsBeginIsKnown) {
   InputOrder order;
   order.Forget();
   EXPECT_FALSE(order.OnPiece(3, 3, 9).passes);

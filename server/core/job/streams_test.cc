@@ -92,7 +92,7 @@ class Tap : public OutputTap {
   uint64_t taken = 0;
 };
 
-TEST_F(StreamsTest, TheTapMayRedirectOutput) {
+TEST_F(StreamsTest, OutputThatTheTapRedirectsIsDeliveredWithoutContent) {
   Tap tap;
   JobStep step = Step();
   step.tap = &tap;
@@ -111,7 +111,7 @@ TEST_F(StreamsTest, TheTapMayRedirectOutput) {
   EXPECT_EQ(delivered[3].redirected, 0u) << "the end is for both";
 }
 
-TEST_F(StreamsTest, AllIsDeliveredWhenTheStreamsAreClosed) {
+TEST_F(StreamsTest, AllDeliveredReturnsTrueWhenAllStreamsAreClosed) {
   for (const Rank rank : {0u, 1u}) {
     EXPECT_FALSE(streams_->AllDelivered(Step()));
     EXPECT_TRUE(Close(rank, kOut));
@@ -132,7 +132,7 @@ TEST_F(StreamsTest, TheLaunchersAcknowledgementIsAwaited) {
   EXPECT_TRUE(streams_->AllDelivered(Step()));
 }
 
-TEST_F(StreamsTest, SilentStreamsAreNotAwaitedForEver) {
+TEST_F(StreamsTest, OpenStreamsAreAwaitedForALimitedTime) {
   Output(1, "abc", 3);
   EXPECT_EQ(streams_->drain_deadline(), kNever);
   streams_->AllDelivered(Step());
@@ -159,7 +159,7 @@ TEST_F(StreamsTest, OutputIsHeldBackUntilTheLauncherReattaches) {
   EXPECT_EQ(All<DeliverOutput>(out_)[0].data.view(), "c");
 }
 
-TEST_F(StreamsTest, InputIsSentOnceAndReleasedWhenAllHaveIt) {
+TEST_F(StreamsTest, InputIsSentOnceAndResentOnRequest) {
   streams_->OfferInput({"job", Bytes("input"), 0});
   streams_->SendInput(Step());
   streams_->SendInput(Step());
@@ -177,7 +177,7 @@ TEST_F(StreamsTest, InputIsSentOnceAndReleasedWhenAllHaveIt) {
 
 // Totals of ranks that have received no input of the run count the input of
 // another agent, and are ignored.
-TEST_F(StreamsTest, ASuccessorBeginsARunOfPushedInput) {
+TEST_F(StreamsTest, ASuccessorBeginsANewRunOfPushedInput) {
   spec_->forwarding.input = true;
   Tap tap;
   JobStep step = Step();

@@ -17,7 +17,7 @@ TEST(JobText, OneLineReplacesControlCharacters) {
   EXPECT_EQ(OneLine(std::string(600, 'x')), std::string(512, 'x') + "...");
 }
 
-TEST(JobText, DescribesANodeErrorWithoutText) {
+TEST(JobText, ANodeErrorWithoutATextIsDescribedByItsStatus) {
   EXPECT_EQ(DescribeNodeError({1, -29, ""}, "n1", 1),
             "n1: failed with status -29 (and 1 more node with errors)");
 }

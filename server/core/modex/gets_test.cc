@@ -150,7 +150,7 @@ TEST_F(GetsTest, ARemoteGetRequestsTheRanksCommits) {
   EXPECT_EQ(All<AwaitCommit>(actions_)[0].proc, (ProcId{"job", 0}));
 }
 
-TEST_F(GetsTest, RanksOfOtherNodesAreNotAwaitedHere) {
+TEST_F(GetsTest, AGetOfARemoteRankAwaitsNoLocalCommit) {
   Get("k");
   EXPECT_TRUE(All<AwaitCommit>(actions_).empty());
 }
@@ -178,7 +178,7 @@ TEST_F(GetsTest, ARemotePidIsForwardedAndNotStored) {
   EXPECT_EQ(gets_.num_held(), 0u);
 }
 
-TEST_F(GetsTest, AnAnswerWithoutThePidIsNotFound) {
+TEST_F(GetsTest, AGetOfAPidFailsIfTheAnswerLacksThePid) {
   const uint64_t number = Get("pmix.ppid");
   gets_.OnReply({now_, actions_}, 1,
                 {number, kSuccess, {"job", 1}, Bytes(Kval("k"))});
@@ -203,7 +203,7 @@ TEST_F(GetsTest, APeerGetsThePidWhenTheProcessHasStarted) {
   EXPECT_EQ(Sent<DmodexReply>(actions_)[2].second.status, kErrNotFound);
 }
 
-TEST_F(GetsTest, ASuccessWithoutTheKeyIsNotFound) {
+TEST_F(GetsTest, AGetFailsIfTheAnswerLacksTheKey) {
   const uint64_t number = Get("k");
   gets_.OnReply({now_, actions_}, 1,
                 {number, kSuccess, {"job", 1}, Bytes(Kval("x"))});
@@ -211,7 +211,7 @@ TEST_F(GetsTest, ASuccessWithoutTheKeyIsNotFound) {
   EXPECT_EQ(Replies()[0].status, kErrNotFound);
 }
 
-TEST_F(GetsTest, MalformedDataIsNotFound) {
+TEST_F(GetsTest, AGetFailsIfTheAnswerIsMalformed) {
   const uint64_t number = Get("k");
   gets_.OnReply({now_, actions_}, 1,
                 {number, kSuccess, {"job", 1}, Bytes("\xff")});
@@ -220,7 +220,7 @@ TEST_F(GetsTest, MalformedDataIsNotFound) {
   EXPECT_TRUE(All<PublishRank>(actions_).empty());
 }
 
-TEST_F(GetsTest, ErrorsAreForwarded) {
+TEST_F(GetsTest, AGetReturnsTheErrorOfTheTargetsAgent) {
   const uint64_t number = Get("k");
   gets_.OnReply({now_, actions_}, 1,
                 {number, kErrNoPermissions, {"job", 1}, {}});
@@ -258,14 +258,14 @@ TEST_F(GetsTest, TimeThatADebuggerHoldsTheTargetDoesNotCount) {
   EXPECT_EQ(Replies()[0].status, kErrTimeout);
 }
 
-TEST_F(GetsTest, TheRequestIncludesTheTimeout) {
+TEST_F(GetsTest, TheRequestContainsTheTimeoutOfTheGet) {
   Get("k", 5);
   EXPECT_GE(Sent<DmodexRequest>(actions_)[0].second.timeout_ms, 5u);
   Get("forever");
   EXPECT_EQ(Sent<DmodexRequest>(actions_)[1].second.timeout_ms, 0u);
 }
 
-TEST_F(GetsTest, RequestsForOtherProcessesAreNotFound) {
+TEST_F(GetsTest, ARequestForAProcessOfAnotherNodeFails) {
   gets_.OnRequest({now_, actions_}, 1, {1, {"job", 1}, "k", 0});
   gets_.OnRequest({now_, actions_}, 1, {2, {"none", 0}, "k", 0});
   gets_.OnRequest({now_, actions_}, 1, {3, {"job", 77}, "k", 0});
@@ -287,7 +287,7 @@ TEST_F(GetsTest, ARequestIsHeldUntilItsTimeout) {
   EXPECT_EQ(gets_.NextDeadline(), kNever);
 }
 
-TEST_F(GetsTest, OnlyChangesAreFetched) {
+TEST_F(GetsTest, AFetchRequestsOnlyChangesSinceTheKnownVersion) {
   const uint64_t first = Get("k");
   EXPECT_EQ(Sent<DmodexRequest>(actions_)[0].second.known, 0u);
   actions_.clear();
@@ -361,7 +361,7 @@ TEST_F(GetsTest, UnknownClientsAreRefused) {
   EXPECT_EQ(Replies()[0].status, kErrInit);
 }
 
-TEST_F(GetsTest, AFetchAnswersGetsOfOtherKeysToo) {
+TEST_F(GetsTest, OneFetchAnswersGetsOfSeveralKeys) {
   const uint64_t first = Get("k");
   Get("l");
   gets_.OnReply({now_, actions_}, 1,
@@ -370,7 +370,7 @@ TEST_F(GetsTest, AFetchAnswersGetsOfOtherKeysToo) {
   EXPECT_EQ(Replies().size(), 2u);
 }
 
-TEST_F(GetsTest, AHiddenKeyEndsTheWaitOfAnotherNode) {
+TEST_F(GetsTest, ACommitOutsideTheScopeAnswersTheGetOfAnotherNode) {
   gets_.OnRequest({now_, actions_}, 1, {4, {"job", 0}, "l", 0, 0});
   gets_.OnRequest({now_, actions_}, 1, {5, {"job", 0}, "r", 0, 0});
   modex_.Commit(
@@ -438,7 +438,7 @@ class GetsGrowth : public testing::Test {
 };
 
 // One rank after the other commits a key for which no get waits.
-TEST_F(GetsGrowth, TheCostOfAGetOfAnyRankIsLinear) {
+TEST_F(GetsGrowth, TheCostOfAGetOfAnUndefinedRankIsLinear) {
   const double growth = GrowthOf(500, [](size_t ranks) {
     Agent agent(ranks);
     agent.Get(kRankUndef, "none");

@@ -27,7 +27,7 @@ ScopedData Data(Scope scope, const std::string& kvals) {
 
 const ProcId kProc = {"job", 3};
 
-TEST(Modex, EachScopeIsVisibleOnItsSides) {
+TEST(Modex, EachScopeIsVisibleToItsSides) {
   ModexStore store;
   EXPECT_EQ(store.FindHere(kProc, "g"), Found::kNothing);
   ASSERT_TRUE(store.Commit(0, kProc,
@@ -95,7 +95,7 @@ TEST(Modex, AValueIsFoundBySomeOfItsQualifiers) {
 
 // Data from the construct of a group may be newer than a state that the owner's
 // agent has sent before.
-TEST(Modex, AddedDataOfARemoteRankIsKept) {
+TEST(Modex, AddedDataOfARemoteRankIsMergedWithALaterState) {
   ModexStore store;
   EXPECT_FALSE(store.AddRemote(kProc, Bytes("\x05")));
   ASSERT_TRUE(store.AddRemote(kProc, Bytes(Kval(Name("a"), "1"))));
@@ -114,7 +114,7 @@ TEST(Modex, AddedDataOfARemoteRankIsKept) {
   EXPECT_EQ(store.KnownVersion(kProc), 5u);
 }
 
-TEST(Modex, ALaterValueReplacesTheEarlierWhereItIsVisible) {
+TEST(Modex, ALaterValueReplacesAnEarlierOneOnItsSides) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(
       0, kProc, {Data(Scope::kGlobal, Kval("k", "1") + Kval("k", "2"))}));
@@ -176,7 +176,7 @@ TEST(Modex, MalformedDataIsRejectedAsAWhole) {
   EXPECT_EQ(store.FindHere(kProc, ""), Found::kNothing);
 }
 
-TEST(Modex, AnEmptyCommitCounts) {
+TEST(Modex, AnEmptyCommitMarksTheRankAsCommitted) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(0, kProc, {}));
   EXPECT_EQ(store.FindForOthers(kProc, ""), Found::kYes);
@@ -208,7 +208,7 @@ uint64_t VersionOf(const ModexStore& store) {
   return store.UpdateSince(kProc, 0).version;
 }
 
-TEST(Modex, VersionsGrowWithCommitsAndTime) {
+TEST(Modex, TheVersionIncreasesWithEachCommitAndWithTime) {
   ModexStore store;
   EXPECT_EQ(VersionOf(store), 0u);
   ASSERT_TRUE(store.Commit(0, kProc, {Data(Scope::kGlobal, Kval("k", "1"))}));
@@ -219,7 +219,7 @@ TEST(Modex, VersionsGrowWithCommitsAndTime) {
   EXPECT_EQ(VersionOf(store), 9u);
 }
 
-TEST(Modex, AnUpdateHasTheChangesVisibleToOthers) {
+TEST(Modex, AnUpdateContainsTheChangesVisibleToOtherNodes) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(5, kProc, {Data(Scope::kGlobal, Kval("a", "1"))}));
   ASSERT_TRUE(store.Commit(6, kProc,
@@ -269,7 +269,7 @@ TEST(Modex, AnUpdateIsAppliedToTheStoredState) {
 
 // The agent that must resend the result of a collective was replaced, and its
 // predecessor's data has no versions.
-TEST(Modex, AStateWithoutVersionsIsMerged) {
+TEST(Modex, ARecoveredStateWithoutVersionsIsMerged) {
   ModexStore replaced;
   PublishRank published;
   published.proc = kProc;
@@ -291,7 +291,7 @@ TEST(Modex, AStateWithoutVersionsIsMerged) {
 }
 
 // Data from a fence was committed before the data from a get.
-TEST(Modex, AnOlderStateDoesNotReplaceAPredecessors) {
+TEST(Modex, AnOlderStateDoesNotReplaceARecoveredOne) {
   ModexStore store;
   PublishRank published;
   published.proc = kProc;
@@ -304,7 +304,7 @@ TEST(Modex, AnOlderStateDoesNotReplaceAPredecessors) {
   EXPECT_EQ(store.SeenHere(kProc).view(), newer.view());
 }
 
-TEST(Modex, APredecessorsStateDoesNotReplaceANewerOne) {
+TEST(Modex, ARecoveredStateDoesNotReplaceANewerOne) {
   ModexStore replaced;
   PublishRank published;
   published.proc = kProc;
@@ -364,7 +364,7 @@ TEST(Modex, ADeletionReplacesTheValue) {
   EXPECT_EQ(store.SeenHere(kProc).view(), kept + Kval("k", "3"));
 }
 
-TEST(Modex, ADeletionMayConcernOneSide) {
+TEST(Modex, ADeletionCanApplyToOneSide) {
   ModexStore store;
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kGlobal, Kval("g", "1")),
@@ -407,7 +407,7 @@ TEST(Modex, TheLowestVisibleRankOwnsAKey) {
   EXPECT_FALSE(store.OwnerOf("job", "k"));
 }
 
-TEST(Modex, ReadContributionsShareTheBytes) {
+TEST(Modex, ReadContributionsShareTheReceivedBytes) {
   ModexWriter writer;
   writer.Add({{"job", 1}, 3, 7, Bytes("abc")});
   writer.Add({{"job", 2}, 3, 7, Bytes("")});
@@ -446,7 +446,7 @@ RankUpdate Remote(Rank rank, const std::string& kvals, uint64_t version,
   return {{"job", rank}, base, version, Bytes(kvals)};
 }
 
-TEST(Modex, TheIndexOfOwnersFollowsTheData) {
+TEST(Modex, TheIndexOfOwnersIsUpdatedWithTheData) {
   ModexStore store;
   EXPECT_EQ(store.OwnerOf("job", "a"), std::nullopt);
   ASSERT_TRUE(store.StoreRemote(Remote(5, Kval("a", "1"), 3)));
@@ -521,7 +521,7 @@ TEST(Modex, KeysOfALargeRankAreFoundByItsIndex) {
   EXPECT_EQ(store.FindHere(proc, "a"), Found::kNo);
 }
 
-TEST(Modex, ChangesNameTheKeys) {
+TEST(Modex, AChangeContainsTheChangedKeys) {
   CoreEvents events;
   ModexStore store(&events);
   ASSERT_TRUE(store.Commit(0, kProc,

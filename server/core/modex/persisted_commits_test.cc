@@ -49,7 +49,7 @@ class KeptCommitsTest : public testing::Test {
   ModexStore store_;
 };
 
-TEST_F(KeptCommitsTest, EachKeyIsARecordThatIsRecovered) {
+TEST_F(KeptCommitsTest, EachKeyIsPersistedAsARecordAndRecovered) {
   const std::string two = Kval("a", "1") + Kval("b", "2");
   const auto commits =
       RecoverCommits(Persist({{Scope::kGlobal, Bytes(std::string(two))},
@@ -63,7 +63,7 @@ TEST_F(KeptCommitsTest, EachKeyIsARecordThatIsRecovered) {
   EXPECT_EQ(data[2].scope, Scope::kLocal);
 }
 
-TEST_F(KeptCommitsTest, ALaterValueHasTheSameName) {
+TEST_F(KeptCommitsTest, TheRecordOfALaterValueReplacesTheEarlierOne) {
   const auto first = Put(Scope::kGlobal, "a", "1");
   const auto second = Put(Scope::kGlobal, "a", "2");
   const auto other = Put(Scope::kGlobal, "a", "2", 8);

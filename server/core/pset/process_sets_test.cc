@@ -39,7 +39,7 @@ class ProcessSetsTest : public testing::Test {
   ProcessSets sets_{jobs_};
 };
 
-TEST_F(ProcessSetsTest, AnEventDefinesTheSet) {
+TEST_F(ProcessSetsTest, AnEventOfAnAgentDefinesTheSet) {
   Define("ocean", {{"job", 2}, {"job", 0}, {"job", 2}});
   ASSERT_EQ(sets_.sets().size(), 1u);
   EXPECT_EQ(sets_.sets().at("ocean").members,
@@ -78,7 +78,7 @@ TEST_F(ProcessSetsTest, ASetEndsWithItsJob) {
 }
 
 // An agent may learn of the end before the definition.
-TEST_F(ProcessSetsTest, DefinitionsOfAJobThatIsOverAreIgnored) {
+TEST_F(ProcessSetsTest, ADefinitionAfterTheEndOfItsJobIsIgnored) {
   CoreEvents events;
   sets_.set_events(&events);
   Define("ocean", {{"job", 0}});
@@ -92,7 +92,7 @@ TEST_F(ProcessSetsTest, DefinitionsOfAJobThatIsOverAreIgnored) {
   EXPECT_EQ(late[0].event.source, (ProcId{"job", kRankWildcard}));
 }
 
-TEST_F(ProcessSetsTest, SetsOfApplicationsAreDefined) {
+TEST_F(ProcessSetsTest, OfApplicationsDefinesTheSetsOfApplications) {
   const std::vector<EventRaised> defined =
       sets_.OfApplications(*jobs_.Find("job"));
   ASSERT_EQ(defined.size(), 1u);

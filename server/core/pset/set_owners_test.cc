@@ -67,7 +67,7 @@ class SetOwnersTest : public testing::Test {
   std::string ended_;
 };
 
-TEST_F(SetOwnersTest, NoQueryIsSentWhenNoMessageCanBeLost) {
+TEST_F(SetOwnersTest, NoQueryIsSentIfNoMessageCanHaveBeenLost) {
   Define("ocean", "job");
   EXPECT_EQ(Asked(), Texts{});
   // No message to or from this agent passes agent 4.
@@ -75,7 +75,7 @@ TEST_F(SetOwnersTest, NoQueryIsSentWhenNoMessageCanBeLost) {
   EXPECT_EQ(Asked(), Texts{});
 }
 
-TEST_F(SetOwnersTest, TheAnnouncingAgentIsQueriedAndItsAnswerCounts) {
+TEST_F(SetOwnersTest, OnlyTheQueriedAgentsAnswerEndsASet) {
   Define("ocean", "job");
   tree_.SetAlive(6, false);
   owners_.OnTreeChanged({now_, actions_});
@@ -118,7 +118,7 @@ TEST_F(SetOwnersTest, SetsThatArriveAfterAChangeCauseOneQuery) {
   EXPECT_EQ(Asked(), Texts{});
 }
 
-TEST_F(SetOwnersTest, KnownJobsAreNotQueried) {
+TEST_F(SetOwnersTest, NoQueryIsSentAboutKnownOrEndedJobs) {
   jobs_.Add(JobOn("job", {5}));
   owners_.set_began(now_);
   Define("ocean", "job");

@@ -51,7 +51,7 @@ TEST_F(PublishingFaultsTest, PublicationsSurviveTheLossOfTheirOwner) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-TEST_F(PublishingFaultsTest, AReturnedOwnerRejectsKeysThatAreTaken) {
+TEST_F(PublishingFaultsTest, AnOwnerThatReturnsRejectsDuplicateKeys) {
   const std::string key = KeyAt(2, 3);
   agents_.Lose(2);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
@@ -65,7 +65,7 @@ TEST_F(PublishingFaultsTest, AReturnedOwnerRejectsKeysThatAreTaken) {
 // Agent 3 refuses the publication, and another agent is the owner when the
 // refusal arrives. A second copy of the offer arrives when the key is free
 // again.
-TEST_F(PublishingFaultsTest, ARefusedPublicationIsNotKeptWhenRepeated) {
+TEST_F(PublishingFaultsTest, ARepeatedOfferOfARefusedPublicationIsIgnored) {
   const std::string key = KeyAt(2, 3);
   agents_.Lose(2);
   ASSERT_EQ(agents_.Publish(kB0, key, "value"), kSuccess);
@@ -95,7 +95,7 @@ TEST_F(PublishingFaultsTest, PublicationsSurviveTheRestartOfTheSteward) {
   }
 }
 
-TEST_F(PublishingFaultsTest, DataForTheNodeSurvivesItsAgent) {
+TEST_F(PublishingFaultsTest, DataOfLocalRangeSurvivesTheRestartOfTheAgent) {
   agents_.Publish(kA0, Infos().Range(PMIX_RANGE_LOCAL).Text("l", "value"));
   agents_.Restart(0);
   EXPECT_EQ(agents_.Lookup(kA0, {"l"}).status, kSuccess);
@@ -123,7 +123,8 @@ TEST_F(PublishingFaultsTest, DataOfAJobEndsWithThePublishersNode) {
 
 // Agent 2 declares the publisher's agent lost although it is alive. Of the two
 // stewards, the publisher's agent remains.
-TEST_F(PublishingFaultsTest, TheHomeRemainsTheSteward) {
+TEST_F(PublishingFaultsTest,
+       ThePublishersAgentRemainsTheStewardAfterAPartition) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kSession)), kSuccess);
   agents_.Part(0, 2);
@@ -137,7 +138,7 @@ TEST_F(PublishingFaultsTest, TheHomeRemainsTheSteward) {
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-TEST_F(PublishingFaultsTest, APublicationForOneReaderEndsWithItsNode) {
+TEST_F(PublishingFaultsTest, AFirstReadPublicationEndsWithThePublishersNode) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   agents_.RemoveJob("a");
@@ -147,7 +148,8 @@ TEST_F(PublishingFaultsTest, APublicationForOneReaderEndsWithItsNode) {
 }
 
 // Each process of a rank numbers its requests from the beginning.
-TEST_F(PublishingFaultsTest, ARestartedProcessGetsNoAnswersOfThePrevious) {
+TEST_F(PublishingFaultsTest,
+       ARestartedProcessDoesNotGetAnswersToItsPredecessor) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   const RequestId first = agents_.BeginLookup(kB0, {key});
@@ -183,7 +185,7 @@ TEST_F(PublishingFaultsTest, APublicationThatOutlivesItsJobSurvivesRestarts) {
 
 // The removal is lost with the agent. When the call is repeated, the successor
 // reports success only after no agent holds the publication.
-TEST_F(PublishingFaultsTest, AnUnpublishIsCompletedByTheSuccessor) {
+TEST_F(PublishingFaultsTest, ASuccessorCompletesAnUnpublish) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
   const RequestId lost = agents_.BeginUnpublish(kA0, {key});
@@ -199,7 +201,7 @@ TEST_F(PublishingFaultsTest, AnUnpublishIsCompletedByTheSuccessor) {
 
 // The lookup is answered after its claim was returned, so the call is repeated
 // if the return is lost.
-TEST_F(PublishingFaultsTest, AReturnOfAClaimIsCompletedByTheSuccessor) {
+TEST_F(PublishingFaultsTest, ASuccessorCompletesTheReturnOfAClaim) {
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, Data(key, Persistence::kFirstRead)), kSuccess);
   const Bytes wait = Infos()
@@ -223,7 +225,7 @@ TEST_F(PublishingFaultsTest, AReturnOfAClaimIsCompletedByTheSuccessor) {
 
 // The lookup's claim comes too late, and the owner does not know yet that the
 // publication is gone. The lookup must still get the next publication.
-TEST_F(PublishingFaultsTest, ALookupWhoseClaimFailsKeepsWaiting) {
+TEST_F(PublishingFaultsTest, ALookupWaitsOnAfterItsClaimHasFailed) {
   const std::string key = KeyAt(2, 3);
   const Infos once = Data(key, Persistence::kFirstRead);
   const Bytes wait = Infos().Number("pmix.wait", PMIX_INT, 0).Take();
@@ -265,7 +267,7 @@ TEST_F(PublishingFaultsTest, ASuccessorReportsTheReaderToTheOwner) {
 }
 
 // Agent 3 was the owner while agent 2 was lost only for the searcher's agent.
-TEST_F(PublishingFaultsTest, AFormerOwnersAnswerDoesNotEndALookup) {
+TEST_F(PublishingFaultsTest, TheAnswerOfAFormerOwnerDoesNotEndALookup) {
   EXPECT_EQ(agents_.Lookup(kB0, {KeyAt(3, 2)}).status, kErrNotFound);
   const std::string key = KeyAt(2, 3);
   ASSERT_EQ(agents_.Publish(kA0, key, "value"), kSuccess);
@@ -331,7 +333,7 @@ TEST_F(PublishingFaultsTest,
   EXPECT_EQ(agents_.Lookup(kB0, {key}).status, kErrNotFound);
 }
 
-TEST_F(PublishingFaultsTest, AfterFinalizeTheSameNumberIsANewCall) {
+TEST_F(PublishingFaultsTest, AfterFinalizeACallWithAnEarlierNumberIsExecuted) {
   const RequestId request =
       agents_.BeginPublish(kA0, Infos().Text("x", "1").Take(), 7);
   agents_.Run();
@@ -354,7 +356,7 @@ struct Fault {
 
 class PublishingEveryFault : public testing::TestWithParam<Fault> {};
 
-TEST_P(PublishingEveryFault, NothingIsLostDoubledOrStuck) {
+TEST_P(PublishingEveryFault, EachPublicationIsReadOnceDespiteTheFault) {
   const Fault fault = GetParam();
   for (int after = 0; after < 40; ++after) {
     PublishingAgents agents(4);
@@ -401,7 +403,7 @@ INSTANTIATE_TEST_SUITE_P(All, PublishingEveryFault,
                                          Fault{2, false}, Fault{3, false}));
 
 // An agent of an older protocol does not know publications.
-TEST_F(PublishingFaultsTest, AnOlderAgentRefusesPublications) {
+TEST_F(PublishingFaultsTest, TheRefusalOfAnOlderAgentFailsThePublish) {
   const std::string key = KeyAt(2, 3);
   const RequestId request =
       agents_.BeginPublish(kA0, Infos().Text(key, "value").Take());
@@ -422,7 +424,7 @@ TEST_F(PublishingFaultsTest, AnOlderAgentRefusesPublications) {
   EXPECT_EQ(replies[0].status, kErrNotSupported);
 }
 
-TEST_F(PublishingFaultsTest, AVoidedPullIsNotRepeated) {
+TEST_F(PublishingFaultsTest, AReturnOfAMemberDuringAPullBeginsOneNewPull) {
   agents_.BeginLookup(kB0, {KeyAt(2, 3)});
   ASSERT_TRUE(agents_.RunOne());
   Actions actions;
@@ -430,7 +432,8 @@ TEST_F(PublishingFaultsTest, AVoidedPullIsNotRepeated) {
   EXPECT_EQ(Sent<DirectoryPull>(actions).size(), 3u);
 }
 
-TEST_F(PublishingFaultsTest, AnOwnerDoesNotWaitForeverForAMember) {
+TEST_F(PublishingFaultsTest,
+       AnOwnerWaitsForAMembersPublicationsForALimitedTime) {
   const std::string key = KeyAt(2, 3);
   agents_.BeginLookup(kB0, {key});
   ASSERT_TRUE(agents_.RunOne());

@@ -71,7 +71,7 @@ class PublishingLiesTest : public testing::Test {
   PublishingAgents agents_{4};
 };
 
-TEST_F(PublishingLiesTest, AnswersOfAgentsThatWereNotAskedAreIgnored) {
+TEST_F(PublishingLiesTest, AnAnswerOfAnAgentThatWasNotQueriedIsIgnored) {
   ASSERT_EQ(agents_.Publish(kA0, key_, "value"), kSuccess);
   const RequestId lookup = agents_.BeginLookup(kB0, {key_});
   const auto asked = std::get<DirectoryLookup>(RunTo<DirectoryLookup>().body);
@@ -119,7 +119,7 @@ TEST_F(PublishingLiesTest, OnlyTheReadersAgentMayClaim) {
 
 // Both readers are offered the publication; one gets it and returns it, and the
 // other still wants it.
-TEST_F(PublishingLiesTest, AReturnedPublicationGoesToAWaitingReader) {
+TEST_F(PublishingLiesTest, AReturnedPublicationIsGivenToAWaitingReader) {
   PublishOnce();
   const RequestId greedy = agents_.BeginLookup(kB0, {key_, "never"}, Wait(1));
   const RequestId patient = agents_.BeginLookup(kC0, {key_}, Wait(60));
@@ -133,7 +133,7 @@ TEST_F(PublishingLiesTest, AReturnedPublicationGoesToAWaitingReader) {
 
 // A claim arrives a second time, after it was refused and another reader
 // returned the publication. The answer has no receiver any more.
-TEST_F(PublishingLiesTest, ARefusedClaimHasNoEffectWhenRepeated) {
+TEST_F(PublishingLiesTest, ARepeatedClaimThatWasRefusedHasNoEffect) {
   PublishOnce();
   const RequestId greedy = agents_.BeginLookup(kB0, {key_, "never"}, Wait(1));
   agents_.BeginLookup(kC0, {key_});

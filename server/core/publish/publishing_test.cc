@@ -57,7 +57,7 @@ TEST_F(PublishingTest, PublishedDataIsFoundFromEveryNode) {
   }
 }
 
-TEST_F(PublishingTest, ALookupOfMissingKeysSucceedsPartlyOrFails) {
+TEST_F(PublishingTest, ALookupWithMissingKeysSucceedsPartlyOrFails) {
   agents_.Publish(kA0, Infos().Text("x", "1").Text("y", "2"));
   LookedUp found = agents_.Lookup(kB0, {"x", "none", "y"});
   EXPECT_EQ(found.status, kErrPartialSuccess);
@@ -68,7 +68,7 @@ TEST_F(PublishingTest, ALookupOfMissingKeysSucceedsPartlyOrFails) {
   EXPECT_EQ(agents_.Lookup(kB0, {"x", "y"}).status, kSuccess);
 }
 
-TEST_F(PublishingTest, AKeyIsTakenOnItsRangeOnly) {
+TEST_F(PublishingTest, ADuplicateKeyIsRefusedOnlyOnTheSameRange) {
   EXPECT_EQ(Publish(kA0, "k", PMIX_RANGE_SESSION), kSuccess);
   EXPECT_EQ(Publish(kB0, "k", PMIX_RANGE_SESSION), kErrDuplicateKey);
   EXPECT_EQ(Publish(kA0, "k", PMIX_RANGE_SESSION), kErrDuplicateKey);
@@ -95,7 +95,7 @@ TEST_F(PublishingTest, OneDuplicateKeyFailsTheWholeCall) {
   EXPECT_EQ(agents_.Lookup(kA0, {"taken"}).values, (Values{{"taken", "1"}}));
 }
 
-TEST_F(PublishingTest, TheNarrowestRangeIsFoundFirst) {
+TEST_F(PublishingTest, ALookupPrefersThePublicationOfTheNarrowestRange) {
   for (const uint8_t range :
        {PMIX_RANGE_GLOBAL, PMIX_RANGE_SESSION, PMIX_RANGE_NAMESPACE}) {
     ASSERT_EQ(Publish(kA1, "k", range), kSuccess);
@@ -126,7 +126,7 @@ TEST_F(PublishingTest, RangesLimitWhichProcessesSeeAKey) {
   EXPECT_EQ(agents_.Lookup(kA1, {"c"}).status, kErrNotFound);
 }
 
-TEST_F(PublishingTest, TheSearchersRangeLimitsWhoseDataIsSearched) {
+TEST_F(PublishingTest, TheRangeOfALookupLimitsThePublishers) {
   agents_.Publish(kB0, "k", "of b");
   EXPECT_EQ(LookupIn(kA0, "k", PMIX_RANGE_NAMESPACE).status, kErrNotFound);
   EXPECT_EQ(LookupIn(kA0, "k", PMIX_RANGE_LOCAL).status, kErrNotFound);
@@ -147,7 +147,7 @@ TEST_F(PublishingTest, UnsupportedRangesAreRefused) {
   EXPECT_EQ(LookupIn(kA0, "k", PMIX_RANGE_RM).status, kErrNotSupported);
 }
 
-TEST_F(PublishingTest, AnInvalidRangeDoesNotLimitASearch) {
+TEST_F(PublishingTest, AnInvalidRangeDoesNotLimitALookup) {
   ASSERT_EQ(Publish(kA0, "k", PMIX_RANGE_SESSION), kSuccess);
   EXPECT_EQ(LookupIn(kB0, "k", 112).status, kSuccess);
   EXPECT_EQ(agents_.Unpublish(kA0, {"k"}, Infos().Range(112).Take()), kSuccess);
@@ -167,7 +167,7 @@ Value Ids(const char* key, const std::vector<uint32_t>& ids) {
   return Value::InfoArray(list);
 }
 
-TEST_F(PublishingTest, OtherUsersAreBarredUnlessTheyAreListed) {
+TEST_F(PublishingTest, OtherUsersAreRefusedUnlessTheyAreListed) {
   agents_.Publish(kA0, Infos().Text("mine", "1").Text("too", "2"));
   EXPECT_EQ(agents_.Lookup(kC0, {"mine"}).status, kErrNoPermissions);
   EXPECT_EQ(agents_.Lookup(kC0, {"mine", "too"}).status, kErrNoPermissions);
@@ -189,7 +189,7 @@ TEST_F(PublishingTest, OtherUsersAreBarredUnlessTheyAreListed) {
   EXPECT_EQ(agents_.Lookup(kC0, {"groups", "mine"}).status, kErrPartialSuccess);
 }
 
-TEST_F(PublishingTest, AUserInADirectiveIsIgnored) {
+TEST_F(PublishingTest, ADirectiveWithAnotherUserIsIgnored) {
   agents_.Publish(kA0,
                   Infos().Text("k", "1").Number("pmix.euid", PMIX_UINT32, 8));
   EXPECT_EQ(agents_
@@ -201,7 +201,7 @@ TEST_F(PublishingTest, AUserInADirectiveIsIgnored) {
 
 // ------------------------------------------------------------- persistence ---
 
-TEST_F(PublishingTest, DataEndsWithItsProcess) {
+TEST_F(PublishingTest, APublicationEndsWithItsProcessApplicationOrSession) {
   Publish(kA0, "p", PMIX_RANGE_SESSION, Persistence::kProc);
   Publish(kA0, "a", PMIX_RANGE_SESSION, Persistence::kApp);
   Publish(kA0, "s", PMIX_RANGE_SESSION, Persistence::kSession);
@@ -213,7 +213,7 @@ TEST_F(PublishingTest, DataEndsWithItsProcess) {
   EXPECT_EQ(agents_.Lookup(kB0, {"s"}).status, kSuccess);
 }
 
-TEST_F(PublishingTest, DataThatNoProcessCanSeeEnds) {
+TEST_F(PublishingTest, APublicationEndsWhenNoProcessCanSeeIt) {
   Publish(kA0, "n", PMIX_RANGE_NAMESPACE, Persistence::kIndefinite);
   Publish(kA0, "p", PMIX_RANGE_PROC_LOCAL, Persistence::kIndefinite);
   EXPECT_GT(agents_.publications(), 0u);
@@ -227,7 +227,7 @@ TEST_F(PublishingTest, AnEndedPublisherFreesItsKeys) {
   EXPECT_EQ(Publish(kB0, "k", PMIX_RANGE_SESSION), kSuccess);
 }
 
-TEST_F(PublishingTest, DataForTheFirstReaderIsReadOnce) {
+TEST_F(PublishingTest, AFirstReadPublicationIsReadOnce) {
   for (int i = 0; i < 10; ++i) {
     const std::string key = "once" + std::to_string(i);
     Publish(kA0, key, PMIX_RANGE_SESSION, Persistence::kFirstRead);
@@ -270,7 +270,7 @@ Bytes Wait(uint64_t count, uint64_t seconds = 0) {
   return infos.Take();
 }
 
-TEST_F(PublishingTest, ALookupWaitsForAllKeysOrForSome) {
+TEST_F(PublishingTest, ALookupWaitsForTheRequestedNumberOfKeys) {
   const RequestId all = agents_.BeginLookup(kA1, {"x", "y", "z"}, Wait(0));
   const RequestId two = agents_.BeginLookup(kB0, {"x", "y", "z"}, Wait(2));
   agents_.Publish(kA0, "y", "1");
@@ -285,7 +285,7 @@ TEST_F(PublishingTest, ALookupWaitsForAllKeysOrForSome) {
   EXPECT_EQ(agents_.operations(), 0u);
 }
 
-TEST_F(PublishingTest, NodeOnlyDataEndsAWaitOfTheSameNode) {
+TEST_F(PublishingTest, APublicationOfLocalRangeEndsOnlyWaitsOfItsNode) {
   for (int i = 0; i < 8; ++i) {
     const std::string key = "k" + std::to_string(i);
     const RequestId request = agents_.BeginLookup(kA2, {key}, Wait(0));
@@ -349,7 +349,7 @@ TEST_F(PublishingTest, AnUnpublishReturnsTheNumberOfKeysRemoved) {
   EXPECT_EQ(agents_.PayloadOf(both), "2");
 }
 
-TEST_F(PublishingTest, WithoutKeysAllDataOnTheRangeIsUnpublished) {
+TEST_F(PublishingTest, AnUnpublishWithoutKeysRemovesAllKeysOnTheRange) {
   agents_.Publish(kA0, Infos().Text("x", "1").Text("y", "2"));
   Publish(kA0, "g", PMIX_RANGE_GLOBAL);
   EXPECT_EQ(agents_.Unpublish(kA0, {}), kSuccess);
@@ -383,7 +383,7 @@ TEST_F(PublishingTest, ToolsPublishAndLookUpAsTheirOwner) {
   agents_.Disconnect(other);
 }
 
-TEST_F(PublishingTest, AToolsDataEndsWithItUnlessItMustPersist) {
+TEST_F(PublishingTest, APublicationOfAToolEndsWithItUnlessItPersists) {
   const ProcId tool{"tool", 0};
   agents_.AddTool(tool, 1);
   EXPECT_EQ(Publish(tool, "app", PMIX_RANGE_SESSION), kSuccess);

@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(RecentTest, TheLastThousandsAreRemembered) {
+TEST(RecentTest, ThousandsOfTheLastItemsAreRemembered) {
   constexpr uint64_t kAdded = 10000;
   Recent recent;
   EXPECT_FALSE(recent.Contains(Mix(1)));
@@ -25,7 +25,7 @@ TEST(RecentTest, TheLastThousandsAreRemembered) {
   }
 }
 
-TEST(RecentTest, ARepeatedItemTakesOnePlace) {
+TEST(RecentTest, ARepeatedItemDoesNotReplaceAnother) {
   Recent recent;
   recent.Add(Mix(1));
   for (int i = 0; i < 100; ++i) recent.Add(Mix(2));

@@ -34,7 +34,7 @@ TEST(RendezvousTest, TheLossOfAMemberMovesOnlyItsKeys) {
   }
 }
 
-TEST(RendezvousTest, TheLastMemberHasNoSecondHome) {
+TEST(RendezvousTest, AKeyOfTheLastMemberHasNoSecondHome) {
   Tree tree(2, 2);
   tree.SetAlive(0, false);
   const KeyHomes homes = HomesOf("key", tree);

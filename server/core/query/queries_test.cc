@@ -90,7 +90,7 @@ FactsReply ReplyTo(const FactsRequest& request,
   return reply;
 }
 
-TEST_F(QueriesTest, ATableOfProcessesIsGatheredFromTheirAgents) {
+TEST_F(QueriesTest, AProcessTableIsGatheredFromAllAgentsOfTheJob) {
   const Actions asked = Ask({{{PMIX_QUERY_PROC_TABLE}}});
   const auto sent = Sent<FactsRequest>(asked);
   ASSERT_EQ(sent.size(), 1u);
@@ -111,7 +111,7 @@ TEST_F(QueriesTest, ATableOfProcessesIsGatheredFromTheirAgents) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
-TEST_F(QueriesTest, LocalProcessesAreKnownAtOnce) {
+TEST_F(QueriesTest, AQueryOfLocalProcessesIsAnsweredAtOnce) {
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_LOCAL_PROC_TABLE}}})), kSuccess);
   EXPECT_EQ(Rows().size(), 2u);
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE},
@@ -121,7 +121,7 @@ TEST_F(QueriesTest, LocalProcessesAreKnownAtOnce) {
 }
 
 // The process has connected before the shim reported its PID to the agent.
-TEST_F(QueriesTest, AQueryWaitsForAStartingProcess) {
+TEST_F(QueriesTest, AQueryOfAPidWaitsForAStartingProcess) {
   const std::vector<TestQuery> pid = {
       {{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}}};
   jobs_.NoteStarted({"job", 0}, 0);
@@ -140,7 +140,7 @@ TEST_F(QueriesTest, AQueryWaitsForAStartingProcess) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
-TEST_F(QueriesTest, TablesWaitForStartingProcesses) {
+TEST_F(QueriesTest, AProcessTableWaitsForStartingProcesses) {
   jobs_.NoteStarted({"job", 1}, 0);
   Actions out;
   EXPECT_TRUE(Ask({{{PMIX_QUERY_LOCAL_PROC_TABLE}}}).empty());
@@ -159,7 +159,7 @@ TEST_F(QueriesTest, TablesWaitForStartingProcesses) {
   EXPECT_EQ(Rows()[1].pid, 4711);
 }
 
-TEST_F(QueriesTest, AQueryWaitsForAStartingProcessAtMostKStartTime) {
+TEST_F(QueriesTest, AQueryWaitsForAStartingProcessForALimitedTime) {
   const std::vector<TestQuery> both = {
       {{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}}};
   jobs_.NoteStarted({"job", 0}, 0);
@@ -176,7 +176,7 @@ TEST_F(QueriesTest, AQueryWaitsForAStartingProcessAtMostKStartTime) {
   EXPECT_EQ(Answered(out), kErrPartialSuccess) << "it has ended";
 }
 
-TEST_F(QueriesTest, ALostAgentGetsNoAnswer) {
+TEST_F(QueriesTest, TheRequestOfALostAgentIsDropped) {
   jobs_.NoteStarted({"job", 1}, 0);
   Actions out;
   queries_.OnRequest({0, out}, 2, {9, "job", 1});
@@ -195,7 +195,7 @@ TEST_F(QueriesTest, AnAgentMayOnlyReportItsOwnProcesses) {
   EXPECT_EQ(Rows()[0].pid, 100);
 }
 
-TEST_F(QueriesTest, ALostNodeIsNotAwaited) {
+TEST_F(QueriesTest, AQueryDoesNotWaitForALostNode) {
   Ask({{{PMIX_QUERY_PROC_TABLE}}});
   Actions out;
   tree_.SetAlive(1, false);
@@ -232,7 +232,7 @@ TEST_F(QueriesTest, AQueryEndsAtItsTimeLimit) {
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }
 
-TEST_F(QueriesTest, FactsOfOneProcessAreAnswered) {
+TEST_F(QueriesTest, PidAndStateOfAProcessAreReturned) {
   EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID, PMIX_PROC_STATE_STATUS},
                            {{PMIX_RANK, Value::Rank(1)}}}})),
             kSuccess);
@@ -244,7 +244,7 @@ TEST_F(QueriesTest, FactsOfOneProcessAreAnswered) {
             kErrNotFound);
 }
 
-TEST_F(QueriesTest, MemoryIsMeasured) {
+TEST_F(QueriesTest, MemoryOfProcessesIsMeasuredByTheirAgents) {
   const Actions asked = Ask({{{PMIX_QUERY_MEMORY_USAGE}}});
   const auto reads = All<ReadFacts>(asked);
   ASSERT_EQ(reads.size(), 1u);
@@ -284,7 +284,7 @@ TEST_F(QueriesTest, MemoryOfANodeIsReported) {
             kErrNotFound);
 }
 
-TEST_F(QueriesTest, JobDataIsRead) {
+TEST_F(QueriesTest, KeysOfJobDataAreReadFromTheSegment) {
   const auto reads =
       All<ReadFacts>(Ask({{{PMIX_JOB_SIZE, "none"}},
                           {{PMIX_HOSTNAME}, {{PMIX_RANK, Value::Rank(2)}}}}));
@@ -339,7 +339,7 @@ TEST_F(QueriesTest, NamespacesAreReportedWithTheirCommands) {
 
 // This agent is not the root: the facts for one query of a call must not be
 // used for another.
-TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
+TEST_F(QueriesTest, LocalAndGlobalQueriesOfOneCallAreAnsweredSeparately) {
   JobTable jobs{1};
   jobs.Add(JobOf("job", kUser, {0, 0, 1}));
   jobs.Connect(kClient, {"job", 2});
@@ -365,7 +365,7 @@ TEST_F(QueriesTest, OwnJobsAndAllJobsAreNotMixed) {
   EXPECT_EQ(StringOf(answer_[1].value), "elsewhere,job");
 }
 
-TEST_F(QueriesTest, TheUserIsThatOfTheCallerAtTheCall) {
+TEST_F(QueriesTest, TheCallersUserIsReadAtTheTimeOfTheCall) {
   const InfoList theirs{{PMIX_NSPACE, Value::String("theirs")}};
   const auto asked = Ask({{{PMIX_QUERY_PROC_TABLE, PMIX_QUERY_NAMESPACES}}});
   jobs_.Remove("job");
@@ -376,7 +376,7 @@ TEST_F(QueriesTest, TheUserIsThatOfTheCallerAtTheCall) {
   EXPECT_EQ(answer_.FindString(PMIX_QUERY_NAMESPACES), "job");
 }
 
-TEST_F(QueriesTest, TooManyJobsForOneAnswerAreRefused) {
+TEST_F(QueriesTest, AQueryOfTooManyNamespacesIsRefused) {
   for (size_t i = 0; i <= kMaxJobFacts; ++i) {
     jobs_.Add(JobOf("job" + std::to_string(i), kUser, {0}));
   }
@@ -384,7 +384,7 @@ TEST_F(QueriesTest, TooManyJobsForOneAnswerAreRefused) {
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_JOB_STATUS}}})), kSuccess);
 }
 
-TEST_F(QueriesTest, NamesAreReportedWithoutCommands) {
+TEST_F(QueriesTest, AReportOfOnlyNamesContainsNoCommands) {
   Actions out;
   FactsRequest request;
   request.request = 5;
@@ -442,7 +442,7 @@ class HostQueriesTest : public QueriesTest {
 };
 
 // QRY-11
-TEST_F(HostQueriesTest, AttributeSupportIsAnswered) {
+TEST_F(HostQueriesTest, AttributesOfAFunctionAreReturned) {
   EXPECT_EQ(
       Answer(AskForHost({{{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get", "none"},
                           {{PMIX_HOST_ATTRIBUTES, Value::Bool(true)}}}}),
@@ -455,7 +455,7 @@ TEST_F(HostQueriesTest, AttributeSupportIsAnswered) {
   EXPECT_EQ(KeyOf((*levels)[0]), PMIX_HOST_ATTRIBUTES);
 }
 
-TEST_F(HostQueriesTest, SupportedKeysAndQualifiersAreAnswered) {
+TEST_F(HostQueriesTest, SupportedKeysAndQualifiersAreReturned) {
   const AskHost ask = AskForHost({{{PMIX_QUERY_SUPPORTED_KEYS}}});
   host_call::Query query;
   ASSERT_TRUE(wire::Decode(ask.call, &query));
@@ -474,7 +474,7 @@ TEST_F(HostQueriesTest, SupportedKeysAndQualifiersAreAnswered) {
 
 // Without a scheduler, or with an answer of another form, its services are not
 // supported.
-TEST_F(HostQueriesTest, ServicesOfASchedulerAreSupported) {
+TEST_F(HostQueriesTest, SupportedKeysIncludeTheServicesOfTheScheduler) {
   const std::vector<TestQuery> queries = {
       {{PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT}},
       {{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Allocation_request"},
@@ -528,7 +528,7 @@ TEST_F(HostQueriesTest, KeysOfASchedulerAreRequestedFromTheHost) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
-TEST_F(HostQueriesTest, SomeAnswersGiveAPartialSuccess) {
+TEST_F(HostQueriesTest, AQueryWithSomeAnswersSucceedsPartly) {
   EXPECT_EQ(
       Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST, PMIX_QUERY_ALLOC_STATUS}}}),
              kErrPartialSuccess,
@@ -542,7 +542,7 @@ TEST_F(HostQueriesTest, SomeAnswersGiveAPartialSuccess) {
       kErrPartialSuccess);
 }
 
-TEST_F(HostQueriesTest, WithoutAnAnswerTheStatusIsTheHosts) {
+TEST_F(HostQueriesTest, AQueryWithoutAnAnswerReturnsTheHostsStatus) {
   for (const int status : {kErrNotFound, kErrNotSupported, kErrUnreach}) {
     EXPECT_EQ(Answer(AskForHost({{{PMIX_QUERY_QUEUE_LIST}}}), status), status);
   }
@@ -582,7 +582,7 @@ TEST_F(HostQueriesTest, TheHostDecidesOnQualifiersOfItsOwnKeys) {
       kErrNotSupported);
 }
 
-TEST_F(HostQueriesTest, QueriesOfKeysAndLocalQueriesBypassTheHost) {
+TEST_F(HostQueriesTest, QueriesOfQualifiersAndLocalQueriesBypassTheHost) {
   EXPECT_EQ(
       Answered(Ask({{{PMIX_QUERY_QUEUE_STATUS},
                      {{PMIX_QUERY_SUPPORTED_QUALIFIERS, Value::Bool(true)}}}})),
@@ -595,7 +595,7 @@ TEST_F(HostQueriesTest, QueriesOfKeysAndLocalQueriesBypassTheHost) {
   EXPECT_EQ(Answered(Ask(many)), kErrOutOfResource);
 }
 
-TEST_F(HostQueriesTest, TheHostsTimeRemainingComesFirst) {
+TEST_F(HostQueriesTest, TheHostsTimeRemainingIsPreferred) {
   auto limited = std::make_shared<JobSpec>(*JobOf("limited", kUser, {0}));
   limited->timeout_seconds = 90;
   Actions launch;
@@ -618,7 +618,7 @@ TEST_F(HostQueriesTest, TheHostsTimeRemainingComesFirst) {
             kErrNotFound);
 }
 
-TEST_F(QueriesTest, ProcessSetsAreAnswered) {
+TEST_F(QueriesTest, NumberAndNamesOfProcessSetsAreReturned) {
   const EventRaised raised =
       sets_.Define({"job", 0}, 1, "ocean", {{"job", 1}, {"job", 0}});
   EventMessage event;
@@ -647,18 +647,18 @@ TEST_F(QueriesTest, PendingCallsOfAProcessAreLimited) {
   EXPECT_EQ(queries_.NextDeadline(), kNever);
 }
 
-TEST_F(QueriesTest, KeysOfOneJobShareARequest) {
+TEST_F(QueriesTest, KeysOfOneJobAreRequestedOnce) {
   const std::vector<std::string> keys(kMaxQueryKeys / 2, PMIX_QUERY_PROC_TABLE);
   EXPECT_EQ(Sent<FactsRequest>(Ask({{keys}, {keys}})).size(), 1u);
 }
 
-TEST_F(QueriesTest, ThePidOfAllProcessesIsNotFound) {
+TEST_F(QueriesTest, AQueryOfThePidOfAllProcessesFails) {
   EXPECT_EQ(Answered(Ask({{{PMIX_PROC_PID},
                            {{PMIX_RANK, Value::Rank(PMIX_RANK_WILDCARD)}}}})),
             kErrNotFound);
 }
 
-TEST_F(QueriesTest, DataThatIsTooLargeIsRefused) {
+TEST_F(QueriesTest, AQueryOfDataThatIsTooLargeIsRefused) {
   const auto reads = All<ReadFacts>(Ask({{{PMIX_JOB_SIZE}}}));
   ASSERT_EQ(reads.size(), 1u);
   Actions actions;

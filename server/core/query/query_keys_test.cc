@@ -7,7 +7,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(QueryKeysTest, OtherKeysAreJobData) {
+TEST(QueryKeysTest, KeysWithoutAKindOfTheirOwnAreJobData) {
   EXPECT_EQ(KindOf(PMIX_QUERY_PROC_TABLE), KeyKind::kProcTable);
   EXPECT_EQ(KindOf(PMIX_PROC_PID), KeyKind::kProcPid);
   EXPECT_EQ(KindOf(PMIX_JOB_SIZE), KeyKind::kJobData);
@@ -23,7 +23,7 @@ TEST(QueryKeysTest, OnlyKeysThatCanHaveAnAnswerAreSupported) {
             std::string::npos);
 }
 
-TEST(QueryKeysTest, KeysOfASchedulerAreForTheHost) {
+TEST(QueryKeysTest, IsForHostReturnsTrueForKeysOfASchedulerOnly) {
   EXPECT_TRUE(IsForHost(PMIX_QUERY_QUEUE_STATUS));
   EXPECT_TRUE(IsForHost(PMIX_TIME_REMAINING));
   EXPECT_FALSE(IsForHost(PMIX_QUERY_JOB_STATUS));

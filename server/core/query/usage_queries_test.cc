@@ -152,7 +152,7 @@ TEST_F(UsageQueriesTest, ProcessesOfTheSessionAreMeasuredByTheirAgents) {
   FAIL() << "rank 2 is missing";
 }
 
-TEST_F(UsageQueriesTest, ANamedProcessIsMeasured) {
+TEST_F(UsageQueriesTest, ANamedProcessIsMeasuredByItsAgent) {
   wanted_.fields.proc = kRss;
   wanted_.targets.procs = {{"job", 2}};
   Want();
@@ -230,7 +230,7 @@ TEST_F(UsageQueriesTest, JobsHiddenFromTheCallerAreNotFound) {
   EXPECT_EQ(status_of({}), kErrNotFound);
 }
 
-TEST_F(UsageQueriesTest, AnUnknownJobsMapIsFetched) {
+TEST_F(UsageQueriesTest, TheMapOfAnUnknownJobIsRequested) {
   wanted_.fields.proc = kRss;
   wanted_.targets.procs = {{"far", kRankWildcard}};
   CoreEvents events;
@@ -309,7 +309,7 @@ TEST_F(UsageQueriesTest, DoesNotWaitForALostAgent) {
   EXPECT_EQ(queries_.size(), 0u);
 }
 
-TEST_F(UsageQueriesTest, ASampleIsLimited) {
+TEST_F(UsageQueriesTest, TheSizeOfASampleIsLimited) {
   wanted_.fields.proc = kRss;
   wanted_.targets.procs = {{"job", 0}};
   Want();

@@ -65,7 +65,7 @@ SpawnRequest FarRequest(RequestId request) {
   return {kFar, request, Bytes(std::string("call"))};
 }
 
-TEST(SpawnsTest, TheControllerExecutesARequestAndTheClientGetsTheAnswer) {
+TEST(SpawnsTest, ARequestIsSentToTheControllerAndAnsweredToTheClient) {
   Agent agent(1);
   const auto sent = Sent<SpawnRequest>(agent.Arrive(5));
   ASSERT_EQ(sent.size(), 1u);
@@ -99,7 +99,7 @@ TEST(SpawnsTest, ASpawnerOnTheControllersNodeNeedsNoMessage) {
   EXPECT_EQ(replies[0].status, kErrJobExeNotFound);
 }
 
-TEST(SpawnsTest, TheAnswerHasTheMapAndTheEndIsReported) {
+TEST(SpawnsTest, TheAnswerContainsTheMapAndRegistersTheReader) {
   Agent agent(0);
   agent.Request(1, FarRequest(5));
   agent.table.Add(JobOn("child", {0}));
@@ -123,7 +123,7 @@ TEST(SpawnsTest, ARepeatedRequestIsExecutedOnce) {
   EXPECT_EQ(All<HostSpawn>(agent.Request(1, FarRequest(6))).size(), 1u);
 }
 
-TEST(SpawnsTest, TheLastAnswersOfAProcessAreKept) {
+TEST(SpawnsTest, TheLastAnswersToAProcessAreKept) {
   Agent agent(0);
   for (RequestId r = 1; r <= Spawns::kMaxHeld + 1; ++r) {
     agent.Request(1, FarRequest(r));
@@ -153,7 +153,7 @@ TEST(SpawnsTest, ASpawnAnsweredByThePredecessorIsAnsweredAgain) {
   EXPECT_EQ(Sent<SpawnReply>(actions).size(), 1u);
 }
 
-TEST(SpawnsTest, AnAgentMayOnlySpawnForItsOwnProcesses) {
+TEST(SpawnsTest, SpawnsForProcessesOfOtherAgentsAreIgnored) {
   Agent agent(0);
   EXPECT_TRUE(agent.Request(1, {{"job", 0}, 5, {}}).empty());
   EXPECT_TRUE(agent.Request(1, {{"job", 2}, 5, {}}).empty());
@@ -267,7 +267,7 @@ TEST(SpawnsTest, TheLossOfANodeEndsItsTools) {
   EXPECT_EQ(root.spawns.num_answered(), 0u);
 }
 
-TEST(SpawnsTest, AJobThatIsOverLeavesNoRequests) {
+TEST(SpawnsTest, TheEndOfAJobDropsItsRequests) {
   Agent agent(0);
   agent.Arrive(1);
   agent.Request(1, FarRequest(5));

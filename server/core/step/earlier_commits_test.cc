@@ -17,13 +17,13 @@ Procs CommittersBefore(const Input& input) {
   return out;
 }
 
-TEST(EarlierCommits, AGetDependsOnItsTarget) {
+TEST(EarlierCommits, AGetDependsOnCommitsOfItsTarget) {
   GetArrived get;
   get.target = {"job", 3};
   EXPECT_EQ(CommittersBefore(get), (Procs{{"job", 3}}));
 }
 
-TEST(EarlierCommits, ADmodexRequestDependsOnItsTarget) {
+TEST(EarlierCommits, ADmodexRequestDependsOnCommitsOfItsTarget) {
   PeerArrived peer;
   peer.message.body = DmodexRequest{4, {"job", 2}, "key", 0, 0};
   EXPECT_EQ(CommittersBefore(peer), (Procs{{"job", 2}}));
@@ -31,7 +31,7 @@ TEST(EarlierCommits, ADmodexRequestDependsOnItsTarget) {
   EXPECT_EQ(CommittersBefore(peer), Procs());
 }
 
-TEST(EarlierCommits, ExitsDependOnTheEndedRanks) {
+TEST(EarlierCommits, ExitsDependOnCommitsOfTheEndedRanks) {
   LocalExits exits;
   exits.nspace = "job";
   exits.exits.resize(2);

@@ -12,7 +12,7 @@ TEST(Share, OneJobMayUseHalfOfTheTable) {
   EXPECT_FALSE(HasShare(100, 50, 50));
 }
 
-TEST(Share, EachFurtherJobFindsRoom) {
+TEST(Share, EachFurtherJobMayUseHalfOfTheRest) {
   std::vector<size_t> jobs(6);
   size_t all = 0;
   for (size_t& own : jobs) {
@@ -22,7 +22,7 @@ TEST(Share, EachFurtherJobFindsRoom) {
   EXPECT_TRUE(HasShare(4096, all, 0));
 }
 
-TEST(Share, ATableOfOneEntryHasRoomForOneJob) {
+TEST(Share, ATableOfOneEntryIsForOneJob) {
   EXPECT_TRUE(HasShare(1, 0, 0));
   EXPECT_FALSE(HasShare(1, 1, 0));
   EXPECT_FALSE(HasShare(1, 1, 1));

@@ -57,14 +57,14 @@ TEST(AppCommandTest, WithoutACommandArgvNamesTheProgram) {
                 {"/opt/bin/child", "-v"});
 }
 
-TEST(AppCommandTest, ARequestWithoutAProgramIsEmpty) {
+TEST(AppCommandTest, ARequestWithoutAProgramHasNoCommand) {
   ExpectCommand(CommandOf(nullptr, nullptr), "", {});
   ExpectCommand(Command(nullptr, {}), "", {});
   ExpectCommand(Command("", {"-v"}), "", {"-v"});
   ExpectCommand(Command(nullptr, {"", "-v"}), "", {"", "-v"});
 }
 
-TEST(AppCommandTest, APathOfSlashesIsAProgram) {
+TEST(AppCommandTest, APathOfSlashesIsAcceptedAsACommand) {
   ExpectCommand(Command("//", {"/"}), "//", {"/"});
   ExpectCommand(Command("/", {"-v"}), "/", {"/", "-v"});
 }

@@ -11,7 +11,7 @@ CpuSet Set(std::string_view list) {
   return set.ok() ? *set : CpuSet();
 }
 
-TEST(CpuSet, TextComesBackInItsShortestForm) {
+TEST(CpuSet, ToStringReturnsTheShortestForm) {
   EXPECT_EQ(Set("").ToString(), "");
   EXPECT_EQ(Set("7").ToString(), "7");
   EXPECT_EQ(Set("0-3,8").ToString(), "0-3,8");
@@ -54,7 +54,7 @@ TEST(CpuSet, FindsTheNumbersOfASet) {
   EXPECT_EQ(a.ToVector(), (std::vector<uint32_t>{5, 64, 65}));
 }
 
-TEST(CpuSet, ThisProcessMayUseSomeCpu) {
+TEST(CpuSet, OfThisProcessIsNotEmpty) {
   EXPECT_FALSE(CpuSet::OfThisProcess().empty());
 }
 

@@ -28,14 +28,14 @@ TEST(DurationTextTest, NumbersAreSecondsUnlessTheyHaveAUnit) {
   EXPECT_EQ(Ms("1d"), 86400000);
 }
 
-TEST(DurationTextTest, FractionsCountMilliseconds) {
+TEST(DurationTextTest, FractionsAreReadInMilliseconds) {
   EXPECT_EQ(Ms("0.5"), 500);
   EXPECT_EQ(Ms(".25"), 250);
   EXPECT_EQ(Ms("1.5m"), 90000);
   EXPECT_EQ(Ms("0.0019"), 1);
 }
 
-TEST(DurationTextTest, ClocksHaveMinutesAndOptionalHours) {
+TEST(DurationTextTest, ClockTimesAreMinutesAndSecondsOrWithHours) {
   EXPECT_EQ(Ms("1:30"), 90000);
   EXPECT_EQ(Ms("90:00"), 5400000);
   EXPECT_EQ(Ms("1:00:05"), 3605000);
@@ -49,7 +49,7 @@ TEST(DurationTextTest, OtherTextsAreRejected) {
   }
 }
 
-TEST(DurationTextTest, SlurmCountsMinutes) {
+TEST(DurationTextTest, ANumberInSlurmsFormIsMinutes) {
   EXPECT_EQ(SlurmMs("10"), 600000);
   EXPECT_EQ(SlurmMs("10:30"), 630000);
   EXPECT_EQ(SlurmMs("1:00:00"), 3600000);

@@ -51,7 +51,7 @@ TEST(IofCall, AnAnswerSurvivesEncoding) {
   EXPECT_EQ(run.cursor, "cursor");
 }
 
-TEST(IofCall, APushIsBytesOrAnEnd) {
+TEST(IofCall, APushOfBytesOrAnEndSurvivesEncoding) {
   InputPush push;
   ASSERT_TRUE(wire::Decode(
       Bytes(wire::Encode(InputPush{Bytes(std::string("text")), true})), &push));

@@ -5,7 +5,7 @@
 namespace canopy {
 namespace {
 
-TEST(OutputXmlTest, ALineIsOneElement) {
+TEST(OutputXmlTest, EachLineBecomesOneXmlElement) {
   EXPECT_EQ(OutputElement("stdout", {"job-1", 2}, "", "a < b & \"c\"\t\n"),
             "<stdout nspace=\"job-1\" rank=\"2\">a &lt; b &amp; "
             "&quot;c&quot;&#9;</stdout>\n");

@@ -9,7 +9,7 @@ namespace {
 
 bool Fails() { return CANOPY_CHECK(2 + 2 == 5); }
 
-TEST(ReportFailedChecksTest, TheProgramContinues) {
+TEST(ReportFailedChecksTest, TheProgramContinuesAfterAFailedCheck) {
   testing::internal::CaptureStderr();
   EXPECT_FALSE(Fails());
   const std::string text = testing::internal::GetCapturedStderr();

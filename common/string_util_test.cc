@@ -26,7 +26,7 @@ TEST(WordsTest, ReplacesEachOccurrenceOnce) {
   EXPECT_EQ(text, "%n%n/-%n%n");
 }
 
-TEST(WordsTest, NumbersAreWholeAndBounded) {
+TEST(WordsTest, ParseNumberAcceptsOnlyWholeNumbersUpToALimit) {
   EXPECT_EQ(ParseNumber("17"), 17u);
   EXPECT_EQ(ParseNumber("4294967295"), 4294967295u);
   for (const char* bad : {"", "-1", "+1", "1x", " 1", "4294967296", "0x10"}) {

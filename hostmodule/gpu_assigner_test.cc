@@ -56,7 +56,7 @@ TEST(GpuAssigner, NearGpusAreAssignedFirst) {
   EXPECT_EQ(Assigned({Node()}, 3, {On(0, "3")}), "nvidia:2,3,0");
 }
 
-TEST(GpuAssigner, GpusOfOtherJobsAreNotFree) {
+TEST(GpuAssigner, GpusOfOtherJobsAreNotAssigned) {
   MapNode node = Node();
   node.gpus_in_use = {"nvidia:0", "nvidia:2", "nvidia:9"};
   EXPECT_EQ(Assigned({node}, 1, {On(0, ""), On(0, "")}), "nvidia:1 nvidia:3");
@@ -66,7 +66,7 @@ TEST(GpuAssigner, GpusOfOtherJobsAreNotFree) {
             std::string::npos);
 }
 
-TEST(GpuAssigner, AProcessGetsGpusOfOneKind) {
+TEST(GpuAssigner, AProcessGetsGpusOfOnlyOneKind) {
   MapNode node = Node();
   Topology topology = *node.topology;
   topology.gpus.resize(1);

@@ -16,7 +16,7 @@ JobSpec Job(const std::vector<uint32_t>& procs_on) {
   return job;
 }
 
-TEST(NodeRanks, TheFirstJobStartsAtZero) {
+TEST(NodeRanks, NodeRanksOfTheFirstJobBeginAtZero) {
   JobSpec job = Job({2, 3});
   NumberOnNodes({}, &job);
   for (const JobNode& node : job.nodes) {

@@ -32,7 +32,7 @@ class EnvironmentArrayTest : public testing::Test {
   char** env_ = nullptr;
 };
 
-TEST_F(EnvironmentArrayTest, ANullArrayGetsEntries) {
+TEST_F(EnvironmentArrayTest, SetCreatesAnArrayForANullPointer) {
   Set({"A=1", "B=2"});
   EXPECT_EQ(Content(), (Entries{"A=1", "B=2"}));
 }
@@ -45,7 +45,7 @@ TEST_F(EnvironmentArrayTest, EntriesAreAddedRemovedAndKept) {
   EXPECT_EQ(env_[0], kept);
 }
 
-TEST_F(EnvironmentArrayTest, AnEqualEnvironmentKeepsTheArray) {
+TEST_F(EnvironmentArrayTest, SetWithEqualEntriesKeepsTheArray) {
   Set({"A=1"});
   char** before = env_;
   Set({"A=1"});

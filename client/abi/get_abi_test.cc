@@ -143,7 +143,7 @@ TEST_F(GetTest, ApplicationKeysAreReadFromTheRanksOrTheNamedApplication) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
 }
 
-TEST_F(GetTest, NodeKeysAreForTheNodeOfTheRankOrTheNamedNode) {
+TEST_F(GetTest, NodeKeysAreReadFromTheRanksNodeOrTheNamedNode) {
   EXPECT_EQ(Get(2, PMIX_HOSTNAME), Value::String("there"));
   EXPECT_EQ(Get(kAny, PMIX_HOSTNAME), Value::String("here"));
   EXPECT_EQ(Get(kAny, PMIX_LOCAL_PEERS), Value::String("0,1"));

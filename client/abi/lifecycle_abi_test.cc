@@ -55,7 +55,7 @@ TEST(Lifecycle, TheVersionTextIsAcceptedByOpenMpi) {
   EXPECT_NE(text.find("4.2"), std::string::npos);
 }
 
-TEST(Lifecycle, InitIsCounted) {
+TEST(Lifecycle, TheLibraryEndsAfterAsManyFinalizesAsInits) {
   FakeAgent agent;
   pmix_proc_t first = {};
   pmix_proc_t second = {};

@@ -44,7 +44,7 @@ TEST_F(LogTest, Job21DataAndDirectivesGoToTheAgent) {
   EXPECT_FALSE(directives.Has(PMIX_LOG_TIMESTAMP));
 }
 
-TEST_F(LogTest, EachCallHasANumber) {
+TEST_F(LogTest, EachCallHasADifferentNumber) {
   std::set<uint64_t> numbers;
   for (size_t i = 1; i <= 3; ++i) {
     EXPECT_EQ(PMIx_Log(text_.data(), 1, nullptr, 0), PMIX_SUCCESS);

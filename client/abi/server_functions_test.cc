@@ -410,7 +410,7 @@ TEST_F(HostTest, ARankGetsRegisteredDataAndPreparedVariables) {
   PMIx_server_deregister_nspace(kJob, nullptr, nullptr);
 }
 
-TEST_F(HostTest, ProcessSetsAreRefused) {
+TEST_F(HostTest, InvalidAndDuplicateProcessSetsAreRefused) {
   EXPECT_EQ(PMIx_server_define_process_set(nullptr, 0, "set"),
             PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Define("", {"far", 0}), PMIX_ERR_BAD_PARAM);

@@ -5,14 +5,14 @@
 namespace canopy::pmi {
 namespace {
 
-TEST(CommandLineTest, OptionsAtTheBeginningAreFound) {
+TEST(CommandLineTest, LeadingOptionsReturnsOptionsBeforeTheProgram) {
   const char* argv[] = {"--pmi-host=a,b", "--pmi-wdir=", "run", "--pmi-x=1"};
   const KeyValues expected = {{"host", "a,b"}, {"wdir", ""}};
   EXPECT_EQ(LeadingOptions(4, argv), expected);
   EXPECT_EQ(LeadingOptions(0, argv), KeyValues());
 }
 
-TEST(CommandLineTest, OptionsAreTakenOutOfAllArguments) {
+TEST(CommandLineTest, ExtractOptionsRemovesOptionsFromAllArguments) {
   char program[] = "run";
   char host[] = "--pmi-host=a";
   char bare[] = "--pmi-host";

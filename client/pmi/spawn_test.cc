@@ -91,7 +91,7 @@ TEST_F(SpawnTest, AFailedSpawnReturnsItsStatus) {
   EXPECT_EQ(job, "before");
 }
 
-TEST(PreputTest, PairsAreFoundInTheEnvironment) {
+TEST(PreputTest, PreputValueReadsTheEnvironment) {
   setenv("PMI_PREPUT_0", "key=v=1", 1);
   setenv("PMI_PREPUT_1", "key.longer=2", 1);
   EXPECT_EQ(PreputValue("key"), "v=1");

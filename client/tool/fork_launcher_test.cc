@@ -198,7 +198,7 @@ TEST_F(ForkLauncherTest, OptionalForwardingDirectivesAreIgnored) {
   EXPECT_EQ(Fork(Launcher(), directives), PMIX_SUCCESS);
 }
 
-TEST_F(ForkLauncherTest, WithNohupTheLauncherDoesNotLearnOfTheEnd) {
+TEST_F(ForkLauncherTest, WithNohupTheLauncherGetsNoPipeOfTheTool) {
   InfoList directives;
   directives.Add(PMIX_NOHUP, Value::Bool(true));
   ASSERT_EQ(Fork("[ -z \"$PMIX_KEEPALIVE_PIPE\" ] && touch " + At("free") +

@@ -76,7 +76,7 @@ TEST(ToolOptionsTest, EachDirectiveThatNamesAServerIsAnExplicitChoice) {
   EXPECT_TRUE(options.server.system);
 }
 
-TEST(ToolOptionsTest, ATcpAddressIsTheUriOfAServer) {
+TEST(ToolOptionsTest, ATcpUriIsReadAsTheUriOfAServer) {
   InfoList infos;
   infos.Add(PMIX_TCP_URI, Value::String("x.0;tcp4://127.0.0.1:1"));
   ToolOptions options;

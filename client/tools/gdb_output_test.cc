@@ -57,7 +57,7 @@ TEST(GdbOutputTest, AProcessWithoutThreadsHasOneStack) {
   EXPECT_EQ(stacks[0].frames, Frames{"_start"});
 }
 
-TEST(GdbOutputTest, EachComplaintIsReturnedOnce) {
+TEST(GdbOutputTest, EachErrorMessageOfGdbIsReturnedOnce) {
   EXPECT_EQ(Complaints("ptrace: Operation not permitted.\nx\n"
                        "ptrace: Operation not permitted.\n"),
             Frames{"ptrace: Operation not permitted."});

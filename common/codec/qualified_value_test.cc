@@ -29,7 +29,7 @@ TEST(QualifiedValue, TheNameContainsKeyAndQualifiers) {
   EXPECT_EQ(StoredNameOf(Value::InfoArray(plain).raw()), "k");
 }
 
-TEST(QualifiedValue, OtherValuesAreNotQualified) {
+TEST(QualifiedValue, ValuesWithoutKeyAndQualifiersAreNotQualified) {
   EXPECT_FALSE(StoredNameOf(Value::Int(1).raw()));
   EXPECT_FALSE(StoredNameOf(Value::InfoArray(InfoList()).raw()));
   EXPECT_FALSE(StoredNameOf(Value::InfoArray(Qualified("", "q")).raw()));

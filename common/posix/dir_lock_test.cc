@@ -63,7 +63,7 @@ TEST_F(DirLockTest, LockDirReturnsGoneIfThePathIsNotADirectory) {
   EXPECT_FALSE(fd);
 }
 
-TEST_F(DirLockTest, ANewDirectoryOfTheSameNameIsDifferent) {
+TEST_F(DirLockTest, IsDirAtDetectsANewDirectoryOfTheSameName) {
   UniqueFd fd;
   ASSERT_EQ(LockDir(path_, &fd), DirLock::kLocked);
   EXPECT_TRUE(IsDirAt(fd.get(), path_));

@@ -24,7 +24,7 @@ class PrivateDirTest : public testing::Test {
   std::string root_;
 };
 
-TEST_F(PrivateDirTest, ADirectoryIsMadeAndAcceptedAgain) {
+TEST_F(PrivateDirTest, MakePrivateDirCreatesOrAcceptsADirectory) {
   const std::string path = root_ + "/d";
   ASSERT_TRUE(MakePrivateDir(path).ok());
   EXPECT_TRUE(MakePrivateDir(path).ok());
@@ -40,12 +40,12 @@ TEST_F(PrivateDirTest, ADirectoryThatOthersMayEnterIsRejected) {
   EXPECT_EQ(CheckPrivateDir(path).code(), kErrNoPermissions);
 }
 
-TEST_F(PrivateDirTest, AMissingParentHasItsOwnError) {
+TEST_F(PrivateDirTest, AMissingParentIsReportedAsNotFound) {
   EXPECT_EQ(MakePrivateDir(root_ + "/none/d").code(), kErrNotFound);
   EXPECT_EQ(CheckPrivateDir(root_ + "/none").code(), kErrNotFound);
 }
 
-TEST_F(PrivateDirTest, ALinkIsNotADirectory) {
+TEST_F(PrivateDirTest, ALinkIsRejected) {
   ASSERT_EQ(symlink("/root", (root_ + "/d").c_str()), 0);
   EXPECT_EQ(MakePrivateDir(root_ + "/d").code(), kErrNoPermissions);
 }

@@ -137,7 +137,7 @@ TEST_F(RunAsUserAsRootTest, SignalsAreBlockedOnlyWhileTheFunctionRuns) {
 
 // As in slurmstepd, which drops root's identity temporarily and takes it back
 // while other threads run.
-TEST_F(RunAsUserAsRootTest, AnotherThreadsSeteuidRestoresNoRights) {
+TEST_F(RunAsUserAsRootTest, ASeteuidOfAnotherThreadDoesNotChangeTheRights) {
   std::atomic<bool> over = false;
   std::atomic<int> changes = 0;
   std::thread other([&] {

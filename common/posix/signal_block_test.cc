@@ -14,7 +14,7 @@ bool Blocked(int number) {
   return sigismember(&mask, number) == 1;
 }
 
-TEST(SignalBlock, BlocksTheCallerAndThreadsStartedMeanwhile) {
+TEST(SignalBlock, SignalsAreBlockedInTheCallerAndInNewThreads) {
   sigset_t usr2;
   sigemptyset(&usr2);
   sigaddset(&usr2, SIGUSR2);

@@ -20,7 +20,7 @@ void Remove(const std::string& path) {
   rmdir(path.substr(0, path.rfind('/')).c_str());
 }
 
-TEST(UnixSocketTest, TheModeDecidesWhoMayConnectNotTheUmask) {
+TEST(UnixSocketTest, TheSocketHasTheGivenModeWhateverTheUmask) {
   const mode_t before = umask(0077);
   for (const mode_t mode : {0666, 0600}) {
     const std::string path = TempPath("s");

@@ -8,7 +8,7 @@
 namespace canopy {
 namespace {
 
-TEST(PtyInputTest, TextAndSizesComeBackHoweverTheStreamIsCut) {
+TEST(PtyInputTest, TextAndSizesAreDecodedFromPiecesOfAnyLength) {
   const std::string typed = "ls\r\xff\xffW\x03";
   const std::string stream = EncodePtyText(typed) + EncodePtySize({50, 80}) +
                              "x" + EncodePtySize({256, 65535});

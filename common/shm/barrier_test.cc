@@ -331,7 +331,7 @@ class Guardian {
   std::vector<std::atomic<bool>> mail_;
 };
 
-TEST_F(BarrierTest, FencesEndWhileTheAgentClosesAndOpens) {
+TEST_F(BarrierTest, FencesEndWhileTheAgentClosesAndOpensTheBarrier) {
   constexpr uint32_t kRanks = 4;
   constexpr int kFences = 2000;
   Make(kRanks);

@@ -105,7 +105,7 @@ TEST_F(CommitTest, AFullMailboxIsReusedAfterARelease) {
   EXPECT_EQ(Take(2), Texts{"small"});
 }
 
-TEST_F(CommitTest, NothingIsWrittenWhileMessagesAreUnread) {
+TEST_F(CommitTest, ACommitIsAMessageWhileEarlierMessagesAreUnread) {
   auto writer = Writer(0);
   sent_ = 1;
   EXPECT_EQ(writer->Write("x"), Outcome::kMessage);

@@ -5,7 +5,7 @@
 namespace canopy {
 namespace {
 
-TEST(TransportTextTest, OnlyTheCauseOfAMessageIsReturned) {
+TEST(TransportTextTest, TransportTextReturnsOnlyTheCause) {
   EXPECT_EQ(TransportText("failed to connect to all addresses; last error: "
                           "UNKNOWN: ipv4:127.0.0.1:1: Failed to connect to "
                           "remote host: Connection refused"),
@@ -30,7 +30,7 @@ TEST(TransportTextTest, OnlyTheCauseOfAMessageIsReturned) {
   EXPECT_EQ(TransportText("Deadline Exceeded"), "no answer in time");
 }
 
-TEST(TransportTextTest, TextsOfServicesAreUnchanged) {
+TEST(TransportTextTest, TransportTextKeepsTextsOfServices) {
   EXPECT_EQ(TransportText("the queue is full"), "the queue is full");
   EXPECT_EQ(TransportText(""), "");
 }

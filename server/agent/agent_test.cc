@@ -120,7 +120,7 @@ TEST_F(AgentTest, ADaemonEndsWhenItsLauncherLeavesBeforeItIsReady) {
   launcher.Run(&agent, info);
 }
 
-TEST_F(AgentTest, PlaintextRequiresItsExactName) {
+TEST_F(AgentTest, UnknownNamesOfSecurityModesAreRefused) {
   for (const char* mode : {"", "none", "PLAINTEXT"}) {
     Agent agent(ConfigOf(mode));
     bootstrap::v1::NodeInfo info;

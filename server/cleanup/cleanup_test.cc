@@ -267,7 +267,7 @@ TEST_F(CleanupAsRootTest, FilesOfRootInTheUsersDirectoryAreKept) {
   EXPECT_TRUE(Has("users/dir/roots"));
 }
 
-TEST_F(CleanupAsRootTest, ALinkOpensNoPathThatTheUserCannotReach) {
+TEST_F(CleanupAsRootTest, PathsThatOnlyRootCouldReachThroughALinkAreKept) {
   LinkUsers("users/link", "target");
   RegisterAndEnd("users/link/file", "users/link/empty");
   EXPECT_TRUE(Has("target/file"));

@@ -107,7 +107,7 @@ TEST(FamilyTest, TheNumberOfJobsIsLimited) {
             "its family has had 5 jobs, which is the limit");
 }
 
-TEST(FamilyTest, BothJobsOfARequestCountOnce) {
+TEST(FamilyTest, BothJobsOfARequestCountAsOneRecord) {
   Family family("first");
   const ProcId spawner{"first", 0};
   for (size_t i = 0; i < core::kMaxSpawnsOfProcess; ++i) {

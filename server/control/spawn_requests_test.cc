@@ -44,7 +44,7 @@ class SpawnRequestsTest : public testing::Test {
   SpawnRequests requests_{&loop_};
 };
 
-TEST_F(SpawnRequestsTest, IsAnsweredOnceAllProcessesHaveStarted) {
+TEST_F(SpawnRequestsTest, ARequestIsAnsweredWhenAllProcessesHaveStarted) {
   requests_.Begin(kSpawn, {"child"}, 0);
   EXPECT_TRUE(ToldNobody(Change(JobPhase::kPreparing, 0)));
   EXPECT_TRUE(ToldNobody(Change(JobPhase::kStarting, 1)));
@@ -79,7 +79,7 @@ TEST_F(SpawnRequestsTest, ALostNodeIsReportedAsAFailureToLaunch) {
   EXPECT_EQ(Only().status, kErrJobFailedToLaunch);
 }
 
-TEST_F(SpawnRequestsTest, ASystemErrorIsReportedAsASystemError) {
+TEST_F(SpawnRequestsTest, ALimitOfTheSystemIsReportedAsASystemError) {
   requests_.Begin(kSpawn, {"child"}, 0);
   requests_.OnJobChanged(Change(JobPhase::kEnded, 0, kErrSysLimitsFiles), 2);
   EXPECT_EQ(Only().status, kErrJobSysOpFailed);
@@ -142,7 +142,7 @@ class TwoJobsTest : public SpawnRequestsTest {
   const Names both_ = {"main", "beside"};
 };
 
-TEST_F(TwoJobsTest, TheRequestIsAnsweredOnceBothHaveStarted) {
+TEST_F(TwoJobsTest, TheRequestIsAnsweredWhenBothJobsHaveStarted) {
   requests_.Begin(kSpawn, both_, 0);
   EXPECT_TRUE(Beside(JobPhase::kRunning, 2).empty());
   EXPECT_TRUE(Main(JobPhase::kStarting, 1).empty());

@@ -194,7 +194,7 @@ TEST_F(StagingTest, ALauncherSendsItsFiles) {
   EXPECT_EQ(taken_, 7u);
 }
 
-TEST_F(StagingTest, OtherJobsAreIgnored) {
+TEST_F(StagingTest, InputsOfOtherJobsArePassedOn) {
   Begin();
   EXPECT_FALSE(Change("other", JobPhase::kEnded));
   EXPECT_FALSE(staging_.OnOutput({"other", 0, 2, Bytes(std::string("x"))}));

@@ -28,7 +28,7 @@ TEST(ToolRecordTest, ContainsTheEnvironmentWithoutVariablesOfAJob) {
             0);
 }
 
-TEST(ToolRecordTest, EndsTheJobsOfATool) {
+TEST(ToolRecordTest, TheEndOfAToolEndsItsJobs) {
   Families families;
   RecordingSink sink;
   const auto add = [&](Family* family, const std::string& name,

@@ -540,7 +540,7 @@ TEST_F(DatastoreDirectoriesTest, AUsersDirectoryIsChangedWithTheUsersRights) {
   EXPECT_EQ(unlink(job_.c_str()), 0);
 }
 
-TEST_F(DatastoreDirectoriesTest, ARemovalWithoutADescriptorIsRetried) {
+TEST_F(DatastoreDirectoriesTest, ARemovalThatLacksADescriptorIsRetried) {
   Datastore store(InTop());
   ASSERT_TRUE(store.AddJob(Registration(TwoNodes())).ok());
   ASSERT_EQ(mkdir((job_ + "/left").c_str(), 0700), 0);
@@ -559,7 +559,7 @@ TEST_F(DatastoreDirectoriesTest, ARemovalWithoutADescriptorIsRetried) {
   EXPECT_FALSE(Exists(job_));
 }
 
-TEST_F(DatastoreDirectoriesTest, AnyNamespaceHasADirectoryBelowTheTop) {
+TEST_F(DatastoreDirectoriesTest, TheDirectoryOfAnyNamespaceIsBelowTheTop) {
   NodeFacts facts;
   facts.tmpdir = top_;
   EXPECT_EQ(JobDirectory(facts, "../../etc"), top_ + "/_._.._etc");

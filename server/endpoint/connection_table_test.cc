@@ -179,7 +179,7 @@ TEST_F(ConnectionTableTest, AConnectionIsClosedWhenItsPeerEnds) {
             std::vector<std::string>{"ended in the middle of a message"});
 }
 
-TEST_F(ConnectionTableTest, APeerIsNotServedWhileItDoesNotRead) {
+TEST_F(ConnectionTableTest, APeerThatDoesNotReadItsAnswersIsNotServed) {
   const UniqueFd peer = Add(1);
   Send(peer, Many("big.", 6));
   Rounds(20);
@@ -209,7 +209,7 @@ TEST_F(ConnectionTableTest, ADeadlineEndsTheConnectionUnlessCancelled) {
   EXPECT_EQ(handler_.log, std::vector<std::string>{"too late"});
 }
 
-TEST_F(ConnectionTableTest, ContinueHandlesPartialDataWithoutAnEvent) {
+TEST_F(ConnectionTableTest, ContinueHandlesMessagesThatWereAlreadyRead) {
   const UniqueFd peer = Add(1);
   table_->Find(1)->partial = "one.two.th";
   table_->Continue(*table_->Find(1));

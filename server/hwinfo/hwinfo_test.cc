@@ -24,7 +24,7 @@ TEST(Hwinfo, ADescriptionGivesAllLevelsAndTheSignature) {
   EXPECT_EQ(t->signature, "1N:2S:2L3:8L2:8L1:8C:16H");
 }
 
-TEST(Hwinfo, NumaDomainsHaveTheCpusOfTheirPart) {
+TEST(Hwinfo, EachNumaDomainHasItsShareOfTheCpus) {
   Result<Topology> t = FromDescription("pack:2 numa:2 core:2 pu:1");
   ASSERT_TRUE(t.ok());
   EXPECT_EQ(t->Count(Level::kNuma), 4u);

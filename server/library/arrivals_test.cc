@@ -58,7 +58,7 @@ TEST(Arrivals, CollectDataAndTimeoutAreInfosForTheHost) {
   EXPECT_EQ(asked.infos.FindInt(PMIX_TIMEOUT), 2);
 }
 
-TEST(Arrivals, TheOrderOfParticipantsDoesNotMatter) {
+TEST(Arrivals, ParticipantsMatchInAnyOrder) {
   Arrivals arrivals;
   CollectiveArrived in = Fence(1, 1, {{"a", Value::Int(1)}});
   in.participants = {{"job", 1}, {"job", 0}};

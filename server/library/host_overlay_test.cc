@@ -143,7 +143,7 @@ class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
 
 // ------------------------------------------------------------ collectives ---
 
-TEST_F(HostOverlayTest, WithoutAFunctionOnlyAFenceOfThisNodeSucceeds) {
+TEST_F(HostOverlayTest, WithoutAHostFunctionOnlyAFenceOfThisNodeSucceeds) {
   Send(Up(CollectiveOp::kFence, {{"job", 0}, {"job", 1}}));
   EXPECT_EQ(Down().status, kSuccess);
   Send(Up(CollectiveOp::kFence, {{"job", kRankWildcard}}));
@@ -251,7 +251,7 @@ TEST_F(HostOverlayTest, ATimeoutDoesNotCancelACallOfTheHost) {
 }
 
 // The status also reaches the peers of a host that does not read it.
-TEST_F(HostOverlayTest, TheDataOfAFailedFenceHasItsStatus) {
+TEST_F(HostOverlayTest, TheDataOfAFailedFenceContainsItsStatus) {
   static std::string brought;
   module_.fence_nb = [](const pmix_proc_t[], size_t, const pmix_info_t[],
                         size_t, char* data, size_t size, pmix_modex_cbfunc_t,
@@ -346,7 +346,7 @@ TEST_F(HostOverlayTest, AGetReturnsCommittedDataOfAnotherNode) {
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(HostOverlayTest, ASuccessWithEmptyDataIsNotFound) {
+TEST_F(HostOverlayTest, AGetOfEmptyDataReturnsNotFound) {
   Bring(PMIX_SUCCESS, "");
   EXPECT_EQ(Get("key").status, kErrNotFound);
 }
@@ -379,7 +379,7 @@ TEST_F(HostOverlayTest, WithoutATimeoutAMissingKeyIsRequestedOnce) {
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(HostOverlayTest, WithoutAFunctionAGetIsNotSupported) {
+TEST_F(HostOverlayTest, WithoutAHostFunctionAGetIsNotSupported) {
   EXPECT_EQ(Get("key").status, kErrNotSupported);
 }
 

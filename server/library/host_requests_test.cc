@@ -71,7 +71,7 @@ class HostRequestsTest : public WithUpcalls<HostRequestsTest> {
 
 using Statuses = std::vector<int>;
 
-TEST_F(HostRequestsTest, RequestsWithoutAFunctionOfTheHostAreRefused) {
+TEST_F(HostRequestsTest, RequestsWithoutAHostFunctionAreRefused) {
   requests_.Publish(kCaller, From<core::PublishArrived>());
   requests_.Lookup(kCaller, From<core::LookupArrived>());
   requests_.Unpublish(kCaller, From<core::UnpublishArrived>());

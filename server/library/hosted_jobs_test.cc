@@ -66,7 +66,7 @@ TEST(HostedJobs, AJobIsRegisteredOnce) {
   EXPECT_TRUE(jobs.AddJob(TwoNodes()).ok());
 }
 
-TEST(HostedJobs, AJobWithoutDataHasNoMap) {
+TEST(HostedJobs, MakeSpecFailsForAJobWithoutData) {
   HostedJobs jobs;
   registration::Registration told;
   told.job.nspace = "daemons";
@@ -76,7 +76,7 @@ TEST(HostedJobs, AJobWithoutDataHasNoMap) {
   EXPECT_EQ(jobs.MakeSpec("unknown").code(), kErrNotFound);
 }
 
-TEST(HostedJobs, AreHereChecksForOtherNodes) {
+TEST(HostedJobs, AreHereReturnsFalseForProcessesOfOtherNodes) {
   HostedJobs jobs;
   ASSERT_TRUE(jobs.AddJob(TwoNodes()).ok());
   ASSERT_TRUE(jobs.MakeSpec("job").ok());

@@ -155,7 +155,7 @@ TEST_F(HostedOutputTest, DelayedOutputIsBounded) {
   EXPECT_EQ(Deliver(1, "x"), kErrOutOfResource);
 }
 
-TEST_F(HostedOutputTest, OutputEndsWithItsJob) {
+TEST_F(HostedOutputTest, APendingReadEndsWithItsJob) {
   Read(1);
   EXPECT_EQ(Read(1, run_.cursor), PMIX_ERR_EMPTY);
   output_.DropJob("job");

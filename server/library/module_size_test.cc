@@ -30,7 +30,7 @@ TEST(ModuleSizeTest, TheSizeOfAVariableComesFromItsSymbol) {
   EXPECT_EQ(BytesInSymbol(g_words + 3), *bytes - 3 * sizeof *g_words);
 }
 
-TEST(ModuleSizeTest, OtherMemoryHasNoSymbol) {
+TEST(ModuleSizeTest, HeapAndStackMemoryHasNoSymbol) {
   const auto heap = std::make_unique<uintptr_t[]>(kMany);
   uintptr_t stack[kMany] = {};
   EXPECT_EQ(BytesInSymbol(heap.get()), std::nullopt);
@@ -38,7 +38,7 @@ TEST(ModuleSizeTest, OtherMemoryHasNoSymbol) {
   EXPECT_EQ(BytesInSymbol(nullptr), std::nullopt);
 }
 
-TEST(ModuleSizeTest, PlausibleEntriesAreNullOrCode) {
+TEST(ModuleSizeTest, PlausibleEntriesCountsEntriesThatAreNullOrCode) {
   const auto words = std::make_unique<uintptr_t[]>(kMany);
   EXPECT_EQ(PlausibleEntries(words.get(), kFew, kMany), kMany);
   for (size_t i = 0; i < kMany; ++i) words[i] = kCode;

@@ -30,7 +30,7 @@ TEST(OutsideKeys, KeysOfLocalScopeAreOutside) {
   EXPECT_EQ(keys.Of({"job", 1}), Names{});
 }
 
-TEST(OutsideKeys, APutForOtherNodesRemovesAKey) {
+TEST(OutsideKeys, AKeyPutForOtherNodesIsNotOutside) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a", "b", "c"})});
   keys.Add({"job", 0}, {Put(core::Scope::kGlobal, {"a"})});
@@ -38,7 +38,7 @@ TEST(OutsideKeys, APutForOtherNodesRemovesAKey) {
   EXPECT_EQ(keys.Of({"job", 0}), Names{"c"});
 }
 
-TEST(OutsideKeys, NamesOfScopesAreIgnored) {
+TEST(OutsideKeys, StoredNamesOfScopesAreIgnored) {
   OutsideKeys keys;
   keys.Add({"job", 0}, {Put(core::Scope::kLocal, {"a",
                                                   "\x01s"

@@ -84,7 +84,7 @@ TEST_F(UpcallsTest, AReturnedErrorIsTheAnswer) {
 }
 
 // Some hosts call back and return the error as well.
-TEST_F(UpcallsTest, TheFirstAnswerCounts) {
+TEST_F(UpcallsTest, OnlyTheFirstAnswerIsUsed) {
   Call(PMIX_ERROR, [](void* cbdata) { Upcalls::OnOp(PMIX_ERR_INIT, cbdata); });
   Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
   loop_.RunOnce(0);

@@ -91,7 +91,7 @@ TEST_F(WantedEventsTest, ARefusedCodeIsRegisteredAgainForTheNextCaller) {
   EXPECT_TRUE(deregistered_.empty());
 }
 
-TEST_F(WantedEventsTest, WithoutTheFunctionARegistrationIsNotSupported) {
+TEST_F(WantedEventsTest, WithoutAHostFunctionARegistrationIsNotSupported) {
   module_.register_events = nullptr;
   EXPECT_TRUE(Add(1, {kNodeDown}));
   EXPECT_EQ(told_, Codes{PMIX_ERR_NOT_SUPPORTED});

@@ -144,7 +144,7 @@ TEST_F(CommitMailboxesTest, AnUndefinedRankAwaitsAllRanks) {
   mailboxes_->Await(5);
 }
 
-TEST_F(CommitMailboxesTest, AMailboxOpensWhenEarlierMessagesWereRead) {
+TEST_F(CommitMailboxesTest, AMailboxIsUsedAfterEarlierMessagesWereRead) {
   auto writer = Writer(2);
   mailboxes_->Admit(2);
   sent_ = 1;
@@ -181,7 +181,7 @@ TEST_F(CommitMailboxesTest, ASuccessorFindsCommitsOfAnUnfinishedRound) {
   EXPECT_EQ(Taken(), Texts{Of(4, Kval("c", "v"))});
 }
 
-TEST_F(CommitMailboxesTest, ADescriptorThatDoesNotFitIsReplaced) {
+TEST_F(CommitMailboxesTest, AnUnusableStoredDescriptorIsReplaced) {
   Make(UniqueFd(memfd_create("other", MFD_CLOEXEC)));
   EXPECT_EQ(Writer(2)->Write(Commit("a")), Outcome::kWritten);
 }

@@ -23,7 +23,7 @@ TEST(EventFrames, AllReceiversShareOneFrame) {
   EXPECT_EQ(frames.Of(event).view().data(), first.view().data());
 }
 
-TEST(EventFrames, AnotherEventHasAnotherFrame) {
+TEST(EventFrames, EachEventHasAFrameOfItsOwn) {
   EventFrames frames;
   (void)frames.Of(Event(-12));
   const auto other = Event(-13);

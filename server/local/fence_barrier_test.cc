@@ -133,7 +133,7 @@ TEST_F(FenceBarrierTest, FencesOfOneNodeDoNotReachTheCore) {
   EXPECT_TRUE(sink_.arrivals.empty());
 }
 
-TEST_F(FenceBarrierTest, CommitsAreReadBeforeAnArrivalCounts) {
+TEST_F(FenceBarrierTest, CommitsAreReadBeforeAnArrivalIsPassedOn) {
   MakeFull(true);
   sink_.on_arrival = [this] { EXPECT_EQ(looked_for_.size(), 2u); };
   Arrive(4);

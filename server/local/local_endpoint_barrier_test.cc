@@ -156,7 +156,7 @@ class MailboxTest : public GatedTest {
 
 using Ranks = std::vector<Rank>;
 
-TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
+TEST_F(MailboxTest, OnlyOneConnectionOfARankGetsTheMailbox) {
   Member a = Join(0);
   TestClient second(path());
   second.Hello({"job", 0}, Token(0));
@@ -175,7 +175,7 @@ TEST_F(MailboxTest, OneConnectionOfARankHasTheMailbox) {
   EXPECT_EQ(Taken(), Ranks());
 }
 
-TEST_F(MailboxTest, ARequestFollowsTheCommitBeforeIt) {
+TEST_F(MailboxTest, ACommitIsReadBeforeTheNextRequestOfItsRank) {
   Member a = Join(0);
   Member b = Join(1);
   EXPECT_EQ(fd_store_.nspaces, std::vector<std::string>{"job"})
@@ -263,7 +263,7 @@ TEST_F(MailboxTest, AMalformedCommitClosesTheConnection) {
   ASSERT_EQ(log_.size(), 1u);
 }
 
-TEST_F(MailboxTest, AMalformedCommitLeavesTheNextFrameUnread) {
+TEST_F(MailboxTest, AfterAMalformedCommitTheNextFrameIsNotRead) {
   Member a = Join(0);
   a.mailbox->Write("nonsense");
   a.client->Send(FrameType::kFinalize, 2, "");

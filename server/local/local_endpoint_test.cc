@@ -509,7 +509,7 @@ TEST_F(LocalEndpointTest, TheEndOfAJobClosesItsConnections) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-TEST_F(LocalEndpointTest, AReplacedSocketIsNotRemoved) {
+TEST_F(LocalEndpointTest, AFileThatReplacedTheSocketIsNotRemoved) {
   ASSERT_EQ(unlink(path().c_str()), 0);
   const int fd = open(path().c_str(), O_CREAT | O_WRONLY, 0600);
   close(fd);
@@ -541,7 +541,7 @@ class AskingEndpointTest : public LocalEndpointTest {
   std::function<void(endpoint::Verdict)> done_;
 };
 
-TEST_F(AskingEndpointTest, ARankWaitsForItsWelcome) {
+TEST_F(AskingEndpointTest, ARankIsServedWhenTheHostHasAnswered) {
   TestClient client(path());
   client.Hello({"job", 0}, Token(0));
   Settle();
@@ -576,7 +576,7 @@ TEST_F(AskingEndpointTest, TheHostIsNotConsultedAboutAnUnidentifiedClient) {
   EXPECT_EQ(endpoint_->num_connections(), 0u);
 }
 
-TEST_F(AskingEndpointTest, AClientThatLeavesWhileItWaitsIsForgotten) {
+TEST_F(AskingEndpointTest, AClientThatLeavesBeforeTheHostAnswersIsForgotten) {
   TestClient client(path());
   client.Hello({"job", 0}, Token(0));
   Settle();

@@ -62,7 +62,7 @@ TEST_F(LocalJobsTest, KnowsTheRanksOfThisNode) {
   EXPECT_EQ(jobs_.FindRank({"job", 1}), nullptr);
 }
 
-TEST_F(LocalJobsTest, OffersSharedMemoryFromTheFirstClientOn) {
+TEST_F(LocalJobsTest, TheFirstClientOfAJobGetsSharedMemory) {
   jobs_.Add(Registration("job"));
   EXPECT_EQ(jobs_.FindBarrier("job"), nullptr);
   const BarrierOffer first = jobs_.OfferBarrier({"job", 0}, Client(1));
@@ -75,7 +75,7 @@ TEST_F(LocalJobsTest, OffersSharedMemoryFromTheFirstClientOn) {
   EXPECT_EQ(fd_store_.nspaces, std::vector<std::string>{"job"});
 }
 
-TEST_F(LocalJobsTest, MailboxesMadeAfterCloseMailboxesAreClosed) {
+TEST_F(LocalJobsTest, MailboxesCreatedAfterCloseMailboxesAreClosed) {
   using Outcome = shm::CommitWriter::Outcome;
   jobs_.Add(Registration("job"));
   jobs_.CloseMailboxes("job");

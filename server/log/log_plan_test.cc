@@ -115,7 +115,7 @@ TEST(LogPlan, DirectivesAddTimeAndChannelToTheText) {
   EXPECT_EQ(Texts(Plan(Error("x"), both)), "E:2001-09-09T01:46:40Z stderr: x|");
 }
 
-TEST(LogPlan, KeyAndValueAreSetUnlessAggregationIsOff) {
+TEST(LogPlan, ThePlanHasKeyAndValueUnlessAggregationIsOff) {
   InfoList directives = {{PMIX_LOG_KEY, Value::String("file")},
                          {PMIX_LOG_VAL, Value::String("topic")}};
   EXPECT_EQ(Plan(Error("x"), directives).key, "file");

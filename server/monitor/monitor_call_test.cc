@@ -141,7 +141,8 @@ TEST_F(MonitorCallTest, AUsageMonitorIsParsed) {
 }
 
 // A required directive that has no effect must not be accepted.
-TEST_F(MonitorCallTest, RequiredDirectivesOfTheOtherKindAreNotSupported) {
+TEST_F(MonitorCallTest,
+       RequiredDirectivesWithoutEffectOnTheMonitorAreNotSupported) {
   const InfoList usage = {{PMIX_MONITOR_NODE_RESOURCE_USAGE, Value()}};
   InfoList beat = {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5)}};
   beat.Add(PMIX_MONITOR_LOCAL_ONLY, Value::Bool(true));

@@ -87,7 +87,7 @@ class MonitorServiceTest : public testing::Test {
   Bytes results_;
 };
 
-TEST_F(MonitorServiceTest, Job12AnAlertIsForTheNamespace) {
+TEST_F(MonitorServiceTest, Job12AnAlertIsSentToTheNamespace) {
   ASSERT_EQ(Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
                  {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(5)},
                   {PMIX_MONITOR_ID, Value::String("id")}}),

@@ -55,7 +55,7 @@ TEST_F(UsageCallTest, WithoutAListAllStatisticsAreRequested) {
   EXPECT_EQ(Read(PMIX_MONITOR_NET_RESOURCE_USAGE, Value()).fields.disk, 0u);
 }
 
-TEST_F(UsageCallTest, AListSelectsStatistics) {
+TEST_F(UsageCallTest, AListOfKeysSelectsStatistics) {
   const InfoList list = {{PMIX_PROC_RSS, Value()},
                          {PMIX_PROC_PSS, Value::Int(3)},
                          {PMIX_NODE_LOAD_AVG, Value()},

@@ -22,7 +22,7 @@ class LineLimitTest : public ::testing::Test {
   LineLimit limit_;
 };
 
-TEST_F(LineLimitTest, ASourceHasABurstAndThenOneLineInEachSecond) {
+TEST_F(LineLimitTest, ASourceGetsABurstAndThenOneLineEachSecond) {
   EXPECT_EQ(LinesAbout("a", 1000, 0), LineLimit::kBurst);
   EXPECT_EQ(LinesAbout("a", 1000, kSecond - 1), 0);
   EXPECT_EQ(LinesAbout("a", 1000, kSecond), 1);

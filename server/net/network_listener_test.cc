@@ -256,7 +256,7 @@ TEST_F(NetworkListenerTest, TheLastDescriptorsAreNotUsedForConnections) {
   EXPECT_TRUE(IsOpen(more[2]));
 }
 
-TEST_F(NetworkListenerTest, AcceptingResumesWhenDescriptorsAreFree) {
+TEST_F(NetworkListenerTest, ConnectionsAreAcceptedAgainWhenDescriptorsAreFree) {
   listener_->Open();
   const std::vector<UniqueFd> refused = Dial(2);
   LimitDescriptors(static_cast<rlim_t>(UniqueFd(dup(0)).get()));

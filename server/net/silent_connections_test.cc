@@ -145,7 +145,7 @@ TEST_F(SilentConnectionsTest, AFewConnectionsOfATrustedSourceHaveNoTimeLimit) {
   EXPECT_EQ(silent_.TakeOverdue(1000 * kTimeout), 2u);
 }
 
-TEST_F(SilentConnectionsTest, ATrustedSourceHasItsOwnLimit) {
+TEST_F(SilentConnectionsTest, ATrustedSourceHasAHigherLimit) {
   trusted_ = {"a"};
   Add("a", 1, 4);
   EXPECT_EQ(TakeFor("a"), std::nullopt);

@@ -222,7 +222,7 @@ TEST_F(OpenPmixRecoveryTest, ADestructHasTheMembersOfTheLastConstruct) {
 }
 
 // The answer has been created, and the agent ends before it is sent.
-TEST_F(OpenPmixRecoveryTest, AnAnswerThatWasNotSentIsSentOnce) {
+TEST_F(OpenPmixRecoveryTest, ASuccessorSendsAnUnsentAnswerOnce) {
   const UniqueFd fd = Join();
   Send(fd, Message(101, kFence));
   Answer(101, kSuccess);
@@ -352,7 +352,7 @@ TEST_F(OpenPmixRecoveryTest, AConnectionWithUnrecordedReadsIsClosed) {
   ASSERT_EQ(log_.size(), 1u);
 }
 
-TEST_F(OpenPmixRecoveryTest, ConnectionsOfAnUnknownJobEnd) {
+TEST_F(OpenPmixRecoveryTest, RecoveredConnectionsOfAnUnknownJobAreClosed) {
   const UniqueFd fd = Join();
   Restart();
   std::vector<NamedFd> persisted;

@@ -24,7 +24,7 @@ TEST(Readahead, TheWindowSkipsTheReadersOwnRank) {
   EXPECT_EQ(next.OnGet(5, 6), 8u);
 }
 
-TEST(Readahead, ARandomReaderGetsOneRankAtATime) {
+TEST(Readahead, ARandomReaderGetsNoReadahead) {
   Readahead readahead;
   EXPECT_EQ(readahead.OnGet(3, 17), 0u);
   EXPECT_EQ(readahead.OnGet(3, 18), 0u);

@@ -48,7 +48,7 @@ class StreamPositionTest : public ::testing::Test {
   UniqueFd peer_;
 };
 
-TEST_F(StreamPositionTest, CountsReadAndAcceptedBytes) {
+TEST_F(StreamPositionTest, ThePositionCountsReadAndAcceptedBytes) {
   Expect(0, 0);
   Write(peer_, 1000);
   Expect(0, 0);

@@ -105,7 +105,7 @@ void WaitFor(EventLoop* loop, const std::function<bool()>& done) {
   while (!done()) loop->RunOnce(1000);
 }
 
-TEST(BridgeStreamTest, FramesComeBackInOrder) {
+TEST(BridgeStreamTest, FramesArriveInOrder) {
   EventLoop loop;
   EchoCall call(&loop);
   Recorder recorder;

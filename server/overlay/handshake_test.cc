@@ -86,7 +86,7 @@ TEST(HandshakeTest, WithoutAKeyNoProofIsRequired) {
   EXPECT_TRUE(CheckProof(parent, hello, welcome, Proof{}).ok());
 }
 
-TEST(HandshakeTest, VersionsAreNegotiated) {
+TEST(HandshakeTest, TheHandshakeChoosesACommonVersion) {
   Identity old_child = Agent(2);
   old_child.version = 1;
   const Hello hello = MakeHello(old_child, {});

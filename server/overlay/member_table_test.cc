@@ -74,7 +74,7 @@ TEST(MemberTableTest, NodesOutsideTheOverlayAreIgnored) {
   EXPECT_FALSE(table.Merge(Up(UINT32_MAX, 1)));
 }
 
-TEST(MemberTableTest, StatesConvergeInAnyOrder) {
+TEST(MemberTableTest, StatesMergedInAnyOrderGiveTheSameTable) {
   std::vector<MemberState> states;
   for (uint64_t i = 1; i < 5; ++i) {
     states.push_back(Up(i % 2, i));

@@ -83,7 +83,7 @@ class RouterTest : public testing::Test, public Router::Listener {
   std::vector<std::pair<NodeId, Status>> dropped_;
 };
 
-TEST_F(RouterTest, MessagesFollowTheTree) {
+TEST_F(RouterTest, MessagesAreSentToTheNextHopInTheTree) {
   Make();
   for (const NodeId to : {0u, 3u, 4u, 2u, 6u}) router_->Send(Note(to));
   EXPECT_EQ(Hops(), (std::vector<NodeId>{0, 3, 4, 0, 0}));

@@ -47,7 +47,7 @@ TEST_F(ChildReaperTest, AChildThatHasEndedIsReapedAtOnce) {
   EXPECT_TRUE(IsGone(pid));
 }
 
-TEST_F(ChildReaperTest, AChildThatEndsLaterIsPendingUntilThen) {
+TEST_F(ChildReaperTest, AChildThatStillRunsIsPendingUntilItEnds) {
   const int first = Fork();
   const int second = Fork();
   reaper_.Reap(first);

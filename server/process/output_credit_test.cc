@@ -21,7 +21,7 @@ TEST(OutputCreditTest, GrantsTheAddedCredit) {
   EXPECT_EQ(credit.Take(), 0u);
 }
 
-TEST(OutputCreditTest, RepeatedTotalsCountOnce) {
+TEST(OutputCreditTest, CreditOfARepeatedTotalIsGrantedOnce) {
   OutputCredit credit;
   credit.Add(Credit(10, 10));
   credit.Add(Credit(10, 10));

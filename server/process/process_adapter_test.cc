@@ -31,7 +31,7 @@ TEST_F(ShellTest, RunsAProgramToItsEnd) {
   EXPECT_EQ(Recorded().order.back(), "exit 0");
 }
 
-TEST_F(ShellTest, ProcessesAreReportedBeforeTheyCanConnect) {
+TEST_F(ShellTest, ProcessesAreReportedBeforeAndAfterTheirPidIsKnown) {
   ASSERT_TRUE(Run(Shell("exit 0", 2)));
   const std::vector<core::LocalProcesses>& told = Recorded().processes;
   ASSERT_EQ(told.size(), 2u);

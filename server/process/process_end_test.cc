@@ -81,7 +81,7 @@ TEST_F(EndTest, ASignalThatEndsAProcessIsReported) {
   EXPECT_FALSE(Recorded().exits[0].core_dumped);
 }
 
-TEST_F(EndTest, CoreDumpFollowsTheLimit) {
+TEST_F(EndTest, NoCoreIsDumpedIfTheLimitIsZero) {
   auto job = MakeJob({ProbePath(), "abort"});
   job->cwd = runtime_dir_;
   rlimit before;

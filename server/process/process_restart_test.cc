@@ -99,7 +99,7 @@ TEST_F(RestartTest, ARestartKillsTheGroupOfTheLastProcess) {
   ASSERT_TRUE(WaitForExit());
 }
 
-TEST_F(RestartTest, TheUsageOfEarlierProcessesIsIncluded) {
+TEST_F(RestartTest, TheUsageOfARankIncludesItsEarlierProcesses) {
   const std::string mark = runtime_dir_ + "/mark";
   ASSERT_TRUE(Launch(Shell("rmdir " + mark + " 2>&- || { mkdir " + mark +
                            "; dd if=/dev/zero of=/dev/null bs=64M count=2; }; "
@@ -114,7 +114,7 @@ TEST_F(RestartTest, TheUsageOfEarlierProcessesIsIncluded) {
   EXPECT_GT(both.cpu_us, first.cpu_us);
 }
 
-TEST_F(RestartTest, ARepeatedRestartStartsNothing) {
+TEST_F(RestartTest, ARepeatedRestartStartsNoProcess) {
   ASSERT_TRUE(Launch(Shell("echo x; exit 3")));
   ASSERT_TRUE(WaitForExit());
   Restart(1);

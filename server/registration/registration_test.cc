@@ -494,7 +494,7 @@ TEST(RegistrationTest, ReadsPackedMapsAndProcesses) {
   EXPECT_EQ(ValueOf(read->procs[1].keys, "my.key"), Value::String("x"));
 }
 
-TEST(RegistrationTest, ApplicationsFollowEachOtherByTheirSizes) {
+TEST(RegistrationTest, ApplicationsAreAssignedByTheirSizesOrMaps) {
   const InfoList infos{Array(PMIX_APP_INFO_ARRAY, {Number(PMIX_APPNUM, 0),
                                                    Number(PMIX_APP_SIZE, 1)}),
                        Array(PMIX_APP_INFO_ARRAY, {Number(PMIX_APPNUM, 1),
@@ -669,7 +669,7 @@ TEST(RegistrationTest, ArraysOfRanksAreReadAndChecked) {
             kErrBadParam);
 }
 
-TEST(RegistrationTest, DeepArraysAreReadToTheLimit) {
+TEST(RegistrationTest, NestedArraysAreReadUpToALimit) {
   const auto read = Read(Nested(kMaxDepth));
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(ValueOf(read->job_keys, "key"), Value::Uint32(1));

@@ -89,7 +89,7 @@ InfoList OfSessionAndNodes() {
                 {Text(PMIX_HOSTNAME, "c"), Text("node.key", "of c")})};
 }
 
-TEST(ResourcesTest, SessionsAndNodesHaveTheirOwnData) {
+TEST(ResourcesTest, ResourcesOfSessionsAndNodesStayInTheirRealm) {
   Resources resources;
   ASSERT_TRUE(Register(OfSessionAndNodes(), &resources).ok());
   const Registration job = Job(resources);

@@ -181,7 +181,7 @@ TEST_F(DeferredReadsTest, NoReadIsDeferredIfTwoConnectionsAreReadable) {
   }
 }
 
-TEST_F(DeferredReadsTest, EachReaderHasItsOwnConnection) {
+TEST_F(DeferredReadsTest, AReadableConnectionEndsOnlyItsReadersRead) {
   Connection other;
   FakeReader second;
   LetDefer(&connection_, &reader_);

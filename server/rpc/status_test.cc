@@ -17,7 +17,7 @@ TEST(StatusTest, CodesSurviveTheConversionToAbseilAndBack) {
   EXPECT_TRUE(FromAbsl(ToAbsl(Status())).ok());
 }
 
-TEST(StatusTest, UnknownCodesStayErrors) {
+TEST(StatusTest, UnknownCodesAreConvertedToErrors) {
   EXPECT_EQ(ToAbsl(Status(-12345, "x")).code(), absl::StatusCode::kUnknown);
   EXPECT_EQ(FromAbsl(absl::DataLossError("x")).code(), kErrServerFailedRequest);
 }

@@ -310,7 +310,7 @@ TEST_F(SchedulerHostTest, AFailureOfTheSchedulerIsAnswered) {
   EXPECT_EQ(Answers().at(0).status, kErrServerFailedRequest);
 }
 
-TEST_F(SchedulerHostTest, CallsOfAJobEndWithIt) {
+TEST_F(SchedulerHostTest, DropJobCancelsTheCallsOfTheJob) {
   Up();
   host_->Ask(Allocation(5));
   host_->DropJob("other");

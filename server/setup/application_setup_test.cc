@@ -83,7 +83,7 @@ TEST(ApplicationSetupTest, ReportsDirectivesWithoutEffect) {
   EXPECT_EQ(reported, "PMIx_server_setup_application site.directive");
 }
 
-TEST(ApplicationSetupTest, RefusesDirectivesThatItCannotFollow) {
+TEST(ApplicationSetupTest, UnsupportedDirectivesAreRefused) {
   const std::string not_supported = std::to_string(kErrNotSupported);
   EXPECT_EQ(Collected({{PMIX_ALLOC_FABRIC, Value::InfoArray({})}}),
             not_supported);

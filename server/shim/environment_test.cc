@@ -29,7 +29,7 @@ TEST(Environment, OverlayReturnsAllVariablesAndDoesNotChangeTheBase) {
   EXPECT_STREQ(environment.Get("B"), "2");
 }
 
-TEST(Environment, ACopyIsIndependent) {
+TEST(Environment, AChangeOfACopyDoesNotAffectTheOriginal) {
   Environment base;
   base.Set("A=1");
   Environment copy = base;

@@ -112,7 +112,7 @@ TEST_F(InputFeedTest, CloseReportsThePendingDataOfARankAsDone) {
   loop_.RunOnce(0);
 }
 
-TEST_F(InputFeedTest, DestructionReportsNothing) {
+TEST_F(InputFeedTest, TheDestructorReportsNoDataAsDone) {
   const UniqueFd a = Add(0);
   feed_->Feed({0}, std::string(200'000, 'x'));
   feed_.reset();

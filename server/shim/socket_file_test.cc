@@ -29,7 +29,7 @@ class SocketFileTest : public testing::Test {
   UniqueFd directory_;
 };
 
-TEST_F(SocketFileTest, AListenerCanBeReached) {
+TEST_F(SocketFileTest, AConnectionCanBeMadeWhileAListenerExists) {
   EXPECT_EQ(ConnectAt(directory_.get(), "s").code(), kErrCommFailure);
   Result<UniqueFd> listener = ListenAt(directory_.get(), "s");
   ASSERT_TRUE(listener.ok());

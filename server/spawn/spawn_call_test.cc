@@ -264,7 +264,7 @@ TEST(SpawnCallTest, AttributesThatShowOutputRequireALauncherOrAPuller) {
             " is required, and the job has no launcher that honours it");
 }
 
-TEST(SpawnCallTest, AttributesThatOnlyInformAreAccepted) {
+TEST(SpawnCallTest, InformativeAttributesAreAccepted) {
   for (const char* key :
        {PMIX_ENVARS_HARVESTED, PMIX_NON_PMI, PMIX_WDIR_USER_SPECIFIED}) {
     for (const bool flag : {false, true}) {
@@ -332,7 +332,7 @@ TEST(SpawnCallTest, ReadsAttributesOfTheJob) {
             "ppr:2:node:pe=3:nooversubscribe");
 }
 
-TEST(SpawnCallTest, ReadsHowFailuresAreHandled) {
+TEST(SpawnCallTest, ReadsAttributesForFailuresAndPlacement) {
   InfoList job;
   job.Add(PMIX_JOB_RECOVERABLE, Value::Bool(true));
   job.Add(PMIX_JOB_CONTINUOUS, Value::Bool(true));

@@ -58,7 +58,7 @@ class EventSim : public testing::Test {
   Cluster cluster_;
 };
 
-TEST_F(EventSim, NamespaceRangeReachesEachProcessOnce) {
+TEST_F(EventSim, AnEventOfNamespaceRangeReachesEachProcessOnce) {
   WantAll(-500);
   Raise({"job", 3}, -500, kNamespace);
   const std::vector<ProcId> notified = NotifiedOf(-500);
@@ -329,7 +329,7 @@ TEST_P(EventRestartSim, ALossIsAnnouncedOnceAlsoAfterARestart) {
   }
 }
 
-TEST_P(EventRestartSim, AnEndIsAnnouncedOnce) {
+TEST_P(EventRestartSim, TheEndOfAProcessIsAnnouncedOnceDespiteARestart) {
   for (size_t step = 0;; ++step) {
     SCOPED_TRACE("restart before step " + std::to_string(step));
     Cluster cluster(7, GetParam(), step + 1, Persistence::kOn);

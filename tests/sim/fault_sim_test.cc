@@ -140,7 +140,7 @@ TEST_P(Healing, ARestartOfAForwardingAgentDoesNotAffectFences) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Healing, testing::Range<uint64_t>(0, 60));
 
-TEST(Fault, ADeathInACollectiveFailsItForAll) {
+TEST(Fault, TheDeathOfAParticipantFailsTheFenceForAll) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 2));
   cluster.options().ignore_kills = true;
@@ -160,7 +160,7 @@ TEST(Fault, ADeathInACollectiveFailsItForAll) {
   EXPECT_TRUE(cluster.errors().empty());
 }
 
-TEST(Fault, ADeathBeforeTheCollectiveFailsIt) {
+TEST(Fault, AFenceFailsIfAParticipantDiedBeforeIt) {
   Cluster cluster(7, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 7, 1));
   cluster.options().ignore_kills = true;

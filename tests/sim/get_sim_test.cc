@@ -75,7 +75,7 @@ TEST_F(GetSim, AnEmptyNamespaceDenotesTheCallersOwn) {
   EXPECT_EQ(cluster_.clients().StatusOf(Get(1, Key({"", 0}, "k"))), kSuccess);
 }
 
-TEST_F(GetSim, LocalGetWaitsForTheCommit) {
+TEST_F(GetSim, AGetOfALocalRankWaitsForTheCommit) {
   const RequestId r = Get(1, Key({"job", 0}, "k"));
   Commit(0, core::Scope::kGlobal, "other");
   EXPECT_EQ(cluster_.clients().StatusOf(r), kUnanswered);
@@ -83,7 +83,7 @@ TEST_F(GetSim, LocalGetWaitsForTheCommit) {
   EXPECT_EQ(cluster_.clients().StatusOf(r), kSuccess);
 }
 
-TEST_F(GetSim, RemoteGetWaitsForTheCommitAndIsThenPublished) {
+TEST_F(GetSim, DataOfARemoteGetIsPublishedForLaterGets) {
   const RequestId r = Get(0, Key({"job", 4}, "k"));
   EXPECT_EQ(cluster_.clients().StatusOf(r), kUnanswered);
   Commit(4, core::Scope::kRemote, "k");
@@ -190,7 +190,7 @@ TEST_F(GetSim, ARefreshFetchesTheNewValue) {
             kErrNotFound);
 }
 
-TEST_F(GetSim, AGetOfAnyRankFindsTheOwner) {
+TEST_F(GetSim, AGetOfAnUndefinedRankFindsTheOwner) {
   const RequestId r = Get(1, Key({"job", kRankUndef}, "unique"));
   EXPECT_EQ(cluster_.clients().StatusOf(r), kUnanswered);
   EXPECT_EQ(cluster_.observed().messages(kDmodexRequest), 0u);
@@ -252,7 +252,7 @@ TEST_F(GetSim, EndOfTheTargetEndsTheWait) {
             kErrNotFound);
 }
 
-TEST_F(GetSim, DataOfADeadRankRemains) {
+TEST_F(GetSim, CommittedDataOfADeadRankIsFound) {
   cluster_.options().ignore_kills = true;
   Commit(4, core::Scope::kGlobal, "k");
   cluster_.shims().Exit({"job", 4}, 11);

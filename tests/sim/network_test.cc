@@ -56,7 +56,7 @@ class NetworkTest : public testing::Test {
   Network network_;
 };
 
-TEST_F(NetworkTest, MessagesOfAPairStayInOrder) {
+TEST_F(NetworkTest, MessagesBetweenTwoAgentsStayInOrder) {
   for (uint64_t n = 0; n < 50; ++n) Send(3, 0, n);
   EXPECT_EQ(ReceiveAll(), Numbers(50));
 }

@@ -54,7 +54,7 @@ TEST_F(AllocationTest, FindsNoAllocationIfVariablesAreMissing) {
   }
 }
 
-TEST_F(AllocationTest, EveryAgentOfSlurmIsAStep) {
+TEST_F(AllocationTest, EachAgentOfASlurmAllocationIsStartedBySrun) {
   variables_ = {{"SLURM_JOB_ID", "17"},
                 {"SLURM_JOB_NODELIST", HostName() + ",n2"},
                 {"SLURM_TASKS_PER_NODE", "3(x2)"}};

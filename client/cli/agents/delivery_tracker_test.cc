@@ -61,7 +61,7 @@ TEST(DeliveryTracker, ALostMemberReceivesNothing) {
   EXPECT_FALSE(delivery.MayHave(2));
 }
 
-TEST(DeliveryTracker, ImpossibleParentsAreIgnored) {
+TEST(DeliveryTracker, NodesWithImpossibleParentsAreIgnored) {
   control::v1::StatusReply status = SevenUp();
   status.mutable_nodes(3)->set_parent(9);
   status.mutable_nodes(4)->set_parent(6);

@@ -7,7 +7,7 @@
 namespace canopy::cli {
 namespace {
 
-TEST(KeyBytesTest, TheBytesBecomeTheKey) {
+TEST(KeyBytesTest, ClusterKeyOfReturnsTheKeyWithTheBytes) {
   const auto key = ClusterKeyOf(std::string(31, '\xa5') + '\x0f');
   ASSERT_TRUE(key.ok());
   std::string hex;

@@ -24,7 +24,7 @@ int LaunchAndAwait(const OutputFile& output, const std::string& name,
   return AwaitName(output, *both, /*json=*/false);
 }
 
-TEST(DetachmentTest, PrintsTheNameOrTheErrors) {
+TEST(DetachmentTest, TheCallerPrintsTheNameOrTheLaunchersErrors) {
   const std::string path = testing::TempDir() + "/detachment-%j";
   const Result<OutputFile> output = OutputFile::Make(path);
   ASSERT_TRUE(output.ok());

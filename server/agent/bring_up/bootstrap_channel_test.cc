@@ -22,7 +22,7 @@ class BootstrapChannelTest : public testing::Test {
   int fds_[2];
 };
 
-TEST_F(BootstrapChannelTest, MessagesArriveWhole) {
+TEST_F(BootstrapChannelTest, EachMessageIsReadAsItWasWritten) {
   BootstrapChannel channel(fds_[0], fds_[1]);
   bootstrap::v1::Hello sent;
   sent.mutable_node()->set_name("node1");

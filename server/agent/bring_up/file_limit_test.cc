@@ -11,7 +11,7 @@ rlim_t Soft() {
   return now.rlim_cur;
 }
 
-TEST(FileLimit, RaisesTheLimitDuringItsLifetime) {
+TEST(FileLimit, TheLimitIsRaisedUntilRestore) {
   rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_GE(before.rlim_max, 200u);

@@ -77,7 +77,7 @@ TEST_F(HandoverTest, ReceivedCallsOfClientsAreHandledAndAnswered) {
   EXPECT_EQ(handover_.stage(), HandoverStage::kExecute);
 }
 
-TEST_F(HandoverTest, WaitsForClientsToIdentifyThemselves) {
+TEST_F(HandoverTest, AHandoverWaitsUntilClientsAreIdentified) {
   actions_.identified = false;
   handover_.Begin("/new", "/own");
   actions_.calls.clear();

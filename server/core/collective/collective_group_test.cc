@@ -449,7 +449,7 @@ TEST_F(CollectiveGroupTest, ATimeoutBeforeTheContributionEndsTheConstruct) {
 }
 
 // The agent has contributed already, so only the top may decide.
-TEST_F(CollectiveGroupTest, AFailureFromBelowIsForwardedToTheTop) {
+TEST_F(CollectiveGroupTest, AFailureReportedByAChildIsForwardedToTheTop) {
   const Procs all = {{"deep", kRankWildcard}};
   jobs_.Add(JobOn("deep", {1, 0, 3}));
   jobs_.Connect(50, {"deep", 0});

@@ -85,7 +85,8 @@ TEST_F(PendingCollectivesTest,
   EXPECT_EQ(FenceAhead(20, "other", 0, 2000), 2000u);
 }
 
-TEST_F(PendingCollectivesTest, EndedFencesMakeRoomForOthers) {
+TEST_F(PendingCollectivesTest,
+       AProcessCanBeginFencesAgainAfterOthersHaveEnded) {
   FenceAhead(10, "big", 0, 40000);
   const Procs pair = Subset("big", 0);
   size_t begun = 1;

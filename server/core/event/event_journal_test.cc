@@ -74,7 +74,7 @@ TEST_F(EventJournalTest, OverwrittenRecordsAreNotErased) {
   EXPECT_EQ(All<PersistRecord>(actions).size(), kEventsInJournal);
 }
 
-TEST_F(EventJournalTest, AJobThatIsOverHasNoRecords) {
+TEST_F(EventJournalTest, TheRecordsOfAnEndedJobAreForgotten) {
   Actions actions;
   journal_.Persist({0, actions}, event_);
   journal_.OnJobRemoved("job");

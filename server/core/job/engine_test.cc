@@ -214,7 +214,7 @@ TEST(JobEngine, TheEndOfAConnectedRankWithoutFinalizeIsAFailure) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, AProcessThatNeverInitialisesMayEndNormally) {
+TEST(JobEngine, ProcessesThatNeverInitialiseMayEndNormally) {
   Cluster c(1, 2);
   c.Launch(MakeJob({0}, 2));
   c.Exit(0, 0);
@@ -258,7 +258,7 @@ TEST(JobEngine, TheTimeLimitEndsTheJob) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, TheTextOfATimeLimitNamesTheWaitingOperation) {
+TEST(JobEngine, TheEndAtATimeLimitNamesTheWaitingOperation) {
   Cluster c(2, 2);
   auto job = MakeJob(Agents(0, 1), 1);
   job->timeout_seconds = 10;
@@ -446,7 +446,7 @@ TEST(JobEngine, AnAbortOfSomeRanksDoesNotEndTheOthers) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, FailureAfterPartialAbortStillEndsTheRest) {
+TEST(JobEngine, AFailureAfterAPartialAbortEndsTheRest) {
   Cluster c(1, 2);
   c.Launch(MakeJob({0}, 4));
   c.Do(0, [&](JobEngine& e, const StepContext& step) {

@@ -33,7 +33,7 @@ TEST_F(LocalRanksTest, AnEmptyListStandsForAllLocalRanks) {
   EXPECT_EQ(On(1).Of({2}), Ranks{});
 }
 
-TEST_F(LocalRanksTest, ANodeWithoutRanksHasNone) {
+TEST_F(LocalRanksTest, ANodeOutsideTheJobHasNoLocalRanks) {
   const LocalRanks none = On(kNoNode);
   EXPECT_FALSE(none.any());
   EXPECT_FALSE(none.Has(0));

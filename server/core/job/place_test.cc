@@ -46,7 +46,7 @@ TEST_F(PlaceTest, LostNodesAreNotChildren) {
   EXPECT_EQ(place.lost(), std::set<NodeId>{5});
 }
 
-TEST_F(PlaceTest, ChildrenTowardsRanksAreOnTheirRoutes) {
+TEST_F(PlaceTest, ChildrenTowardsReturnsTheChildrenOnTheRoutes) {
   const JobPlace place = At(0);
   EXPECT_EQ(place.ChildrenTowards({}), (Nodes{1, 2}));
   EXPECT_EQ(place.ChildrenTowards({2}), Nodes{2});

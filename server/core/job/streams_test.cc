@@ -56,7 +56,7 @@ TEST_F(StreamsTest, OutputIsDeliveredOnceAndInOrder) {
   EXPECT_EQ(delivered[1].data.view(), "d");
 }
 
-TEST_F(StreamsTest, CreditIsSentToTheNode) {
+TEST_F(StreamsTest, CreditForConsumedOutputIsSentToItsNode) {
   Output(1, "abc", 3);
   EXPECT_FALSE(streams_->OnConsumed(Step(), {"job", 1, 3}));
   EXPECT_EQ(Sent<OutputCredit>(out_)[0].second.total, 3u);

@@ -5,7 +5,7 @@
 namespace canopy::core {
 namespace {
 
-TEST(JobText, DescribesRunsOfRanks) {
+TEST(JobText, DescribeRanksJoinsConsecutiveRanks) {
   EXPECT_EQ(DescribeRanks(std::vector<Rank>{3}), "rank 3");
   EXPECT_EQ(DescribeRanks(std::vector<Rank>{0, 1, 2, 7}), "ranks 0-2,7");
   EXPECT_EQ(DescribeRanks(std::vector<Rank>{0, 2, 4, 6, 8, 10}),

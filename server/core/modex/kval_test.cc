@@ -17,7 +17,7 @@ std::string Kval(const std::string& key, const std::string& value) {
   return encoder.Take();
 }
 
-TEST(Kval, IteratesOverThePieces) {
+TEST(Kval, TakeKvalIteratesOverThePieces) {
   const std::string both = Kval("a", "1") + Kval("bb", "22");
   std::string_view rest = both;
   KvalPiece piece;

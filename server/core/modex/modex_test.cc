@@ -235,7 +235,7 @@ TEST(Modex, AnUpdateContainsTheChangesVisibleToOtherNodes) {
   EXPECT_TRUE(store.UpdateSince({"job", 4}, 0).kvals.empty());
 }
 
-TEST(Modex, AnUnchangedValueIsNotAChange) {
+TEST(Modex, AnUnchangedValueIsNotPartOfAChange) {
   ModexStore store;
   const std::string a = Kval("a", std::string(1000, 'a'));
   const std::string b = Kval("b", "1");
@@ -329,7 +329,7 @@ TEST(Modex, UpdatesOfAnUnknownStateAreRejected) {
   EXPECT_EQ(store.SeenHere(kProc).view(), Kval("a", "1"));
 }
 
-TEST(Modex, HiddenKeysOfRemoteRanksAreRecorded) {
+TEST(Modex, NoteOutsideRecordsAKeyOutsideTheScope) {
   ModexStore store;
   store.NoteOutside(kProc, "h");
   store.NoteOutside(kProc, "h");

@@ -41,7 +41,7 @@ TEST(DurationTextTest, ClockTimesAreMinutesAndSecondsOrWithHours) {
   EXPECT_EQ(Ms("1:00:05"), 3605000);
 }
 
-TEST(DurationTextTest, OtherTextsAreRejected) {
+TEST(DurationTextTest, TextsThatAreNotDurationsAreRejected) {
   for (const char* text :
        {"", ".", "m", "-1", "1:", ":1", "1:60", "1:2:3:4", "1.5:00", "1e3",
         "5 m", "10x", "1..5", "9999d", "4294967296", "4294967295h"}) {

@@ -16,7 +16,7 @@ TEST(HexTest, EncodesAndDecodes) {
   EXPECT_EQ(FromHex(""), "");
 }
 
-TEST(HexTest, OtherTextIsRejected) {
+TEST(HexTest, TextThatIsNotHexIsRejected) {
   for (const char* text : {"0", "000", "0g", "g0", "-1", "+1", " 1", "0x"}) {
     EXPECT_FALSE(FromHex(text)) << text;
   }

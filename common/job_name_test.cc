@@ -13,7 +13,7 @@ TEST(JobNameTest, IsJobNameAcceptsTheNamesOfJobName) {
   EXPECT_TRUE(IsJobName(JobName(UINT32_MAX, UINT32_MAX)));
 }
 
-TEST(JobNameTest, OtherNamesAreNotRecognised) {
+TEST(JobNameTest, IsJobNameRejectsNamesOfOtherForms) {
   for (const char* name :
        {"", "ocean", "canopy-", "canopy-0123abcd", "canopy-0123abcd-",
         "canopy-0123abcd-7x", "canopy-0123abcg-7", "canopy-123abcd-7",

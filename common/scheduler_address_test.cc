@@ -14,7 +14,7 @@ TEST(SchedulerAddressTest, UnixSocketsAndPortsAreAddresses) {
   EXPECT_TRUE(CheckSchedulerAddress("head.cluster:65535").ok());
 }
 
-TEST(SchedulerAddressTest, OtherTextsAreRejected) {
+TEST(SchedulerAddressTest, TextsThatAreNotAddressesAreRejected) {
   for (const char* address :
        {"", "head", "head:", ":70", "head:0", "head:65536", "head:7x",
         "unix:relative", "unix:"}) {

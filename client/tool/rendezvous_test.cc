@@ -51,7 +51,7 @@ TEST_F(RendezvousTest, AFileDescribesItsServer) {
   EXPECT_TRUE(other->socket.empty());
 }
 
-TEST_F(RendezvousTest, OtherFilesAreRejected) {
+TEST_F(RendezvousTest, MalformedRendezvousFilesAreRejected) {
   for (const char* text : {"", "\n", "agents.3", "agents;tcp4://x", ".3;x",
                            "agents.x;x", "agents.;x"}) {
     EXPECT_EQ(ReadRendezvousFile(Write("file", text)).code(), kErrBadParam)

@@ -107,7 +107,7 @@ TEST_F(ElfFileTest, AFileOfAnotherByteOrderHasWordSizeZero) {
   EXPECT_EQ(file->bits(), 0);
 }
 
-TEST_F(ElfFileTest, RejectsOtherFiles) {
+TEST_F(ElfFileTest, RejectsFilesThatAreNotElf) {
   EXPECT_EQ(OpenBytes("#!/bin/sh\nexit 0\n").code(), kErrNotFound);
   EXPECT_EQ(OpenBytes("").code(), kErrNotFound);
   EXPECT_EQ(ElfFile::Open(Path("absent")).code(), kErrNotFound);

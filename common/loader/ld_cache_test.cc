@@ -16,7 +16,7 @@ TEST(LdCacheTest, FindsTheCLibraryOfThisMachine) {
   EXPECT_TRUE(cache.Find("libnonesuch.so.9").empty());
 }
 
-TEST(LdCacheTest, OtherFilesGiveAnEmptyIndex) {
+TEST(LdCacheTest, FilesWithoutACacheGiveAnEmptyIndex) {
   EXPECT_TRUE(LdCache::Read("/nonexistent").Find("libc.so.6").empty());
   EXPECT_TRUE(LdCache::Read("/dev/null").Find("libc.so.6").empty());
   const std::string text = "glibc-ld.so.cache1.1";

@@ -16,7 +16,7 @@ TEST(RunDirTest, TheNameContainsThePidAndTheAttempt) {
   }
 }
 
-TEST(RunDirTest, OtherNamesAreNotRecognised) {
+TEST(RunDirTest, IsRunDirNameRejectsNamesOfOtherForms) {
   for (const char* name :
        {"", "run", "run-", "run-x", "run-1x", "run-1-", "run-1-x", "run-0",
         "run-1-0", "run-1-2-3", "running-1", "relay-4711", "run-12345678901"}) {

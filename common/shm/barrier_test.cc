@@ -280,7 +280,7 @@ TEST_F(BarrierTest, TheBarrierIsStuckIfTwoChecksFindTheSameFence) {
   EXPECT_TRUE(server_->IsStuck());
 }
 
-TEST_F(BarrierTest, OtherFilesAreRejected) {
+TEST_F(BarrierTest, FilesThatAreNotABarrierAreRejected) {
   EXPECT_FALSE(BarrierServer::Create(0, true).ok());
   EXPECT_FALSE(BarrierServer::Create(kMaxBarrierRanks + 1, true).ok());
   Make(2);

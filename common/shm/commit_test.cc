@@ -190,7 +190,7 @@ TEST_F(CommitTest, ARankWritesOnlyItsOwnMailbox) {
   }
 }
 
-TEST_F(CommitTest, OtherFilesAreRejected) {
+TEST_F(CommitTest, FilesThatAreNotMailboxesAreRejected) {
   EXPECT_FALSE(CommitReader::Create(0).ok());
   EXPECT_FALSE(CommitReader::Create(kMaxCommitMailboxes + 1).ok());
   EXPECT_FALSE(

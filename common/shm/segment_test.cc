@@ -494,7 +494,7 @@ TEST(SegmentTest, AnotherProcessFindsAllKeysDuringWrites) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST(SegmentTest, OtherFilesAreRejected) {
+TEST(SegmentTest, FilesThatAreNotASegmentAreRejected) {
   const int fd = memfd_create("x", MFD_CLOEXEC);
   ASSERT_EQ(ftruncate(fd, 8192), 0);
   EXPECT_EQ(SegmentReader::Map(fd, 8192).code(), kErrBadParam);

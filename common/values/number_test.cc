@@ -54,7 +54,7 @@ TEST(NumberTest, RejectsLossyConversions) {
             PMIX_ERR_LOST_PRECISION);
 }
 
-TEST(NumberTest, RejectsOtherValues) {
+TEST(NumberTest, RejectsTypesThatAreNotNumbers) {
   EXPECT_EQ(Refused(Value::String("5"), PMIX_INT32), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Refused(Value::Int32(5), PMIX_STRING), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(Refused(Value::Int32(5), PMIX_PROC), PMIX_ERR_BAD_PARAM);

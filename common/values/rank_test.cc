@@ -27,7 +27,7 @@ TEST(RankTest, SpecialRanksMayBeNegative) {
   EXPECT_EQ(Read(Value::Int32(-50)), kRankValid + 1);
 }
 
-TEST(RankTest, OtherValuesAreNotRanks) {
+TEST(RankTest, ValuesOutsideTheRangeOfRanksAreRefused) {
   EXPECT_EQ(Read(Value::Int32(-51)), std::nullopt);
   EXPECT_EQ(Read(Value::Uint64(uint64_t{UINT32_MAX} + 1)), std::nullopt);
   EXPECT_EQ(Read(Value::String("7")), std::nullopt);

@@ -83,7 +83,7 @@ TEST_F(JobDataTest, ANamedRealmIsSearchedAlone) {
   EXPECT_EQ(Find({proc, "j", DataRealm::kProc}), "");
 }
 
-TEST_F(JobDataTest, AnotherSessionHasNoData) {
+TEST_F(JobDataTest, DataOfAnotherSessionIsNotFound) {
   DataKey key{{"job", 0}, "s"};
   key.session_id = 4;
   EXPECT_EQ(Find(key), "session");

@@ -46,7 +46,7 @@ TEST(Gpus, EachKindIsNumberedFromZero) {
             "nvidia:0 amd:0 amd:1");
 }
 
-TEST(Gpus, OtherDevicesDoNotCountAsGpus) {
+TEST(Gpus, DevicesThatAreNotGpusAreNotCounted) {
   EXPECT_EQ(Found({Device(kAspeedDisplays, 0x0300, 1),
                    Device(kNvidiaCards, 0x0403, 2)}),
             "");

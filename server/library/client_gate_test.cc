@@ -161,7 +161,7 @@ TEST_F(ClientGateTest, TheNumberOfToolsThatWaitForTheHostIsLimited) {
   EXPECT_FALSE(Ask(kTool));
 }
 
-TEST_F(ClientGateTest, OtherInputsAreForwardedToTheCore) {
+TEST_F(ClientGateTest, GetsAndCommitsAreForwardedToTheCore) {
   core::GetArrived get;
   get.client = 1;
   gate_.OnInput(get);

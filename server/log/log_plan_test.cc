@@ -51,7 +51,7 @@ TEST(LogPlan, ThePlanKeepsTextsUnchanged) {
   EXPECT_TRUE(plan.ignored.empty());
 }
 
-TEST(LogPlan, Job25OtherDestinationsAreNotSupported) {
+TEST(LogPlan, Job25UnsupportedDestinationsAreRefused) {
   for (const char* key :
        {PMIX_LOG_GLOBAL_SYSLOG, PMIX_LOG_EMAIL, PMIX_LOG_JOB_RECORD,
         PMIX_LOG_GLOBAL_DATASTORE, PMIX_LOG_MSG, "mine"}) {

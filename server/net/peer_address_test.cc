@@ -42,7 +42,7 @@ TEST(PeerAddressTest, AUriHasTheTextOfItsPeer) {
   EXPECT_EQ(PeerTextOfUri("ipv6:%5Bfe80::1%25eth0%5D:80"), "[fe80::1]:80");
 }
 
-TEST(PeerAddressTest, OtherFormsOfUrisAreRejected) {
+TEST(PeerAddressTest, UrisThatAreNotOfIpAddressesAreRejected) {
   EXPECT_EQ(PeerTextOfUri("unix:/tmp/x"), std::nullopt);
   EXPECT_EQ(PeerTextOfUri(""), std::nullopt);
 }

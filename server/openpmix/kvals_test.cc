@@ -151,7 +151,7 @@ TEST(Kvals, QualifiedValuesAreStoredUnderTheirOwnNames) {
             ToHex(Unhex(key + one + plain + key + two + "02 04 6a00 0e 03")));
 }
 
-TEST(Kvals, OtherValuesAreNotQualified) {
+TEST(Kvals, ValuesWithoutKeyAndQualifiersAreNotQualified) {
   const std::string text = "1c 706d69782e7175616c2e76616c00 0e 05";
   std::string kvals;
   ASSERT_EQ(Read(Modern(), Unhex("02" + text), &kvals), kSuccess);

@@ -13,7 +13,7 @@ TEST(ParseCpuList, AcceptsNumbersAndRanges) {
   EXPECT_EQ(ParseCpuList("65535")->size(), 1024u);
 }
 
-TEST(ParseCpuList, RejectsAllOtherTexts) {
+TEST(ParseCpuList, RejectsTextsThatAreNotCpuLists) {
   for (const char* list : {"", ",", "1,", "a", "-1", "1-", "3-1", "1 2", "0x1",
                            "65536", "99999999999999999999", "1-2-3"}) {
     EXPECT_FALSE(ParseCpuList(list).has_value()) << list;

@@ -90,7 +90,7 @@ TEST_F(StageTest, AnArchiveThatEndsTooEarlyIsAnError) {
   EXPECT_EQ(Get("err"), "the files ended too early\n");
 }
 
-TEST_F(StageTest, OtherArgumentsAreRefused) {
+TEST_F(StageTest, UnknownArgumentsAreRefused) {
   EXPECT_EQ(Run({}), 1);
   EXPECT_EQ(Run({"read", "files/x"}), 1);
   EXPECT_EQ(Run({"remove"}), 1);

@@ -67,7 +67,7 @@ TEST(SlurmTest, FindsNodesAndSlotsOfTheAllocation) {
   EXPECT_EQ((*hosts)[1].slots, 3u);
 }
 
-TEST(SlurmTest, AStepHasItsOwnNodesAndTasks) {
+TEST(SlurmTest, FindSlurmAllocationReturnsTheNodesOfTheStep) {
   std::map<std::string, std::string> values = {
       {"SLURM_JOB_ID", "17"},
       {"SLURM_JOB_NODELIST", "n[1-2]"},

@@ -64,7 +64,7 @@ TEST(StatusTextTest, ANeighbourThatDoesNotAnswerIsNamedWithTheTimeOfItsLoss) {
             std::string::npos);
 }
 
-TEST(StatusTextTest, QueuedJobsAreCountedAndStated) {
+TEST(StatusTextTest, QueuedJobsAreCountedAmongTheJobs) {
   v1c::StatusReply status;
   status.set_jobs(1);
   EXPECT_NE(StatusText("c", status, false).find(", 1 job, "),

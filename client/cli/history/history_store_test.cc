@@ -131,7 +131,7 @@ TEST_F(HistoryStoreTest, ManyProcessesStoreAtOnce) {
   EXPECT_EQ(store_.List("")->size(), size_t{kProcesses} * kEntries);
 }
 
-TEST_F(HistoryStoreTest, StoresOfEarlierVersionsAreContinued) {
+TEST_F(HistoryStoreTest, StoresOfEarlierVersionsAreReadAndWritten) {
   const std::vector<std::string> missing[] = {{"parent", "name"}, {"parent"}};
   for (size_t i = 0; i < std::size(missing); ++i) {
     const std::string directory = base_ + "/old" + std::to_string(i);

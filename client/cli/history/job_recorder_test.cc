@@ -70,7 +70,7 @@ TEST_F(JobRecorderTest, AJobWithoutANameIsNotRecorded) {
   EXPECT_TRUE(store_.List("")->empty());
 }
 
-TEST_F(JobRecorderTest, ASpawnedJobIsInTheHistoryOnceItHasEnded) {
+TEST_F(JobRecorderTest, ASpawnedJobIsStoredWhenItHasEnded) {
   JobRecorder recorder = Recorder();
   recorder.set_output("/home/all.out");
   recorder.Mapped("a-1", {});

@@ -51,7 +51,7 @@ TEST(MapTextTest, ShowsNodesWithTheirRanks) {
             "rank 3 on node2 is not bound\n");
 }
 
-TEST(MapTextTest, BindingsHaveAPictureWhereTheTopologyIsKnown) {
+TEST(MapTextTest, ABindingIsDrawnIfTheTopologyIsKnown) {
   v1c::JobMapped mapped = Mapped();
   mapped.add_topologies(EncodeTopology(FlatTopology(*CpuSet::Parse("0-1"))));
   mapped.mutable_nodes(0)->set_topology(1);

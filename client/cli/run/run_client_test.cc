@@ -279,7 +279,7 @@ TEST_F(RunClientTest, AnEndSignalRequestsTheEndAndASecondKills) {
   EXPECT_TRUE(requests[1].kill().immediately());
 }
 
-TEST_F(RunClientTest, OtherSignalsAreForwarded) {
+TEST_F(RunClientTest, SignalsThatDoNotEndTheLauncherAreForwarded) {
   int signal = 0;
   control_.play = [&signal](Stream* stream) {
     v1c::RunRequest request;

@@ -59,7 +59,7 @@ TEST(TopologyTextTest, ShowsEachTopologyOnceWithItsNodes) {
             "topology of n4: not available\n");
 }
 
-TEST(TopologyTextTest, JsonHasTheCpusOfAllObjects) {
+TEST(TopologyTextTest, JsonContainsTheCpusOfAllObjects) {
   const Json all = TopologiesJson(Mapped());
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0]["nodes"], Json({"n1", "n3"}));
@@ -73,7 +73,7 @@ TEST(TopologyTextTest, APictureShowsTheBoundHardwareThreads) {
   EXPECT_EQ(BindingPicture(Topology(), Cpus("1")), "");
 }
 
-TEST(TopologyTextTest, ALargeMachineHasNoPicture) {
+TEST(TopologyTextTest, ABindingOnALargeMachineIsNotDrawn) {
   EXPECT_NE(BindingPicture(FlatTopology(Cpus("0-63")), Cpus("1")), "");
   EXPECT_EQ(BindingPicture(FlatTopology(Cpus("0-64")), Cpus("1")), "");
 }

@@ -64,7 +64,7 @@ TEST(CollectiveRecords, TheValueOfARecordIsNeverEmpty) {
   EXPECT_EQ(back->second.sequence, 0u);
 }
 
-TEST(CollectiveRecords, OtherAndMalformedRecordsAreIgnored) {
+TEST(CollectiveRecords, DecodingRefusesOtherTypesAndMalformedRecords) {
   PersistedRecord record = Persisted(Encode(7, kSuccess));
   EXPECT_FALSE(DecodeCollective({"commit 1", record.value}));
   EXPECT_FALSE(DecodeCollective({record.key.substr(0, 14), record.value}));

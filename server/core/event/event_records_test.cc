@@ -39,7 +39,7 @@ TEST(EventRecords, TheRecordsOfAJobAreBounded) {
   EXPECT_NE(EncodeEvent({event, 1}).key, EncodeEvent({event, 2}).key);
 }
 
-TEST(EventRecords, OtherAndMalformedRecordsAreIgnored) {
+TEST(EventRecords, DecodingRefusesOtherTypesAndMalformedRecords) {
   EventMessage event;
   event.source = {"job", 7};
   const PersistRecord record = EncodeEvent({event, 1});

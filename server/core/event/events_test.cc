@@ -433,7 +433,7 @@ TEST_F(LifecycleTest, LifecycleEventsOfAJobOutliveIt) {
 }
 
 // The definition of a process set is also raised in the name of the job.
-TEST_F(LifecycleTest, OtherEventsOfAJobEndWithIt) {
+TEST_F(LifecycleTest, EventsThatAreNotOfTheLifecycleEndWithTheirJob) {
   constexpr int kSetDefined = -55;
   EventMessage message = Message(3, 1);
   message.source = {"job", kRankWildcard};

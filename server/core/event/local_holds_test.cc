@@ -133,7 +133,7 @@ TEST_F(LocalHoldsTest, ASuccessorHoldsTheSameProcesses) {
   EXPECT_EQ(Said(22), -2);
 }
 
-TEST_F(LocalHoldsTest, OtherRecordsAreIgnored) {
+TEST_F(LocalHoldsTest, RecordsOfOtherJobsOrTypesAreIgnored) {
   local_.OnStarted(5, "a");
   PersistedRecord record = Record();
   local_.OnFree(5, {"a", 0});

@@ -405,7 +405,7 @@ TEST(JobEngine, AnAbortWithoutTargetsEndsTheWholeJob) {
   c.ExpectClean();
 }
 
-TEST(JobEngine, AnAbortWithoutATextHasNoneInItsReason) {
+TEST(JobEngine, TheReasonOfAnAbortOmitsAnEmptyText) {
   // Open MPI passes "N/A" if a program calls MPI_Abort.
   for (const char* text : {"", "N/A"}) {
     Cluster c(1, 2);

@@ -116,7 +116,7 @@ TEST_F(KeptCommitsTest, TheScopesOfAKeyAreRecoveredInOrder) {
   }
 }
 
-TEST_F(KeptCommitsTest, OtherAndMalformedRecordsAreIgnored) {
+TEST_F(KeptCommitsTest, RecordsOfOtherTypesAndMalformedRecordsAreIgnored) {
   std::vector<PersistedRecord> records = Put(Scope::kGlobal, "a", "1");
   records.push_back({"collective x", {}});
   records.push_back({records[0].key.substr(0, 8), records[0].value});

@@ -39,7 +39,7 @@ TEST(EarlierCommits, ExitsDependOnCommitsOfTheEndedRanks) {
   EXPECT_EQ(CommittersBefore(exits), (Procs{{"job", 0}, {"job", 1}}));
 }
 
-TEST(EarlierCommits, OtherInputsDependOnNoCommit) {
+TEST(EarlierCommits, TicksAndCommitsDependOnNoCommit) {
   EXPECT_EQ(CommittersBefore(Tick()), Procs());
   EXPECT_EQ(CommittersBefore(CommitTaken{{"job", 0}, {}}), Procs());
 }

@@ -151,7 +151,7 @@ TEST_F(QueryTest, DataThatGetFindsAreNotRequestedFromTheAgent) {
 }
 
 // Rule QRY-05 of tests/conformance/rules.tsv.
-TEST_F(QueryTest, EachQueryHasItsAnswersInOrder) {
+TEST_F(QueryTest, AnswersAreInTheOrderOfTheQueries) {
   agent_->On(FrameType::kQuery, [](FakeAgent& agent, const Request& request) {
     const bool first = request.As<local::Query>().queries.find("other") ==
                        std::string_view::npos;

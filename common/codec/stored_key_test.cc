@@ -106,7 +106,7 @@ TEST(StoredKey, NamesAreBounded) {
 }
 
 // Peers may send any name, so a malformed name must do no harm.
-TEST(StoredKey, MalformedNamesAreHarmless) {
+TEST(StoredKey, MalformedNamesSatisfyOnlyThemselves) {
   for (const std::string name :
        {"\x01q", "\x01q:", "\x01q9999999999999999999999:k", "\x01q5:k",
         "\x01qx:k", "\x01q1:k+"}) {

@@ -124,7 +124,7 @@ TEST_F(LibraryFitTest, ASymbolThatAnotherLibraryHasIsNotMissing) {
 
 // The program uses a symbol of libevent without being linked with libevent. It
 // gets the symbol because its own libpmix loads libevent.
-TEST_F(LibraryFitTest, ASymbolThatComesWithTheOwnLibraryIsMissing) {
+TEST_F(LibraryFitTest, ASymbolOfADependencyOfTheOwnLibraryIsMissing) {
   ElfSpec event;
   event.soname = "libevent.so";
   event.defined = {"event_loop"};
@@ -211,7 +211,7 @@ TEST_F(LibraryFitTest, ProgramsOfMuslOrOtherMachinesCannotLoadOurLibrary) {
 
 // No report is needed if the program cannot load a libpmix that it does not
 // load at its start anyway.
-TEST_F(LibraryFitTest, GivesNoReasonIfTheProgramLosesNothing) {
+TEST_F(LibraryFitTest, AProgramThatDoesNotLinkLibpmixGetsNoReason) {
   ElfSpec program = Program();
   program.needed = {"libc.so.6"};
   EXPECT_EQ(Ask(program).fit, LibraryFit::kNotLinked);

@@ -39,7 +39,7 @@ TEST_F(DirLockTest, ALockHasOneHolderAtATime) {
   EXPECT_EQ(LockDir(path_, &second), DirLock::kLocked);
 }
 
-TEST_F(DirLockTest, TheKernelReleasesItWhenTheHolderEnds) {
+TEST_F(DirLockTest, TheKernelReleasesTheLockWhenTheHolderEnds) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -420,7 +420,7 @@ TEST_F(RequeueTest, ARequeueEndsTheJobAndRequestsItAgain) {
   EXPECT_EQ(placement_.released.at(1).id.attempt, 2u);
 }
 
-TEST_F(RequeueTest, ALostNodeBeforeTheStartIsNoFailureOfTheJob) {
+TEST_F(RequeueTest, AJobIsRequeuedIfItsNodeIsLostBeforeTheStart) {
   new_name_ = "canopy-1-1";
   Ask();
   placement_.Grant();
@@ -441,7 +441,7 @@ TEST_F(RequeueTest, ALostNodeBeforeTheStartIsNoFailureOfTheJob) {
   EXPECT_EQ(End().status(), kErrNodeDown) << "its processes were lost";
 }
 
-TEST_F(RequeueTest, WithoutASchedulerAnotherAttemptHasAnotherName) {
+TEST_F(RequeueTest, WithoutASchedulerANewAttemptHasANewName) {
   placement_.keeps = false;
   Ask();
   Change("first", JobPhase::kEnded, 0, kErrNodeDown, 1);
@@ -452,7 +452,7 @@ TEST_F(RequeueTest, WithoutASchedulerAnotherAttemptHasAnotherName) {
   EXPECT_TRUE(manager_->jobs().contains("second"));
 }
 
-TEST_F(RequeueTest, AJobThatLosesNodeAfterNodeFails) {
+TEST_F(RequeueTest, AJobFailsAfterALimitedNumberOfLostNodes) {
   placement_.keeps = false;
   Ask();
   for (int i = 0; i < 3; ++i) {
@@ -474,7 +474,7 @@ TEST_F(RequeueTest, ASpawnFailsIfItsNodeIsLost) {
   EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrJobFailedToLaunch);
 }
 
-TEST_F(RequeueTest, ASuccessorDoesNotKnowWhetherTheJobHadStarted) {
+TEST_F(RequeueTest, ASuccessorDoesNotRequeueAJobThatLosesItsNode) {
   Run();
   Start();
   manager_->Recover(records_.All());
@@ -484,7 +484,7 @@ TEST_F(RequeueTest, ASuccessorDoesNotKnowWhetherTheJobHadStarted) {
   EXPECT_EQ(stream.Of(v1::RunEvent::kEnd).size(), 1u);
 }
 
-TEST_F(PlacementTest, RelativeHostsAreNamedInTheRequest) {
+TEST_F(PlacementTest, RelativeHostsAreReplacedByNodesInTheRequest) {
   hosts_ = {{"+n1", 0, false}, {"+e", 0, false}};
   Ask();
   const std::vector<Host>& hosts = placement_.asked.at(0).job.places.hosts;
@@ -501,7 +501,7 @@ TEST_F(PlacementTest, WithoutASchedulerTheMapperFindsEmptyNodes) {
   EXPECT_EQ(hosts.at(1).name, "+e");
 }
 
-TEST_F(PlacementTest, ARelativeHostThatIsNotThereIsRefused) {
+TEST_F(PlacementTest, ARelativeHostThatDoesNotExistIsRefused) {
   hosts_ = {{"+n9", 0, false}};
   Ask();
   EXPECT_TRUE(placement_.asked.empty());

@@ -113,7 +113,7 @@ TEST_F(ConnectionTableTest, MessagesMayArriveInPieces) {
   EXPECT_EQ(handler_.handled[1].second, "two.");
 }
 
-TEST_F(ConnectionTableTest, AFloodingConnectionLeavesTurnsToOthers) {
+TEST_F(ConnectionTableTest, AFloodingConnectionDoesNotDelayOthers) {
   const UniqueFd flood = Add(1);
   const UniqueFd other = Add(2);
   Send(flood, Many("spam", 10000));

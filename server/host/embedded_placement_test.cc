@@ -135,7 +135,7 @@ TEST_F(EmbeddedPlacementTest, AJobWaitsForAgentsThatItNeeds) {
   EXPECT_TRUE(LogAfter(4).empty());
 }
 
-TEST_F(EmbeddedPlacementTest, AJobInTheQueueWaitsForAgentsInItsTurn) {
+TEST_F(EmbeddedPlacementTest, TheFirstQueuedJobWaitsForAbsentAgents) {
   free_ = 1;
   away_ = 3;
   Place("a", 4);

@@ -154,7 +154,7 @@ TEST_F(FenceBarrierTest, MailboxesAreNotReadIfNoCommitsAreDue) {
 
 // Otherwise a woken rank would send its next fence as a message, and all other
 // ranks would have to send messages too.
-TEST_F(FenceBarrierTest, AWokenRankFindsTheBarrierOpen) {
+TEST_F(FenceBarrierTest, RanksAreWokenAfterTheBarrierOpens) {
   MakeFull(false);
   Arrive(4);
   Arrive(6);
@@ -201,7 +201,7 @@ TEST_F(FenceBarrierTest, ARankThatGivesUpClosesTheBarrierForGood) {
 }
 
 // One thread of a rank commits while another thread of the rank arrives.
-TEST_F(FenceBarrierTest, CommitsThatWereNotDueDoNotDelayAFence) {
+TEST_F(FenceBarrierTest, ACommitThatArrivesEarlyDoesNotDelayTheFence) {
   MakeFull(true);
   barrier_->OnCommit(4, 104);
   Arrive(4, shm::kBarrierSync);

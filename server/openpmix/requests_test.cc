@@ -570,7 +570,7 @@ TEST(Requests, RequestsInTheDescribedFormAreParsed) {
       std::vector<ProcId>{kAll});
 }
 
-TEST(Requests, PartsOfMessagesDependOnTheVersion) {
+TEST(Requests, ThePartsOfARequestDependOnThePeersVersion) {
   // Since 4.2.4 a destruct lists the group's members.
   const char* with_procs = "02 1c 02" M_KEY M_PROCS M_INFOS;
   EXPECT_TRUE(Parse(Of("4.2.4", "v41"), with_procs).ok());

@@ -61,7 +61,7 @@ TEST(MemberTableTest, AbsencesAreOrderedWithinOneIncarnation) {
   EXPECT_FALSE(table.Merge(absent(6, 3)));
 }
 
-TEST(MemberTableTest, AMemberWithoutIncarnationCanOnlyBeDown) {
+TEST(MemberTableTest, AMemberOfIncarnationZeroCanOnlyBeDown) {
   MemberTable table(2);
   EXPECT_FALSE(table.Merge(Up(1, 0)));
   EXPECT_TRUE(table.Merge(Down(1, 0)));

@@ -137,7 +137,7 @@ TEST_F(RouterTest, AMemberThatIsNoNeighbourMaySendOnlyItsOwnPackets) {
   EXPECT_EQ(messages_.size(), 1u);
 }
 
-TEST_F(RouterTest, PacketsFromElsewhereAreAcceptedWhileTheTreeChanges) {
+TEST_F(RouterTest, PacketsFromTheWrongSideAreAcceptedWhileTheTreeChanges) {
   Make();
   AwaitSettled();
   view_->Merge({2, 1, false, "gone", "", false});

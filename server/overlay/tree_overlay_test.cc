@@ -132,7 +132,7 @@ TEST_F(TreeOverlayTest, EveryMemberKnowsWhichMembersAreAway) {
   })) << "linked again without a restart";
 }
 
-TEST_F(TreeOverlayTest, ARestartedRootAwaitsThoseItHasNotSeen) {
+TEST_F(TreeOverlayTest, ARestartedRootAwaitsMembersThatItHasNotSeen) {
   Make(3);
   ASSERT_TRUE(WaitForAll());
   overlays_[2]->Stop();
@@ -144,7 +144,7 @@ TEST_F(TreeOverlayTest, ARestartedRootAwaitsThoseItHasNotSeen) {
   EXPECT_TRUE(WaitFor([&] { return overlays_[0]->GapTowards(2) == kNoNode; }));
 }
 
-TEST_F(TreeOverlayTest, AnAnnouncedDowntimeIsNoAbsence) {
+TEST_F(TreeOverlayTest, AMemberWithAnAnnouncedDowntimeIsNotAbsent) {
   Make(3);
   ASSERT_TRUE(WaitForAll());
   bool announced = false;

@@ -52,7 +52,7 @@ std::vector<std::string> Texts(char** texts) {
 }
 
 // The call would contain all pairs once for each command.
-TEST(Pmi2SpawnTest, ACallIsNotMuchLongerThanItsMessage) {
+TEST(Pmi2SpawnTest, AShortMessageCannotBecomeAHugeCall) {
   std::string message = "ncmds=1000;preputcount=1500;";
   for (int i = 0; i < 1500; ++i) message += "ppkey=k;ppval=v;";
   for (int i = 0; i < 1000; ++i) message += "subcmd=x;maxprocs=1;argc=0;";

@@ -283,7 +283,7 @@ TEST_F(RuntimeTest, ObserversSeeAnInputBeforeTheCore) {
   EXPECT_EQ(clients_.Calls(), (Calls{"node 1", "log"}));
 }
 
-TEST_F(RuntimeTest, ATickCollectsNoCommits) {
+TEST_F(RuntimeTest, ATickTakesNoCommits) {
   Put(core::Tick{});
   EXPECT_EQ(clients_.Calls(), Calls());
 }

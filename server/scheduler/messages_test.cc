@@ -34,7 +34,7 @@ TEST(SchedulerMessages, ARequestContainsTheUsersHints) {
   EXPECT_FALSE(ToMessage(Request(), "n1", 0, 0).hints().has_priority());
 }
 
-TEST(SchedulerMessages, ALaunchOfTheSchedulerHasHints) {
+TEST(SchedulerMessages, TheHintsOfALaunchAreRead) {
   v1::LaunchJob launch;
   launch.set_request_id("batch 1");
   launch.mutable_granted()->set_host_job_id("1");

@@ -249,7 +249,7 @@ TEST_F(PlannerTest, ANodeWhoseAgentDoesNotAnswerIsUsedLast) {
   EXPECT_EQ(membership_.AwayNodes(), "") << "it is lost";
 }
 
-TEST_F(PlannerTest, RelativeHostsAreThoseOfTheOverlayOrTheSpawner) {
+TEST_F(PlannerTest, RelativeHostsAreReplacedByNodesOfTheOverlayOrTheSpawner) {
   using Hosts = std::vector<Host>;
   const auto named = [this](Hosts hosts, const std::string& spawner = "",
                             bool empty = true) {

@@ -295,7 +295,7 @@ TEST_F(CollectiveGroupTest, ADestructOfTheNextGroupWaitsForAMapThatIsMissing) {
 
 // The end of a job removes the group and the list of its members, before the
 // members reattach or afterwards.
-TEST_F(CollectiveGroupTest, AMemberThatLeftIsNotAnsweredWithTheNextGroupsEnd) {
+TEST_F(CollectiveGroupTest, AMemberThatLeftDoesNotGetTheEndOfTheNextGroup) {
   const Procs all = {{"job", 0}, {"late", kRankWildcard}};
   engine_->set_persists(true);
   jobs_.Add(JobOn("late", {3, 0}));

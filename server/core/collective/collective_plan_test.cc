@@ -116,7 +116,7 @@ TEST(CollectivePlan, ProcessesThatTheirJobDoesNotHaveAreDetected) {
   EXPECT_TRUE(NamesNobody({{"a", 0}, {"a", 2}}, "b", jobs));
 }
 
-TEST(CollectivePlan, RejectsListsThatAreLongerThanTheirJobs) {
+TEST(CollectivePlan, ListsLongerThanTheirJobsAreRejected) {
   JobTable jobs(5);
   jobs.Add(JobOn("a", {5, 5}));
   const auto check = [&](size_t count, const std::string& nspace) {

@@ -152,7 +152,7 @@ TEST_F(ForwardingTest, Iof10ALatePullerGetsTheCachedOutput) {
   EXPECT_TRUE(Read(now).empty());
 }
 
-TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesWithIt) {
+TEST_F(ForwardingTest, APullerOfOnlyTheCacheIsCompleteWhenItHasReadIt) {
   Actions actions;
   Output("one", 0, &actions);
   OutputRead read = Want();
@@ -170,7 +170,7 @@ TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesWithIt) {
 }
 
 // Output after the restart would come from the successor's own cache.
-TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesAtARestart) {
+TEST_F(ForwardingTest, APullerOfOnlyTheCacheIsCompleteAfterARestart) {
   OutputRead read = Want();
   read.only_cached = true;
   Actions actions;

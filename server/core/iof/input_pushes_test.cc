@@ -111,7 +111,7 @@ TEST_F(InputPushesTest, ARepeatedPushIsDeliveredOnce) {
 
 // The later pushes come from the new process of a restarted rank, or from
 // another tool with the same name.
-TEST_F(InputPushesTest, ANewProcessMayCountFromALowerNumber) {
+TEST_F(InputPushesTest, APushOfANewProcessMayHaveALowerNumber) {
   EXPECT_EQ(Push({"one", 1}, "abc", false, 700), std::nullopt);
   pushes_.OnTaken("one", 3);
   EXPECT_EQ(pushes_.TakeAnswers().size(), 1u);

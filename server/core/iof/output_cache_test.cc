@@ -87,7 +87,7 @@ TEST(OutputCache, TheNewestOutputIsDroppedIfTheJobKeepsTheOldest) {
   EXPECT_EQ(run.dropped, 2u);
 }
 
-TEST(OutputCache, AResumedPullerGetsWhatFollowsItsCursor) {
+TEST(OutputCache, AResumedPullerGetsTheOutputAfterItsCursor) {
   OutputCache cache(1, {});
   Puller before(1, 1, {}, Want());
   before.Add(Out("ab", 2));

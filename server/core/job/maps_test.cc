@@ -58,7 +58,7 @@ TEST_F(JobMapsTest, RequestsAMapFromTheRootOnce) {
 
 // A later agent of a lost node runs none of the ranks; this agent may be such
 // an agent.
-TEST_F(JobMapsTest, RanksOfLostNodesHaveEnded) {
+TEST_F(JobMapsTest, RanksOfLostNodesAreMarkedAsEnded) {
   JobMapReply reply = Reply(Ask("x"), "x");
   reply.lost = {3, 6};
   maps_.OnReply(0, reply);

@@ -333,7 +333,7 @@ TEST(Mapper, EachNotationOfHostsSelectsNodes) {
   }
 }
 
-TEST(Mapper, ANumberOfNodesPrefersThoseWithFreeSlots) {
+TEST(Mapper, NodesWithFreeSlotsArePreferredForANumberOfNodes) {
   std::vector<MapNode> nodes = Nodes(3, 2, kTwoPackages);
   nodes[0].slots_in_use = 2;
   JobRequest request = Request(4);

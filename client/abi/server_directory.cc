@@ -23,9 +23,10 @@ constexpr std::string_view kLetters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 constexpr size_t kRandomLetters = 6;
 constexpr int kAttempts = 100;
-// Parents for a server's directories that cannot be below the host's choice.
-// Processes may have a private /tmp, but rarely a private /run; however, files
-// in the directories of jobs may be too large for /run.
+// Where the directories of a server are made if they cannot be below the
+// directory that the host has chosen. A separate directory for sockets is
+// preferably in /run, because processes may have a private /tmp, but rarely a
+// private /run. Files in the directories of jobs may be too large for /run.
 constexpr const char* kForSockets[] = {"/run", "/tmp"};
 constexpr const char* kForJobs[] = {"/tmp", "/run"};
 // The longest name in the directory is the name of a socket that is being

@@ -36,7 +36,9 @@ struct SentInvitation {
   bool incomplete = false;    // processes are missing
   bool has_foreign = false;   // some processes use another library
   bool outside = false;       // the leader has not named itself
-  // The members that form the group without the leader, once all have answered.
+  // Set when all processes have answered and the leader is not a member: the
+  // members, which then form the group themselves. Empty if a process uses
+  // another library, because the leader forms the group then.
   std::vector<ProcId> formers;
   std::optional<ProcId> replaces;  // the ended leader that is replaced
   uint64_t number = 0;             // distinguishes invitations to one group

@@ -36,7 +36,8 @@ int EncodePublish(const InfoArray& array, std::string* frame) {
   return PMIX_SUCCESS;
 }
 
-// Encodes a list of keys. The agents count keys, so each key is sent once.
+// Encodes a list of keys. Each key is sent once, because agents limit the
+// length of the list.
 int EncodeKeys(std::vector<std::string_view> keys, const InfoArray& directives,
                std::string* frame) {
   std::ranges::sort(keys);

@@ -32,8 +32,8 @@ inline constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 // requested only after it returns.
 int PullOutput(Session& session, const PullRequest& request);
 
-// The non-blocking form: `registered` is called with the number on the progress
-// thread unless an error is returned.
+// The non-blocking form. Unless it returns an error, it calls `registered` on
+// the progress thread with the number of the puller.
 int PullOutputAsync(Session& session, const PullRequest& request,
                     pmix_hdlr_reg_cbfunc_t registered, void* cbdata);
 

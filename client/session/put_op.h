@@ -13,7 +13,8 @@ namespace canopy::client {
 // host provides.
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value);
-// Stores a copy of the value about any process, for this process alone.
+// Stores a copy of the value as data of `proc`, which may be any process. Only
+// the calling process can get it.
 int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_value_t* value);
 // Sends the staged puts and returns before the agent has them.

@@ -18,9 +18,10 @@ namespace canopy::client {
 // before.
 //
 // Errors: PMIX_ERR_UNREACH if all servers that were found are connected
-// already, or none was found; PMIX_ERR_EXISTS and PMIX_ERR_INVALID_CRED if the
-// server knows another process of this name; PMIX_ERR_BAD_PARAM if directives
-// contradict each other or give the tool another name.
+// already, or none was found; PMIX_ERR_EXISTS if another tool of this name is
+// connected to the server; PMIX_ERR_INVALID_CRED if its namespace is that of a
+// job there; PMIX_ERR_BAD_PARAM if directives contradict each other or give the
+// tool another name.
 int AttachToServer(Session& session, const pmix_info_t* info, size_t ninfo,
                    pmix_proc_t* self, pmix_proc_t* server);
 

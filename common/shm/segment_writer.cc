@@ -322,8 +322,8 @@ Status SegmentWriter::Publish(Rank rank, const std::vector<TableItem>& items) {
   const uint64_t size = TableSize(items);
   const uint64_t block = size == 0 ? Arena::kNoBlock : arena_.Allocate(size);
   if (block == Arena::kNoBlock) return NoRoom(rank);
-  // The block may be reused: readers must see the entry that replaced it before
-  // they see its bytes change.
+  // The block may have held a table that is still being read. Its readers must
+  // see that the rank's entry has changed before they see other bytes.
   ReleaseFence();
   WriteTable(items, base_ + arena_begin_ + block);
   growing_.erase(rank);

@@ -5,7 +5,7 @@
 namespace canopy {
 namespace {
 
-TEST(RegexTest, ShortensLikeOtherLibraries) {
+TEST(RegexTest, NodeListsAreCompressedLikeOpenPmix) {
   EXPECT_EQ(CompressNodeList("node001,node002,node003,gpu01"),
             "pmix[node[3:1-3],gpu[2:1]]");
   EXPECT_EQ(CompressNodeList("n1,n2,n4,n5,n6"), "pmix[n[1:1-2,4-6]]");

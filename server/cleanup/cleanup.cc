@@ -188,7 +188,8 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info) {
   }
   if (order.recursive && order.only_empty) {
     return Status(kErrConflictingCleanupDirectives,
-                  "recursive cleanup of empty directories only");
+                  "PMIX_CLEANUP_RECURSIVE and PMIX_CLEANUP_EMPTY exclude "
+                  "each other");
   }
   for (const std::vector<std::string>* paths :
        {&order.files, &order.directories}) {

@@ -26,7 +26,7 @@ enum class JournalRecordType : uint8_t {
   kEvent,        // an event that a rank has raised
   kHostCall,     // the job control signals that ranks have received
   kHeld,         // the ranks that debuggers hold
-  kInputRun,     // where the input of a run begins on this node
+  kInputRun,     // where an input run begins on this node
 };
 
 // Identifies a record of a type whose records have numbered slots. A slot is

@@ -191,7 +191,7 @@ TEST_F(DatastoreTest, ADebuggedJobHasItsStopsAndTarget) {
   EXPECT_EQ(Job(PMIX_DEBUG_TARGET), Value::Proc(spec.debug.target));
 }
 
-TEST_F(DatastoreTest, TheJobIdIsTheIdOfTheBatchSystem) {
+TEST_F(DatastoreTest, PmixJobidIsTheJobIdOfTheBatchSystem) {
   JobSpec spec = TwoNodes();
   spec.env = {"SLURM_JOB_ID=", "X=1", "PBS_JOBID=77.host"};
   Add(spec);

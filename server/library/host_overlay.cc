@@ -62,7 +62,7 @@ InfoList WithStatus(const core::CollectiveUp& up, InfoList infos) {
 
 InfoList InfosOf(const core::DmodexRequest& request) {
   InfoList infos;
-  // Hosts know only the keys of processes.
+  // A stored name is for Canopy's own use: a host cannot know it.
   if (!request.key.empty() && !IsStoredName(request.key)) {
     infos.Add(PMIX_REQUIRED_KEY, Value::String(request.key));
   }

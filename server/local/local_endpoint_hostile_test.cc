@@ -71,8 +71,8 @@ TEST_F(LocalFloodTest, AFloodingClientDoesNotDelayOthers) {
   }
   flood->SendRaw(gets);
   loop_.RunOnce(0);
-  // The client gets two turns of half a millisecond: one with the event and one
-  // at the end of the round.
+  // The flooding client gets two turns of half a millisecond: one when its data
+  // arrives, and one at the end of the loop's round.
   EXPECT_GT(GetsOf(IdOf(0)), 0u);
   EXPECT_LE(GetsOf(IdOf(0)), 12u);
   other->Send(FrameType::kGet, 1, GetOf({"job", 2}));

@@ -139,8 +139,8 @@ class OpenPmixEndpointTest : public ::testing::Test {
       return all.empty() && closed ? "closed" : all;
     }
   }
-  // Sends a greeting, and expects the end of the connection without an answer
-  // and this reason in the log.
+  // Sends a greeting. Expects that the connection is closed without an answer,
+  // and that the last line of the log contains `reason`.
   void ExpectRefusal(const std::string& greeting, const std::string& reason) {
     log_.clear();
     const size_t inputs = sink_.inputs.size();

@@ -392,8 +392,8 @@ size_t OpenPmixEndpoint::HandleMessage(Connection& c, std::string_view data) {
     return 0;
   }
   if (!is_whole) return 0;
-  // Unknown messages without a request, which later versions may send, need no
-  // answer.
+  // A message with a lower tag is not a request and gets no answer. Later
+  // versions may send unknown ones, which are ignored.
   if (header.tag >= kFirstRequestTag) {
     requests_.Handle(c, header.tag, data.substr(kHeaderSize, header.length));
   } else if (header.tag == kHeartbeatTag && options_.on_heartbeat) {

@@ -35,7 +35,9 @@ std::function<void()> TreeOverlay::Guard(std::function<void()> work) {
   };
 }
 
-// A configured address stays valid, because other members dial it.
+// This agent's address in the view is the configured one, because other members
+// dial that one. Without one, it is the address on which the transport listens,
+// unless that is a wildcard.
 Status TreeOverlay::Listen() {
   Status status = transport_->Listen(
       config_.listen,

@@ -40,8 +40,8 @@ class ChangeServer {
   // log of outcomes.
   void RecoverSpawn(Connection& c, UniqueFd file);
   void RecoverOutcomes(Connection& c, UniqueFd file);
-  // Returns the counts of collectives with other jobs that have ended for the
-  // client.
+  // Returns how many connects and how many disconnects with each other job have
+  // ended for the client.
   static std::vector<core::CollectiveCount> Connects(const Connection& c);
   // Called if the first command in the socket of a recovered connection was not
   // answered. Returns true if this object has handled it. `c.request` is the

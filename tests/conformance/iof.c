@@ -109,7 +109,7 @@ static void AwaitEnd(Output *output) {
   pthread_mutex_unlock(&output->lock);
 }
 
-// Uses the blocking form, which returns the number.
+// Uses the blocking form, which returns the number of the puller.
 static void Pull(Output *output, const pmix_proc_t *proc,
                  const Directives *with) {
   g_expected = output;

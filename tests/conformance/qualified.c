@@ -199,9 +199,9 @@ static void Refusals(void) {
   const Directives with = One("color", 1);
   CHECK(PutQualified(PMIX_GLOBAL, "", 1, &with) == PMIX_ERR_BAD_PARAM,
         "no key");
-  CHECK(PutQualified(PMIX_GLOBAL, PMIX_JOB_SIZE, 1, &with) ==
-            PMIX_ERR_BAD_PARAM,
-        "a key of the host's");
+  CHECK(
+      PutQualified(PMIX_GLOBAL, PMIX_JOB_SIZE, 1, &with) == PMIX_ERR_BAD_PARAM,
+      "a key of the host's");
   Directives unmarked = {.count = 0};
   AddU32(&unmarked, "color", 1);
   CHECK(PutQualified(PMIX_GLOBAL, "key", 1, &unmarked) == PMIX_ERR_BAD_PARAM,
@@ -288,8 +288,8 @@ static void CheckIds(size_t context, size_t first) {
     PMIX_INFO_SET_QUALIFIER(id);
     pmix_value_t *value =
         MustGet(&peer, PMIX_GROUP_LOCAL_CID, &with, PMIX_SIZE);
-    CHECK(value->data.size == first + rank, "%zu of rank %u",
-          value->data.size, rank);
+    CHECK(value->data.size == first + rank, "%zu of rank %u", value->data.size,
+          rank);
     PMIX_VALUE_RELEASE(value);
     id->value.data.size = context + 1;
     MustFail(PMIX_ERR_NOT_FOUND, &peer, PMIX_GROUP_LOCAL_CID, &with);
@@ -309,7 +309,7 @@ static void OfGroups(void) {
   Barrier();
 }
 
-// A process may also provide the data about itself.
+// A process may also put PMIX_GROUP_LOCAL_CID itself, without a group.
 static void LocalId(void) {
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);

@@ -104,8 +104,9 @@ Status ToolRelay::Check(uint32_t uid) const {
                   "a tool of uid " + std::to_string(uid) + " is refused");
   }
   if (calls_.size() < options_.max_connections) return Status();
-  return Status(kErrResourceBusy, "a tool is refused: there are " +
-                                      std::to_string(calls_.size()));
+  return Status(kErrResourceBusy, "a tool is refused: there are already " +
+                                      std::to_string(calls_.size()) +
+                                      " connections");
 }
 
 void ToolRelay::OnConnection(ToolProtocol protocol, UniqueFd socket) {

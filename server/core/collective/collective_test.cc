@@ -539,7 +539,7 @@ TEST(CollectiveGrowth, AFenceAfterALossChecksOnlySuspects) {
 
 // A restarted child requests a failure from its parent, because its predecessor
 // may have contributed, and has lost the answer.
-TEST_F(CollectiveTest, AFailureRequestedAgainByARestartedChildIsAnswered) {
+TEST_F(CollectiveTest, AFailedConnectIsAnsweredAgainAfterTheChildsRestart) {
   for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
     CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};
     failure.id.op = op;

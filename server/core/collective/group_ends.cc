@@ -66,7 +66,7 @@ std::map<ProcId, uint64_t> GroupEnds::EndsBefore(const Series& series) const {
 
 void GroupEnds::Recover(const CollectiveId& construct,
                         const std::vector<ProcId>& left) {
-  // The records of an earlier group of the series no longer count.
+  // Forgets the processes that left an earlier group of the same series.
   for (auto& [key, before] : left_before_) {
     if (key.second == construct.name) {
       before.groups.erase(construct.participants);

@@ -15,7 +15,8 @@
 
 namespace canopy::core {
 
-// Identity of a request: the process that makes it, and the process's number.
+// Identifies a request: the process that makes it, and the number of the
+// request (server/core/request_number.h).
 struct ControlId {
   ProcId proc;
   uint64_t request = 0;

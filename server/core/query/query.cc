@@ -158,8 +158,10 @@ constexpr std::string_view kOfAll[] = {PMIX_QUERY_LOCAL_ONLY,
                                        PMIX_GRPID,
                                        PMIX_TIMEOUT};
 
-// Returns whether the qualifier changes the answer for a key, or requests no
-// change.
+// Returns false if the qualifier is without effect: it is unknown, or it does
+// not apply to any key of the query. Returns true for every known flag
+// with the value false, because it requests nothing, and for every known
+// qualifier in a query of the supported qualifiers.
 bool HasEffect(const Query& query, const pmix_info_t& info) {
   const std::string_view name = KeyOf(info);
   if (std::ranges::find(kQualifierReaders, name, &QualifierReader::key) ==

@@ -5,6 +5,7 @@
 
 #include "common/posix/open_file.h"
 #include "common/posix/unique_fd.h"
+#include "common/text.h"
 
 namespace canopy::client {
 namespace {
@@ -17,7 +18,7 @@ constexpr int kAppend =
 void AppendToServerLog(const std::string& path, const std::string& text) {
   const UniqueFd fd = OpenToWrite(path, kAppend, 0644);
   const std::string line =
-      "canopy[" + std::to_string(getpid()) + "]: " + text + "\n";
+      "canopy[" + std::to_string(getpid()) + "]: " + Printable(text) + "\n";
   if (fd) (void)!write(fd.get(), line.data(), line.size());
 }
 

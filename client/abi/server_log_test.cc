@@ -36,6 +36,11 @@ TEST_F(ServerLogTest, LinesAreAppended) {
   EXPECT_EQ(ContentOf(At("log")), head_ + "one\n" + head_ + "two\n");
 }
 
+TEST_F(ServerLogTest, AClaimedNameBeginsNoLineOfItsOwn) {
+  AppendToServerLog(At("log"), "refused x\ncanopy[1]: y");
+  EXPECT_EQ(ContentOf(At("log")), head_ + "refused x\\ncanopy[1]: y\n");
+}
+
 TEST_F(ServerLogTest, AUsersOwnLinkIsFollowed) {
   ASSERT_EQ(symlink(At("far").c_str(), At("log").c_str()), 0);
   AppendToServerLog(At("log"), "one");

@@ -15,6 +15,7 @@
 #include "common/version.h"
 #include "server/agent/agent.h"
 #include "server/agent/bring_up/bootstrap_channel.h"
+#include "server/agent/bring_up/log.h"
 #include "server/agent/persistence/agent_state.h"
 
 namespace canopy::agent {
@@ -80,8 +81,7 @@ void CloseStandardStreams() {
 // Logs to standard error, because standard output belongs to the bootstrap.
 void SetLogging(const bootstrap::v1::Config& config) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("stderr"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l canopyd[%P] " +
-                      config.node_name() + ": %v");
+  SetLogPattern(config.node_name());
   spdlog::set_level(config.log_level().empty()
                         ? spdlog::level::warn
                         : spdlog::level::from_str(config.log_level()));

@@ -4,7 +4,6 @@
 #include <sys/un.h>
 #include <syslog.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -13,8 +12,6 @@
 
 namespace canopy::log {
 namespace {
-
-constexpr int64_t kSecondNs = int64_t{1000} * 1000 * 1000;
 
 // Returns a line in the format that daemons accept from local programs:
 // <PRI>TIME TAG: TEXT.
@@ -43,16 +40,11 @@ int Syslog::Put(const SyslogText& text) {
 void Syslog::DropJob(const std::string& nspace) { allowances_.erase(nspace); }
 
 bool Syslog::Take(const ProcId& proc) {
-  Allowance& allowance = allowances_[proc.nspace][proc.rank];
   const int64_t now = options_.now_ns();
-  if (allowance.since_ns == 0) allowance.since_ns = now;
-  const int64_t seconds = (now - allowance.since_ns) / kSecondNs;
-  allowance.since_ns += seconds * kSecondNs;
-  allowance.lines =
-      std::min(kSyslogBurst, allowance.lines + seconds * kSyslogRate);
-  if (allowance.lines == 0) return false;
-  --allowance.lines;
-  return true;
+  const net::LineAllowance all({kSyslogBurst, kSyslogRate}, now);
+  return allowances_[proc.nspace]
+      .try_emplace(proc.rank, all)
+      .first->second.Take(now);
 }
 
 bool Syslog::Connect() {

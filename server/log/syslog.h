@@ -11,6 +11,7 @@
 
 #include "common/ids.h"
 #include "common/posix/unique_fd.h"
+#include "server/net/line_allowance.h"
 
 namespace canopy::log {
 
@@ -52,18 +53,13 @@ class Syslog {
   void DropJob(const std::string& nspace);
 
  private:
-  struct Allowance {
-    int64_t lines = kSyslogBurst;
-    int64_t since_ns = 0;
-  };
-
   bool Take(const ProcId& proc);
   bool Connect();
   int Send(const std::string& line);
 
   const Options options_;
   UniqueFd socket_;
-  std::map<std::string, std::map<Rank, Allowance>> allowances_;
+  std::map<std::string, std::map<Rank, net::LineAllowance>> allowances_;
 };
 
 }  // namespace canopy::log

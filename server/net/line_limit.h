@@ -8,17 +8,19 @@
 #include <optional>
 #include <string>
 
+#include "server/net/line_allowance.h"
+
 namespace canopy::net {
 
-inline constexpr int64_t kSecondNs = 1'000'000'000;
-
-// Each source has an allowance of lines: a burst of kBurst, then one line in
-// each second. Sources beyond kMaxSources share one allowance. Pure state;
-// times are nanoseconds of one monotonic clock.
+// Each source has an allowance of lines: a burst, then one line in each second.
+// Sources beyond kMaxSources share one allowance. Pure state; times are
+// nanoseconds of one monotonic clock.
 class LineLimit {
  public:
   static constexpr int64_t kBurst = 32;
   static constexpr size_t kMaxSources = 64;
+
+  explicit LineLimit(int64_t burst = kBurst) : burst_(burst) {}
 
   // Returns the line to log for `text`, which concerns `source`; no value if
   // the line is suppressed. The next line that is not suppressed reports how
@@ -27,15 +29,15 @@ class LineLimit {
                                    int64_t now);
 
  private:
-  struct Allowance {
-    int64_t lines = kBurst;
-    int64_t since = 0;  // the time at which `lines` was computed
+  struct Lines {
+    LineAllowance allowance;
     uint64_t left_out = 0;
   };
 
-  Allowance& AllowanceOf(const std::string& source, int64_t now);
+  Lines& LinesOf(const std::string& source, int64_t now);
 
-  std::map<std::string, Allowance> allowances_;
+  const int64_t burst_;
+  std::map<std::string, Lines> sources_;
 };
 
 }  // namespace canopy::net

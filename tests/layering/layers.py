@@ -72,11 +72,12 @@ LAYERS = {
     "server/facts": ENDPOINT,
     "server/host": ENDPOINT,
     # The packages that decide host calls, one for each kind.
-    "server/log": [*ENDPOINT, "server/host"],
+    "server/log": [*ENDPOINT, "server/host", "server/net"],
     "server/monitor": [*ENDPOINT, "server/host"],
     "server/credential": [*ENDPOINT, "server/host", "server/security"],
     "server/datastore": [*ENDPOINT, "common/preload"],
-    # Connections whose peers have not identified themselves.
+    # Connections whose peers have not identified themselves, and limits of log
+    # lines.
     "server/net": ["common", "common/posix"],
     "server/endpoint": [*ENDPOINT, "server/net"],
     "server/local": [*ENDPOINT, "common/local", "server/endpoint",

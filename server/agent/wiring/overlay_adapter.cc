@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "server/agent/bring_up/log.h"
 #include "server/agent/bring_up/settings.h"
 #include "server/overlay/grpc_overlay.h"
 
@@ -59,13 +60,15 @@ overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
 overlay::OverlayEvents OverlayAdapter::MakeEvents() {
   overlay::OverlayEvents events;
   events.link_error = [this](NodeId node, const Status& status) {
-    spdlog::warn("link to {}: {}", node_name_(node), status.message());
+    Log({core::LogLine::Level::kWarning,
+         "link to " + node_name_(node) + ": " + status.message()});
   };
   events.ready = [this] { ready_(); };
   events.reachability = reachability_;
   events.expelled = [](const std::string& reason) {
-    spdlog::warn("the others counted this agent as lost ({}); joining again",
-                 reason);
+    Log({core::LogLine::Level::kWarning,
+         "the others counted this agent as lost (" + reason +
+             "); joining again"});
   };
   events.warning = [](const std::string& line) {
     spdlog::warn("links: {}", line);

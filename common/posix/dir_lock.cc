@@ -24,6 +24,13 @@ DirLock LockDir(const std::string& path, UniqueFd* fd) {
   return result;
 }
 
+UniqueFd ShareDir(const std::string& path) {
+  UniqueFd fd(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd) (void)flock(fd.get(), LOCK_SH | LOCK_NB);
+  return fd;
+}
+
 bool IsDirAt(int fd, const std::string& path) {
   struct stat held = {};
   struct stat there = {};

@@ -20,6 +20,12 @@ enum class DirLock {
 // directory, close-on-exec.
 DirLock LockDir(const std::string& path, UniqueFd* fd);
 
+// Opens the directory at `path`, without following links, and takes its shared
+// lock if the lock is free and supported. While the returned descriptor is
+// open, no process gets the exclusive lock. Returns an empty descriptor if
+// there is no directory.
+UniqueFd ShareDir(const std::string& path);
+
 // Returns true if `fd` is the directory that is now at `path`.
 bool IsDirAt(int fd, const std::string& path);
 

@@ -39,7 +39,21 @@ TEST_F(DirLockTest, ALockHasOneHolderAtATime) {
   EXPECT_EQ(LockDir(path_, &second), DirLock::kLocked);
 }
 
-TEST_F(DirLockTest, TheKernelReleasesTheLockWhenTheHolderEnds) {
+TEST_F(DirLockTest, ASharedLockExcludesOnlyExclusiveOnes) {
+  UniqueFd first = ShareDir(path_);
+  UniqueFd second = ShareDir(path_);
+  UniqueFd exclusive;
+  EXPECT_TRUE(first);
+  EXPECT_TRUE(second);
+  EXPECT_EQ(LockDir(path_, &exclusive), DirLock::kBusy);
+  first.Reset();
+  EXPECT_EQ(LockDir(path_, &exclusive), DirLock::kBusy);
+  second.Reset();
+  EXPECT_EQ(LockDir(path_, &exclusive), DirLock::kLocked);
+  EXPECT_FALSE(ShareDir(base_ + "/none"));
+}
+
+TEST_F(DirLockTest, TheKernelReleasesItWhenTheHolderEnds) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -15,9 +15,11 @@
 
 #include "common/event_loop.h"
 #include "common/hex.h"
+#include "common/posix/private_dir.h"
 #include "common/topology.h"
 #include "common/version.h"
 #include "server/agent/bring_up/addresses.h"
+#include "server/agent/bring_up/directory_watch.h"
 #include "server/agent/bring_up/file_limit.h"
 #include "server/agent/bring_up/log.h"
 #include "server/agent/bring_up/runtime_dir.h"
@@ -102,6 +104,10 @@ class Agent::Impl {
   // Returns the error with which the job could not be mapped in this room.
   Status Fits(const JobRequest& job, host::EmbeddedPlacement::Room room) const;
   Status MakeDirectory();
+  void WatchDirectory();
+  // Reports once that this agent cannot be found any more. Ends the overlay if
+  // this is the root agent and no job is left, because no command could.
+  void OnDirectoryRemoved();
   void MakeAdapters();
   void MakePersistence();
   Status Listen();
@@ -130,6 +136,7 @@ class Agent::Impl {
   AgentRuntime runtime_{&loop_};
   Termination termination_;
   std::optional<RuntimeDir> dir_;
+  std::optional<DirectoryWatch> dir_watch_;
   Membership membership_;
   std::unique_ptr<Planner> planner_;  // null before Join
   host::EmbeddedPlacement embedded_placement_{&loop_};
@@ -146,6 +153,7 @@ class Agent::Impl {
   std::unique_ptr<SchedulerAdapter> scheduler_;  // null without a scheduler
   bootstrap::v1::NodeInfo info_;
   bool ready_ = false;
+  bool reported_removal_ = false;
 };
 
 Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
@@ -221,6 +229,7 @@ control::JobPlanner Agent::Impl::MakePlanner() {
 Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   Status status = MakeDirectory();
   if (!status.ok()) return status;
+  WatchDirectory();
   termination_.WatchSignals();
   MakeAdapters();
   MakePersistence();
@@ -239,6 +248,34 @@ Status Agent::Impl::MakeDirectory() {
       config_.node_name(), config_.embedded());
   if (dir.ok()) dir_.emplace(*std::move(dir));
   return dir.status();
+}
+
+// An embedded agent's directory is locked by its launcher.
+void Agent::Impl::WatchDirectory() {
+  if (config_.embedded()) return;
+  const std::string user = UserRuntimeDir();
+  const std::string contexts = user + "/contexts";
+  const std::string own = dir_->path();
+  DirectoryWatch::Options options;
+  options.directory = own;
+  options.shared = {own.substr(0, own.rfind('/')), user, contexts};
+  options.files = {contexts + "/" + config_.context() + ".json"};
+  options.removed = [this] { OnDirectoryRemoved(); };
+  dir_watch_.emplace(&loop_, std::move(options));
+}
+
+void Agent::Impl::OnDirectoryRemoved() {
+  if (!std::exchange(reported_removal_, true)) {
+    Log({core::LogLine::Level::kError,
+         dir_->path() +
+             " was removed: commands and new processes of this machine do not "
+             "find this agent any more"});
+  }
+  const bool idle =
+      job_manager_.jobs().empty() && job_manager_.queued().size() == 0;
+  if (config_.self() != 0 || !idle || termination_.begun()) return;
+  runtime_.OnInput(core::ShutdownRequested{
+      "the root agent's directory was removed, and no job is left"});
 }
 
 void Agent::Impl::MakeAdapters() {

@@ -44,15 +44,15 @@ class Stream : public LauncherStream {
 
 class Records : public LaunchPersistence {
  public:
-  bool PersistLaunch(const JobSpec& job, const std::string& token,
-                     const LaunchFacts& facts) override {
+  Status PersistLaunch(const JobSpec& job, const std::string& token,
+                       const LaunchFacts& facts) override {
     jobs[job.nspace] = {std::make_shared<const JobSpec>(job),
                         token,
                         facts,
                         0,
                         std::nullopt,
                         ""};
-    return true;
+    return Status();
   }
   void PersistFacts(const std::string& nspace,
                     const LaunchFacts& facts) override {

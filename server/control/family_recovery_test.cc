@@ -24,7 +24,7 @@ class FamilyRecoveryTest : public testing::Test {
   }
 
   void Record(const std::string& nspace) {
-    records_.PersistLaunch(*Job(nspace), "token", {});
+    (void)records_.PersistLaunch(*Job(nspace), "token", {});
   }
   void Reattach(const std::string& token) {
     families_.launchers()[kLauncher] = Launcher(&stream_);
@@ -72,7 +72,7 @@ TEST_F(FamilyRecoveryTest, ALauncherGetsTheOutputDirectivesOfANewJob) {
   LaunchFacts facts;
   facts.spawn_request = 5;
   facts.wishes = wishes.SerializeAsString();
-  records_.PersistLaunch(*child, "token", facts);
+  (void)records_.PersistLaunch(*child, "token", facts);
   recovery_.Recover(records_.All());
   Reattach("token");
   for (const v1::RunEvent& event : stream_.Of(v1::RunEvent::kMapped)) {

@@ -153,9 +153,9 @@ class LaunchPersistence {
  public:
   virtual ~LaunchPersistence() = default;
   // Persists a launch. `token` identifies the launcher of the job or of its
-  // family. Returns false if the job was not persisted.
-  virtual bool PersistLaunch(const JobSpec& job, const std::string& token,
-                             const LaunchFacts& facts) = 0;
+  // family. The error states for the job's user why the job was not persisted.
+  virtual Status PersistLaunch(const JobSpec& job, const std::string& token,
+                               const LaunchFacts& facts) = 0;
   // Replaces the facts that were given to PersistLaunch.
   virtual void PersistFacts(const std::string& nspace,
                             const LaunchFacts& facts) = 0;

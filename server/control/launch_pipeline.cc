@@ -101,9 +101,13 @@ void LaunchPipeline::Fail(const std::string& nspace, const Status& why) {
 Status LaunchPipeline::Launch(const JobRecord& record, bool check_only) {
   Family* const family = families_->FindFamily(record.family);
   LaunchPersistence* const persistence = families_->persistence();
-  const bool persisted =
-      persistence != nullptr && !record.token.empty() &&
-      persistence->PersistLaunch(*record.job, record.token, record.facts);
+  bool persisted = false;
+  if (persistence != nullptr && !record.token.empty()) {
+    const Status status =
+        persistence->PersistLaunch(*record.job, record.token, record.facts);
+    persisted = status.ok();
+    if (!persisted) families_->Notice(record.job->nspace, status.message());
+  }
   if (record.facts.spawn_request && !record.token.empty() && !persisted) {
     return Status(kErrJobSysOpFailed, "it could not be recorded");
   }

@@ -17,6 +17,7 @@ import cases_bad
 import cases_c_host
 import cases_control
 import cases_debug
+import cases_disk
 import cases_driver
 import cases_dynamic
 import cases_ends
@@ -109,6 +110,7 @@ SUITES = (
     cases_squat,
     cases_control,
     cases_faults,
+    cases_disk,
     cases_network,
     cases_jobs,
     cases_openpmix,

@@ -128,9 +128,9 @@ void PersistentState::Persist(const core::PersistRecord& record) {
   }
 }
 
-bool PersistentState::PersistLaunch(const JobSpec& job,
-                                    const std::string& token,
-                                    const control::LaunchFacts& facts) {
+Status PersistentState::PersistLaunch(const JobSpec& job,
+                                      const std::string& token,
+                                      const control::LaunchFacts& facts) {
   Status status = control_.Persist(job.nspace, kSpec, EncodeJobSpec(job));
   if (status.ok()) status = control_.Persist(job.nspace, kToken, token);
   if (status.ok()) {
@@ -142,10 +142,13 @@ bool PersistentState::PersistLaunch(const JobSpec& job,
   }
   if (!status.ok()) {
     control_.Drop(job.nspace);
-    Warn("job " + job.nspace +
-         " would end with a restart of this agent: " + status.message());
+    status = Status(status.code(), "job " + job.nspace +
+                                       " would end with a restart of the "
+                                       "agent that controls it: " +
+                                       status.message());
+    Warn(status.message());
   }
-  return status.ok();
+  return status;
 }
 
 void PersistentState::Persist(const core::PersistControlState& record) {

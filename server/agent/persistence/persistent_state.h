@@ -45,8 +45,8 @@ class PersistentState : public PersistencePort,
   void Persist(const core::PersistControlState& record) override;
   void DropJob(const std::string& nspace) override;
 
-  bool PersistLaunch(const JobSpec& job, const std::string& token,
-                     const control::LaunchFacts& facts) override;
+  Status PersistLaunch(const JobSpec& job, const std::string& token,
+                       const control::LaunchFacts& facts) override;
   void PersistFacts(const std::string& nspace,
                     const control::LaunchFacts& facts) override;
   void PersistOutput(const std::string& nspace,

@@ -1,0 +1,55 @@
+// Protects an agent's directory against cleaners of temporary files, and
+// detects its removal.
+#ifndef CANOPY_SERVER_AGENT_BRING_UP_DIRECTORY_WATCH_H_
+#define CANOPY_SERVER_AGENT_BRING_UP_DIRECTORY_WATCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/event_loop.h"
+#include "common/posix/unique_fd.h"
+
+namespace canopy::agent {
+
+// A cleaner such as systemd-tmpfiles removes files that were not used for days,
+// but leaves out directories that a process has locked (flock). Other cleaners
+// look only at the times of the files. So this class holds a shared lock of the
+// directory and of those that lead to it, and touches the files from time to
+// time. Loop thread only.
+class DirectoryWatch {
+ public:
+  struct Options {
+    std::string directory;            // the agent's own
+    std::vector<std::string> shared;  // further directories to lock
+    std::vector<std::string> files;   // files elsewhere to touch
+    int64_t look_ns = int64_t{5} * 1000 * 1000 * 1000;
+    int64_t touch_ns = int64_t{3600} * 1000 * 1000 * 1000;
+    // Called every `look_ns` while the path has no directory or another one.
+    std::function<void()> removed;
+  };
+
+  // `loop` outlives this object.
+  DirectoryWatch(EventLoop* loop, Options options);
+  ~DirectoryWatch();
+  DirectoryWatch(const DirectoryWatch&) = delete;
+  DirectoryWatch& operator=(const DirectoryWatch&) = delete;
+
+ private:
+  void Arm();
+  void LockShared();
+  void Look();
+  void Touch() const;
+
+  EventLoop* const loop_;
+  const Options options_;
+  UniqueFd directory_;
+  std::vector<UniqueFd> shared_;
+  int64_t touched_;
+  EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_BRING_UP_DIRECTORY_WATCH_H_

@@ -7,11 +7,13 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
+#include <grpcpp/security/server_credentials.h>
 
 #include <utility>
 
 #include "server/control/end_calls.h"
 #include "server/rpc/network_port.h"
+#include "server/security/peer_proof.h"
 
 namespace canopy::control {
 namespace {
@@ -35,6 +37,10 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 
 struct NetworkServer::Impl {
   explicit Impl(EventLoop* l) : loop(l) {}
+  // Returns credentials that, with certificates of the operator's authority,
+  // also check each call.
+  Result<std::shared_ptr<grpc::ServerCredentials>> Credentials(
+      const NetworkOptions& options);
 
   EventLoop* const loop;
   std::unique_ptr<rpc::NetworkPort> port;
@@ -63,9 +69,27 @@ std::future<void> NetworkServer::Stop() {
   return EndCalls(std::move(impl_->server));
 }
 
+Result<std::shared_ptr<grpc::ServerCredentials>>
+NetworkServer::Impl::Credentials(const NetworkOptions& options) {
+  const security::SecurityConfig& security = options.security;
+  auto made = security::MakeServerCredentials(security, options.address);
+  if (!made.ok() || security.mode != security::SecurityMode::kFiles)
+    return made;
+  if (!security.key) {
+    return Status(kErrInvalidCred, "callers cannot be checked without a key");
+  }
+  security::PeerRule rule{*security.key, security.caller_names, nullptr};
+  if (options.log) {
+    rule.refused = [l = loop, log = options.log](const std::string& reason) {
+      l->Post([log, reason] { log("a call is refused: " + reason); });
+    };
+  }
+  (*made)->SetAuthMetadataProcessor(security::MakePeerCheck(std::move(rule)));
+  return made;
+}
+
 Status NetworkServer::Start(const NetworkOptions& options) {
-  auto credentials =
-      security::MakeServerCredentials(options.security, options.address);
+  auto credentials = impl_->Credentials(options);
   if (!credentials.ok()) return credentials.status();
   impl_->port = std::make_unique<rpc::NetworkPort>(
       impl_->loop, rpc::NetworkPort::Options{options.log, 0});

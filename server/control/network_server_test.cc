@@ -4,13 +4,19 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/event_loop.h"
+#include "server/security/identity.h"
+#include "server/security/peer_proof.h"
 
 namespace canopy::control {
 namespace {
@@ -120,6 +126,135 @@ TEST(NetworkServerTest, AnAddressInUseIsAnError) {
   same.address = first.address();
   NetworkServer second(&loop);
   EXPECT_EQ(second.Start(same).code(), kErrUnreach);
+}
+
+// ------------------------------------------- certificates of an authority ---
+
+security::ClusterKey Key(char digit) {
+  return *security::ClusterKey::FromHex(std::string(64, digit));
+}
+
+std::string Write(const std::string& name, const std::string& text) {
+  std::string path = testing::TempDir() + "network_server_" + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+// Makes a new certificate of the authority that derives from key '1'. Its owner
+// has another key.
+security::SecurityConfig Files(const std::string& owner, char key) {
+  const auto identity = security::DeriveIdentity(Key('1'));
+  security::SecurityConfig config;
+  config.mode = security::SecurityMode::kFiles;
+  config.key = Key(key);
+  config.ca_path = Write(owner + "-ca.pem", identity->root_pem);
+  config.certificate_path = Write(owner + ".pem", identity->certificate_pem);
+  config.private_key_path = Write(owner + ".key", identity->private_key_pem);
+  config.server_name = security::kDerivedServerName;
+  return config;
+}
+
+class CallersTest : public testing::Test {
+ protected:
+  void Start(const std::vector<std::string>& names) {
+    NetworkOptions options = Local(true);
+    options.security = Files("agent", '2');
+    options.security.caller_names = names;
+    options.log = [this](const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(line);
+    };
+    server_ = std::make_unique<RunningServer>(options);
+  }
+
+  // Calls a method that the server does not have. A caller that it accepts gets
+  // UNIMPLEMENTED.
+  grpc::Status Call(const security::SecurityConfig& caller,
+                    const std::string& method = "/canopy.Any/Thing") {
+    const std::string& address = server_->address();
+    auto credentials = security::MakeCallerCredentials(caller, address);
+    EXPECT_TRUE(credentials.ok()) << credentials.status().message();
+    grpc::ChannelArguments args;
+    args.SetSslTargetNameOverride(security::kDerivedServerName);
+    grpc::GenericStub stub(
+        grpc::CreateCustomChannel(address, *credentials, args));
+    grpc::ClientContext context;
+    if (!extra_token_.empty()) {
+      context.AddMetadata("authorization", "Bearer " + extra_token_);
+    }
+    const grpc::Slice nothing;
+    const grpc::ByteBuffer request(&nothing, 1);
+    grpc::ByteBuffer response;
+    std::promise<grpc::Status> done;
+    stub.UnaryCall(&context, method, {}, &request, &response,
+                   [&](const grpc::Status& s) { done.set_value(s); });
+    return done.get_future().get();
+  }
+
+  std::vector<std::string> Lines() {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+  std::string extra_token_;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+  std::unique_ptr<RunningServer> server_;
+};
+
+TEST_F(CallersTest, ACallerThatProvesTheKeyIsAccepted) {
+  Start({});
+  EXPECT_EQ(Call(Files("member", '2')).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(CallersTest, ACertificateWithoutAProofIsRefusedAndLoggedOnce) {
+  Start({});
+  security::SecurityConfig printer = Files("printer", '2');
+  printer.key.reset();
+  for (int i = 0; i < 3; ++i) {
+    const grpc::Status status = Call(printer);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    EXPECT_NE(status.error_message().find(security::kDerivedServerName),
+              std::string::npos)
+        << status.error_message();
+  }
+  while (Lines().empty()) std::this_thread::yield();
+  EXPECT_EQ(Lines().size(), 1u);
+  EXPECT_NE(Lines()[0].find(security::kDerivedServerName), std::string::npos);
+}
+
+TEST_F(CallersTest, AProofWithAnotherKeyIsRefused) {
+  Start({});
+  EXPECT_EQ(Call(Files("other", '3')).error_code(),
+            grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(CallersTest, AProofIsRefusedWithAnotherCertificate) {
+  Start({});
+  const security::SecurityConfig member = Files("member", '2');
+  std::stringstream pem;
+  pem << std::ifstream(member.certificate_path).rdbuf();
+  security::SecurityConfig thief = Files("thief", '2');
+  thief.key.reset();
+  extra_token_ = *security::CertificateProof(Key('2'), pem.str());
+  EXPECT_EQ(Call(thief).error_code(), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(CallersTest, ACallerWithAnAcceptedNameNeedsNoProof) {
+  Start({"elsewhere.example", security::kDerivedServerName});
+  security::SecurityConfig named = Files("named", '2');
+  named.key.reset();
+  EXPECT_EQ(Call(named).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(CallersTest, HealthIsServedToEveryCertificate) {
+  Start({});
+  security::SecurityConfig printer = Files("printer", '2');
+  printer.key.reset();
+  EXPECT_TRUE(Call(printer, "/grpc.health.v1.Health/Check").ok());
 }
 
 }  // namespace

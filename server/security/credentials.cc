@@ -12,6 +12,7 @@
 
 #include "common/hosts.h"
 #include "server/security/identity.h"
+#include "server/security/peer_proof.h"
 
 namespace canopy::security {
 namespace {
@@ -103,6 +104,23 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
   options.pem_private_key = identity->private_key_pem;
   options.pem_cert_chain = identity->certificate_pem;
   return grpc::SslCredentials(options);
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> MakeCallerCredentials(
+    const SecurityConfig& config, const std::string& dialled_address) {
+  auto channel = MakeChannelCredentials(config, dialled_address);
+  if (!channel.ok() || config.mode != SecurityMode::kFiles || !config.key) {
+    return channel;
+  }
+  auto certificate = ReadPem(config.certificate_path, "certificate");
+  if (!certificate.ok()) return certificate.status();
+  auto proof = CertificateProof(*config.key, *certificate);
+  if (!proof.ok()) {
+    return Status(proof.code(),
+                  config.certificate_path + ": " + proof.status().message());
+  }
+  return grpc::CompositeChannelCredentials(
+      *channel, grpc::AccessTokenCredentials(*proof));
 }
 
 std::string ServerNameOverride(const SecurityConfig& config) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 #include "server/security/cluster_key.h"
@@ -36,6 +37,9 @@ struct SecurityConfig {
   std::string server_name;
   // Allows kPlaintext on non-local addresses.
   bool plaintext_anywhere = false;
+  // kFiles: names of certificates whose owners need no proof of the key
+  // (PeerRule::names).
+  std::vector<std::string> caller_names;
 };
 
 // Returns true for "unix:...", a literal loopback address and "localhost", with
@@ -47,6 +51,12 @@ bool IsLocalAddress(const std::string& address);
 Result<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(
     const SecurityConfig& config, const std::string& listen_address);
 Result<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(
+    const SecurityConfig& config, const std::string& dialled_address);
+
+// Does the same as MakeChannelCredentials. With kFiles and a key, each call
+// also carries the proof that PeerRule requires. Links need no such proof,
+// because they have a handshake of their own.
+Result<std::shared_ptr<grpc::ChannelCredentials>> MakeCallerCredentials(
     const SecurityConfig& config, const std::string& dialled_address);
 
 // Returns the name required in a peer's certificate; an empty text stands for

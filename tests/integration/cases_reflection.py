@@ -5,7 +5,7 @@ import os
 
 from cases_netns import context_of
 from cases_tls import Authority
-from harness import PROGRAMS, PYTHON, check
+from harness import PROGRAMS, PYTHON, agent_logs, check
 
 REFLECT = os.path.join(PROGRAMS, "reflect.py")
 CONTROL = "canopy.control.v1.Control"
@@ -26,7 +26,7 @@ def by_reflection(bench, security, files):
     """Every agent reports its services and their health, and a discovered call
     works."""
     bench.run("up", "--context", "told", "--emulate", 2, "--reflection",
-              *security).expect()
+              *security, "--tls-names", "agent").expect()
     pids = set()
     for address in addresses("told"):
         out = ask(bench, address, files, CONTROL + "/Status",
@@ -69,6 +69,26 @@ def stranger(bench, security, files):
     bench.run("down", "--context", "closed").expect()
 
 
+def printer(bench, security, files):
+    """The owner of any certificate of the authority may ask for health alone. The owner
+    of one with a name of --tls-names may call everything."""
+    methods = [CONTROL + "/Status", "canopy.relay.v1.ToolRelay/Describe"]
+    for names, opens in (([], False), (["--tls-names", "root.example,agent"], True)):
+        bench.run("up", "--context", "printed", "--emulate", 1, "--reflection",
+                  *security, *names).expect()
+        address, = addresses("printed")
+        for _ in range(2):
+            out = ask(bench, address, files, *methods).expect().out
+            check("server: SERVING" in out, out)
+            for method in methods:
+                line, = (l for l in out.splitlines() if l.startswith(method))
+                refused = "UNAUTHENTICATED: " in line and "certificate of" in line
+                check(refused != opens, out)
+        lines = agent_logs().count("does not entitle its owner")
+        check(lines == (0 if opens else 1), f"{lines} lines:\n{agent_logs()[-2000:]}")
+        bench.run("down", "--context", "printed").expect()
+
+
 def files_of(options):
     return tuple(options[options.index(name) + 1]
                  for name in ("--tls-ca", "--tls-cert", "--tls-key"))
@@ -76,7 +96,8 @@ def files_of(options):
 
 CASES = (("reflection: a client without a stub", by_reflection),
          ("reflection: health without it", without),
-         ("reflection: not for strangers", stranger))
+         ("reflection: not for strangers", stranger),
+         ("reflection: certificates of others", printer))
 
 
 def run(bench):

@@ -5,7 +5,7 @@ import subprocess
 
 import netns
 from cases_netns import context_of
-from harness import check
+from harness import RUNTIME, check
 
 AUTHORITY = """[ca]
 default_ca = authority
@@ -74,6 +74,26 @@ def refused(bench, options, word):
               *options).expect_refusal(1, "cannot be reached", word)
 
 
+def from_another_machine(bench):
+    """A command that reaches the agents only over the network proves that it knows
+    the cluster key. A command with another key is refused."""
+    hide = "mount -t tmpfs hidden /tmp/elsewhere && exec \"$@\""
+
+    def status():
+        return bench.run("--mount", "sh", "-c", hide, "sh", bench.canopy,
+                         "status", "--context", "far", program="unshare")
+    status().expect()
+    path = os.path.join(RUNTIME, f"canopy-{os.geteuid()}", "contexts", "far.json")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    key = context_of("far")["cluster_key"]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(key, ("A" if key[0] != "A" else "B") + key[1:]))
+    status().expect_refusal(1, "prove that it knows the cluster key")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def hello(bench, context):
     check(context_of(context)["security"] == "files", "not by files")
     bench.run("run", "--context", context, "--oversubscribe", "-n", 4,
@@ -98,6 +118,15 @@ def run(bench):
         if up:
             bench.case("tls: certificates, two networks",
                        lambda: hello(bench, "certificates"))
+    os.makedirs("/tmp/elsewhere", mode=0o700)
+    with netns.Namespaces(2) as space, bench.overlay(
+            "far", "--hosts", ",".join(space.names), "--launch-agent",
+            "ip netns exec {host} env XDG_RUNTIME_DIR=/tmp/elsewhere",
+            *right) as up:
+        if up:
+            bench.case("tls: certificates, from another machine",
+                       lambda: from_another_machine(bench))
+    os.rmdir("/tmp/elsewhere")
     verify = "certificate verify failed"
     for what, options, word in (
             ("expired", ours.issue(end=PAST), verify),

@@ -116,6 +116,7 @@ bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
   shared.set_tls_ca(plan.tls_ca);
   shared.set_tls_cert(plan.tls_cert);
   shared.set_tls_key(plan.tls_key);
+  for (const std::string& name : plan.tls_names) shared.add_tls_names(name);
   shared.set_listen(plan.listen.empty() && local ? "127.0.0.1" : plan.listen);
   shared.set_pmix_listen(plan.pmix_listen);
   shared.set_embedded(plan.embedded);
@@ -153,6 +154,7 @@ void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan) {
   plan->tls_ca = options.tls_ca;
   plan->tls_cert = options.tls_cert;
   plan->tls_key = options.tls_key;
+  plan->tls_names = options.tls_names;
   plan->listen = options.listen;
   plan->pmix_listen = options.pmix_listen;
   plan->log_level = options.log_level;

@@ -42,6 +42,7 @@ struct OverlayPlan {
   std::string tls_ca;
   std::string tls_cert;
   std::string tls_key;
+  std::vector<std::string> tls_names;
   // The host at which agents listen. Empty: loopback if all agents are on this
   // machine; otherwise each agent listens at its own address.
   std::string listen;

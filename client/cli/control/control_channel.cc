@@ -35,7 +35,6 @@ Result<security::SecurityConfig> SecurityOf(const ControlTarget& target) {
     config.ca_path = target.tls_ca;
     config.certificate_path = target.tls_cert;
     config.private_key_path = target.tls_key;
-    return config;
   }
   Result<security::ClusterKey> key = ClusterKeyOf(target.cluster_key);
   if (!key.ok()) return key.status();
@@ -107,7 +106,7 @@ Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
   }
   Result<security::SecurityConfig> config = SecurityOf(target);
   if (!config.ok()) return config.status();
-  auto credentials = security::MakeChannelCredentials(*config, target.address);
+  auto credentials = security::MakeCallerCredentials(*config, target.address);
   if (!credentials.ok()) return credentials.status();
   grpc::ChannelArguments args = Arguments();
   const std::string name = security::ServerNameOverride(*config);
@@ -143,6 +142,8 @@ Status FromGrpc(const grpc::Status& status) {
                                      TransportText(status.error_message()));
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return Status(kErrTimeout, "the agent did not answer in time");
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return Status(kErrInvalidCred, status.error_message());
     case grpc::StatusCode::NOT_FOUND:
       return Status(kErrNotFound, status.error_message());
     case grpc::StatusCode::FAILED_PRECONDITION:

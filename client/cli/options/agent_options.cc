@@ -1,14 +1,24 @@
 #include "client/cli/options/agent_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "client/cli/options/option_setters.h"
+#include "common/string_util.h"
 
 namespace canopy::cli {
 namespace {
 
 constexpr uint32_t kMaxRadix = 1u << 16;
 constexpr uint32_t kMaxLossSeconds = 24 * 3600;
+
+Option::Apply SetNames(std::vector<std::string>* to) {
+  return [to](const TypedOption& typed) {
+    *to = Split(typed.values[0], ',');
+    if (std::ranges::count(*to, "") == 0) return Status();
+    return WrongValue(typed, "names separated by commas");
+  };
+}
 
 void AddSecurity(AgentOptions* to, OptionTable* table) {
   table->push_back({"security", 1, "MODE",
@@ -28,6 +38,11 @@ void AddSecurity(AgentOptions* to, OptionTable* table) {
   table->push_back({"tls-key", 1, "FILE",
                     "private key of the agents (likewise)",
                     SetText(&to->tls_key)});
+  table->push_back({"tls-names", 1, "NAMES",
+                    "names of certificates, separated by commas, whose\n"
+                    "owners may use the agents without the cluster key\n"
+                    "(default: none)",
+                    SetNames(&to->tls_names)});
 }
 
 }  // namespace
@@ -69,6 +84,9 @@ Status CheckAgentOptions(const AgentOptions& options) {
                   "--security files goes together with --tls-ca, --tls-cert "
                   "and --tls-key");
   }
+  if (!files && !options.tls_names.empty()) {
+    return Status(kErrBadParam, "--tls-names is for --security files");
+  }
   return Status();
 }
 
@@ -76,6 +94,7 @@ std::vector<std::string> GivenStartOptions(const AgentOptions& options) {
   const std::pair<bool, const char*> all[] = {
       {options.radix != 0, "--radix"},
       {!options.launch_agent.empty(), "--launch-agent"},
+      {!options.tls_names.empty(), "--tls-names"},
       {!options.listen.empty(), "--listen"},
       {!options.pmix_listen.empty(), "--pmix-listen"},
       {options.loss_timeout_ms != 0, "--loss-timeout"},

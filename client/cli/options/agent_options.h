@@ -22,6 +22,7 @@ struct AgentOptions {
   std::string tls_ca;
   std::string tls_cert;
   std::string tls_key;
+  std::vector<std::string> tls_names;
   std::string listen;
   std::string pmix_listen;
   std::string log_level;         // empty: the default

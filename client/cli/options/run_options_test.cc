@@ -235,11 +235,14 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const RunOptions& o) {
                    return o.agents.security == "plaintext";
                  }},
-        Spelling{"--security files --tls-ca a --tls-cert b --tls-key c",
+        Spelling{"--security files --tls-ca a --tls-cert b --tls-key c "
+                 "--tls-names d,e.f",
                  [](const RunOptions& o) {
                    return o.agents.security == "files" &&
                           o.agents.tls_ca == "a" && o.agents.tls_cert == "b" &&
-                          o.agents.tls_key == "c";
+                          o.agents.tls_key == "c" &&
+                          o.agents.tls_names ==
+                              std::vector<std::string>{"d", "e.f"};
                  }},
         Spelling{"--listen 10.0.0.1 --pmix-listen 10.0.0.2",
                  [](const RunOptions& o) {
@@ -486,6 +489,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"--security none a", "tls, files or plaintext"},
         Refusal{"--security files a", "--tls-ca"},
         Refusal{"--tls-key k a", "--security files"},
+        Refusal{"--tls-names k a", "--security files"},
+        Refusal{"--tls-names k,,l a", "separated by commas"},
         Refusal{"--host a:0 b", "number of slots"},
         Refusal{"--host a,,b c", "name a host"}, Refusal{"-x =1 a", "NAME"},
         Refusal{"-o yaml a", "json or text"},

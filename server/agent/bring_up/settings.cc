@@ -45,6 +45,8 @@ Result<security::SecurityConfig> MakeSecurity(
     out.ca_path = config.tls_ca();
     out.certificate_path = config.tls_cert();
     out.private_key_path = config.tls_key();
+    out.caller_names.assign(config.tls_names().begin(),
+                            config.tls_names().end());
   } else if (config.security() == "plaintext") {
     out.mode = security::SecurityMode::kPlaintext;
     out.plaintext_anywhere = true;

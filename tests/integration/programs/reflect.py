@@ -5,7 +5,7 @@ Usage: reflect.py ADDRESS CA CERT KEY [METHOD...]     (CA "-": without TLS)
 
 Prints a line for each service with its methods and a line for its health. Calls
 each METHOD ("package.Service/Name") with an empty request, and prints the
-reply."""
+reply or the error."""
 import sys
 
 import grpc
@@ -136,7 +136,11 @@ def main(address, ca, cert, key, *methods):
                 if known else []
             print(f"{name}: {server.health(name)}", *names)
         for method in methods:
-            answer = server.call(method)
+            try:
+                answer = server.call(method)
+            except grpc.RpcError as error:
+                print(method, f"{error.code().name}: {error.details()}")
+                continue
             print(method, json_format.MessageToJson(answer, indent=None))
 
 

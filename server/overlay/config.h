@@ -50,10 +50,10 @@ struct OverlayConfig {
   // Pause between attempts to dial; it doubles from the minimum to the maximum.
   uint32_t redial_min_ms = 20;
   uint32_t redial_max_ms = 1000;
-  // Time after the last change of membership, in addition to detect_ms and
-  // grace_ms, in which packets may still travel along paths of an earlier tree.
-  // Afterwards, a packet from a neighbour that is not on the path to the
-  // packet's source counts as forged and is dropped.
+  // Time after a member's last change, in addition to detect_ms and grace_ms,
+  // in which packets may still travel along paths of an earlier tree. A packet
+  // from a neighbour that is not on a path to the packet's source counts as
+  // forged and is dropped (SourcePaths).
   uint32_t settle_ms = 60000;
   // Time that a leaving member waits for its neighbours' acknowledgements.
   uint32_t leave_ms = 1000;

@@ -19,6 +19,13 @@ constexpr int64_t kRetryNs = 50 * kNsPerMs;
 // this time.
 constexpr int64_t kSweepNs = 30000 * kNsPerMs;
 
+// Returns the time after which every packet that was sent in an earlier tree
+// has arrived or is lost.
+int64_t WindowNs(const OverlayConfig& config) {
+  return (int64_t{config.settle_ms} + config.detect_ms + config.grace_ms) *
+         kNsPerMs;
+}
+
 }  // namespace
 
 Router::Router(EventLoop* loop, const OverlayConfig* config,
@@ -29,16 +36,16 @@ Router::Router(EventLoop* loop, const OverlayConfig* config,
       view_(view),
       links_(links),
       listener_(listener),
-      reassembly_(config->message_limit_bytes) {
-  SettleLater();
+      reassembly_(config->message_limit_bytes),
+      source_paths_(view, WindowNs(*config)) {
+  source_paths_.OnBegin(EventLoop::Now());
 }
 
 Router::~Router() { Clear(); }
 
 void Router::Clear() {
   unroutable_.clear();
-  for (EventLoop::TimerId* timer :
-       {&sweep_timer_, &retry_timer_, &settle_timer_}) {
+  for (EventLoop::TimerId* timer : {&sweep_timer_, &retry_timer_}) {
     if (*timer != 0) loop_->CancelTimer(std::exchange(*timer, 0));
   }
 }
@@ -122,7 +129,7 @@ void Router::OnPacket(Packet packet, NodeId from) {
       packet.target >= members) {
     return;
   }
-  if (settled_ && !SourceIsBeyond(packet.source, from)) {
+  if (!source_paths_.MayCome(packet.source, from, EventLoop::Now())) {
     return listener_->OnDropped(
         from, Status(kErrInvalidCred,
                      view_->name(from) + " has sent a message in the name of " +
@@ -131,14 +138,6 @@ void Router::OnPacket(Packet packet, NodeId from) {
   }
   if (packet.target == view_->self()) return Deliver(packet);
   Route(std::move(packet), from);
-}
-
-// Returns true if the neighbour is on the path to the source: a compromised
-// agent can forge messages only of agents on its own side of the tree.
-bool Router::SourceIsBeyond(NodeId source, NodeId neighbor) const {
-  return source == neighbor ||
-         (view_->IsNeighbor(neighbor) &&
-          view_->tree().NextHop(view_->self(), source) == neighbor);
 }
 
 void Router::Deliver(const Packet& packet) {
@@ -179,19 +178,10 @@ void Router::OnLoss(NodeId node) {
   });
 }
 
-void Router::OnTreeChanged() {
-  settled_ = false;
-  if (settle_timer_ != 0) loop_->CancelTimer(settle_timer_);
-  SettleLater();
+void Router::OnMemberChanged(NodeId node) {
+  source_paths_.OnChanged(node, EventLoop::Now());
 }
 
-void Router::SettleLater() {
-  const int64_t ms =
-      int64_t{config_->settle_ms} + config_->detect_ms + config_->grace_ms;
-  settle_timer_ = loop_->AddTimer(ms * kNsPerMs, [this] {
-    settle_timer_ = 0;
-    settled_ = true;
-  });
-}
+void Router::OnRejoin() { source_paths_.OnBegin(EventLoop::Now()); }
 
 }  // namespace canopy::overlay

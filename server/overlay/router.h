@@ -16,6 +16,7 @@
 #include "server/overlay/membership_view.h"
 #include "server/overlay/packet_links.h"
 #include "server/overlay/reassembly.h"
+#include "server/overlay/source_paths.h"
 
 namespace canopy::overlay {
 
@@ -50,9 +51,11 @@ class Router {
   // Called at the loss of a member. Pieces of other members' messages may have
   // been lost with it.
   void OnLoss(NodeId node);
-  // Called when the view has changed: packets in flight may arrive along paths
-  // that the new tree does not have.
-  void OnTreeChanged();
+  // Called when the view has another state of a member (OnMemberChanged), or
+  // when this agent has rejoined as a new incarnation (OnRejoin). Packets in
+  // flight may arrive along paths that the new tree does not have.
+  void OnMemberChanged(NodeId node);
+  void OnRejoin();
   // Retries packets without a route.
   void Retry();
   // Drops held packets and stops all timers.
@@ -64,9 +67,7 @@ class Router {
   void Route(Packet packet, NodeId from);
   void Deliver(const Packet& packet);
   void Refuse(NodeId source, const Bytes& head);
-  bool SourceIsBeyond(NodeId source, NodeId neighbor) const;
   void Hold(Packet packet);
-  void SettleLater();
 
   EventLoop* const loop_;
   const OverlayConfig* const config_;
@@ -80,10 +81,7 @@ class Router {
   // Packets without a route until the views of the tree converge.
   std::vector<Packet> unroutable_;
   EventLoop::TimerId retry_timer_ = 0;
-  // True if every packet that was sent in an earlier tree has arrived or is
-  // lost.
-  bool settled_ = false;
-  EventLoop::TimerId settle_timer_ = 0;
+  SourcePaths source_paths_;
 };
 
 }  // namespace canopy::overlay

@@ -137,16 +137,29 @@ TEST_F(RouterTest, AMemberThatIsNoNeighbourMaySendOnlyItsOwnPackets) {
   EXPECT_EQ(messages_.size(), 1u);
 }
 
-TEST_F(RouterTest, PacketsFromTheWrongSideAreAcceptedWhileTheTreeChanges) {
+TEST_F(RouterTest, PathsOfOtherTreesAreAcceptedWhileTheTreeChanges) {
+  config_.settle_ms = 60000;
+  Make();
+  // Node 0 may still link node 3, because it does not know yet that this agent
+  // has started.
+  router_->OnPacket(PacketOf(3, 1), 0);
+  EXPECT_EQ(messages_.size(), 1u);
+  // No tree has node 5 below node 3.
+  router_->OnPacket(PacketOf(5, 1), 3);
+  EXPECT_EQ(messages_.size(), 1u);
+}
+
+TEST_F(RouterTest, AMemberThatReturnsRepeatedlyHidesNoForgery) {
   Make();
   AwaitSettled();
-  view_->Merge({2, 1, false, "gone", "", false});
-  router_->OnTreeChanged();
-  router_->OnPacket(PacketOf(6, 1), 3);
-  EXPECT_EQ(messages_.size(), 1u);
-  AwaitSettled();
-  router_->OnPacket(PacketOf(6, 1), 3);
-  EXPECT_EQ(messages_.size(), 1u);
+  for (uint64_t life = 2; life < 10; ++life) {
+    view_->Merge({6, life, true, "", "", false});
+    router_->OnMemberChanged(6);
+    router_->OnPacket(PacketOf(0, 1), 3);
+    router_->OnPacket(PacketOf(4, 1), 0);
+  }
+  EXPECT_TRUE(messages_.empty());
+  EXPECT_EQ(dropped_.size(), 16u);
 }
 
 TEST_F(RouterTest, PacketsWithoutARouteWaitForALink) {

@@ -167,7 +167,7 @@ void TreeOverlay::Merge(const MemberState& state, NodeId from) {
   }
   links_.SendMember(state.node, from);
   if (change == MembershipView::Change::kAbsence) return OnAbsence(state.node);
-  router_.OnTreeChanged();
+  router_.OnMemberChanged(state.node);
   Apply(change, state);
   ScheduleReconcile();
   if (events_.reachability) events_.reachability();
@@ -230,7 +230,7 @@ void TreeOverlay::Rejoin(const std::string& reason) {
   router_.Clear();
   link_errors_.clear();
   view_.StartOver();
-  router_.OnTreeChanged();
+  router_.OnRejoin();
   rejoining_ = true;
   for (NodeId node = 0; node < table().size(); ++node) {
     if (node != view_.self())

@@ -2,12 +2,12 @@
 
 #include <deque>
 #include <map>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "common/mutex.h"
 #include "common/posix/signal_block.h"
+#include "common/posix/start_thread.h"
 #include "common/thread_annotations.h"
 
 namespace canopy::cleanup {
@@ -18,12 +18,9 @@ using Clock = std::chrono::steady_clock;
 // Returns false if the system allows no further thread.
 bool StartDetached(std::function<void()> body) {
   const SignalBlock block;
-  try {
-    std::thread(std::move(body)).detach();
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return true;
+  Result<std::thread> thread = StartThread(std::move(body));
+  if (thread.ok()) thread->detach();
+  return thread.ok();
 }
 
 }  // namespace

@@ -3,8 +3,12 @@
 #include <absl/time/clock.h>
 #include <grpcpp/grpcpp.h>
 
+#include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
+
+#include "common/posix/start_thread.h"
 
 namespace canopy::control {
 
@@ -22,11 +26,21 @@ std::future<void> EndCalls(std::shared_ptr<grpc::Server> server) {
   }
   // The shutdown waits for all calls, whatever its deadline, so it has its own
   // thread.
-  std::thread([server = std::move(server), done = std::move(done)]() mutable {
+  const auto ended = std::make_shared<std::promise<void>>(std::move(done));
+  Result<std::thread> thread = StartThread([server, ended]() mutable {
     ShutDown(server.get(), kAnswerTime);
     server.reset();
-    done.set_value();
-  }).detach();
+    ended->set_value();
+  });
+  if (thread.ok()) {
+    thread->detach();
+    return result;
+  }
+  // The calls end with the process. This thread cannot wait for them, because
+  // they wait for it.
+  static auto* const abandoned = new std::vector<std::shared_ptr<grpc::Server>>;
+  abandoned->push_back(std::move(server));
+  ended->set_value();
   return result;
 }
 

@@ -14,6 +14,7 @@
 
 #include "common/mutex.h"
 #include "common/posix/open_file.h"
+#include "common/posix/start_thread.h"
 #include "common/posix/unique_fd.h"
 
 namespace canopy::control {
@@ -128,12 +129,18 @@ OutputWriter::OutputWriter(EventLoop* loop, HostOutput names,
     const MutexLock lock(shared_->mu);
     shared_->loop = loop;
   }
-  std::thread([shared = shared_, names = std::move(names), from,
-               held = std::move(held)]() mutable {
-    Open(shared, names, from);
-    held.reset();
-    Serve(shared);
-  }).detach();
+  Result<std::thread> thread =
+      StartThread([shared = shared_, names = std::move(names), from,
+                   held = std::move(held)]() mutable {
+        Open(shared, names, from);
+        held.reset();
+        Serve(shared);
+      });
+  if (thread.ok()) {
+    thread->detach();
+  } else {
+    Report(shared_, thread.status());
+  }
 }
 
 OutputWriter::~OutputWriter() {
@@ -157,6 +164,11 @@ void OutputWriter::Open(const std::shared_ptr<Shared>& shared,
     shared->output.fd.Reset();
     shared->error.fd.Reset();
   }
+  Report(shared, status);
+}
+
+void OutputWriter::Report(const std::shared_ptr<Shared>& shared,
+                          const Status& status) {
   shared->Post([shared, status, begin = shared->Positions()] {
     const Opened opened = std::exchange(shared->opened, nullptr);
     if (opened) opened(status, begin);  // may destroy the writer

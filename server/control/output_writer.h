@@ -62,6 +62,9 @@ class OutputWriter {
   static void Open(const std::shared_ptr<Shared>& shared,
                    const HostOutput& names,
                    const std::optional<OutputPositions>& from);
+  // Reports to the loop whether the files were opened.
+  static void Report(const std::shared_ptr<Shared>& shared,
+                     const Status& status);
   static void Serve(const std::shared_ptr<Shared>& shared);
 
   const std::shared_ptr<Shared> shared_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -178,7 +179,7 @@ size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
     c.awaited = 0;
     if (used > 0 && turn != nullptr && MustWait(c, *turn)) break;
     const int64_t began = CoarseMs();
-    const size_t length = handler_->Handle(c, data.substr(used));
+    const size_t length = HandleOne(c, data.substr(used));
     // The core runs between two messages, so that the turn also bounds its
     // work.
     sink_->Drain();
@@ -194,6 +195,21 @@ size_t ConnectionTable::HandleMessages(Connection& c, std::string_view data,
     if (turn != nullptr) turn->Charge(length);
   }
   return c.ending ? data.size() : used;
+}
+
+// Decodes a message and queues its inputs. If there is no memory for this, only
+// the sender is affected, because the core has not received the message.
+size_t ConnectionTable::HandleOne(Connection& c, std::string_view data) {
+  try {
+    return handler_->Handle(c, data);
+  } catch (const std::bad_alloc&) {
+    EndWithoutMemory(c, data.size());
+    return 0;
+  }
+}
+
+void ConnectionTable::EndWithoutMemory(Connection& c, size_t bytes) {
+  End(c, "no memory for a message of " + std::to_string(bytes) + " bytes");
 }
 
 // Returns true if the next message must wait for a later turn. A connection
@@ -254,8 +270,13 @@ void ConnectionTable::Settle(Connection& c) {
 bool ConnectionTable::ChargeMessage(Connection& c, size_t length) {
   if (!account_.Charge(c.holder, length)) return false;
   c.io.charged = length;
-  if (length > kKeepPartial) c.partial.reserve(length + kReadAhead);
   WatchHalf(c);
+  if (length <= kKeepPartial) return true;
+  try {
+    c.partial.reserve(length + kReadAhead);
+  } catch (const std::bad_alloc&) {
+    EndWithoutMemory(c, length);
+  }
   return true;
 }
 

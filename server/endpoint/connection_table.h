@@ -167,6 +167,8 @@ class ConnectionTable {
   void Serve(Connection& c, Turn& turn);
   bool ServeOnce(Connection& c, Turn& turn);
   size_t HandleMessages(Connection& c, std::string_view data, Turn* turn);
+  size_t HandleOne(Connection& c, std::string_view data);
+  void EndWithoutMemory(Connection& c, size_t bytes);
   bool MustWait(Connection& c, Turn& turn);
   void Flush(Connection& c);
   void RetryLater(Connection& c);

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ class FourBytes : public ConnectionHandler {
       table->MarkDirty(c);
     } else if (message == "end.") {
       table->End(c, "it asked for it");
+    } else if (message == "vast") {
+      throw std::bad_alloc();
     }
     return 4;
   }
@@ -113,7 +116,21 @@ TEST_F(ConnectionTableTest, MessagesMayArriveInPieces) {
   EXPECT_EQ(handler_.handled[1].second, "two.");
 }
 
-TEST_F(ConnectionTableTest, AFloodingConnectionDoesNotDelayOthers) {
+TEST_F(ConnectionTableTest, AMessageWithoutMemoryEndsOnlyItsConnection) {
+  const UniqueFd peer = Add(1);
+  const UniqueFd other = Add(2);
+  Send(peer, "onlyvast");
+  Send(other, "word");
+  Rounds(3);
+  EXPECT_EQ(handler_.closed, std::vector<core::ClientId>{1});
+  ASSERT_EQ(handler_.log.size(), 1u);
+  EXPECT_NE(handler_.log[0].find("no memory"), std::string::npos);
+  Send(other, "more");
+  Rounds(2);
+  EXPECT_EQ(handler_.HandledOf(2), 2u);
+}
+
+TEST_F(ConnectionTableTest, AFloodingConnectionLeavesTurnsToOthers) {
   const UniqueFd flood = Add(1);
   const UniqueFd other = Add(2);
   Send(flood, Many("spam", 10000));

@@ -13,6 +13,7 @@
 #include "common/host_op.h"
 #include "common/job.h"
 #include "common/posix/signal_block.h"
+#include "common/posix/start_thread.h"
 #include "common/posix/unique_fd.h"
 #include "server/core/agent_core.h"
 #include "server/datastore/datastore.h"
@@ -46,12 +47,12 @@ constexpr char kSocketName[] = "/clients.sock";
 // The prefix of variables that only a launcher may set.
 constexpr std::string_view kLaunchersOnly = "OMPI_";
 
-// Starts the thread, which blocks all signals, because the host's threads
-// handle them.
-std::thread StartThread(std::function<void()> body) {
+// Starts a thread that blocks all signals, because the host's threads handle
+// them.
+Result<std::thread> StartServing(std::function<void()> body) {
   const SignalBlock block;
-  std::thread thread(std::move(body));
-  pthread_setname_np(thread.native_handle(), kThreadName);
+  Result<std::thread> thread = StartThread(std::move(body));
+  if (thread.ok()) pthread_setname_np(thread->native_handle(), kThreadName);
   return thread;
 }
 
@@ -468,7 +469,9 @@ Result<std::unique_ptr<LibraryServer>> LibraryServer::Start(
   const Status listening = server->Listen();
   if (!listening.ok()) return listening;
   parts.StartCore();
-  server->thread_ = StartThread([&parts] { parts.loop.Run(); });
+  Result<std::thread> thread = StartServing([&parts] { parts.loop.Run(); });
+  if (!thread.ok()) return thread.status();
+  server->thread_ = *std::move(thread);
   return server;
 }
 

@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "common/mutex.h"
+#include "common/posix/start_thread.h"
 
 namespace canopy::monitor {
 namespace {
+
+constexpr int64_t kRetryNs = int64_t{1000} * 1000 * 1000;
 
 int64_t NsOf(const timespec& time) {
   return int64_t{time.tv_sec} * 1000 * 1000 * 1000 + time.tv_nsec;
@@ -45,13 +48,14 @@ struct FileProber::Shared {
 };
 
 FileProber::FileProber(EventLoop* loop, Answer answer)
-    : shared_(std::make_shared<Shared>()) {
+    : loop_(loop), shared_(std::make_shared<Shared>()) {
   shared_->answer = std::move(answer);
   const MutexLock lock(shared_->mu);
   shared_->loop = loop;
 }
 
 FileProber::~FileProber() {
+  if (retry_timer_ != 0) loop_->CancelTimer(retry_timer_);
   shared_->answer = nullptr;
   const MutexLock lock(shared_->mu);
   shared_->loop = nullptr;
@@ -78,8 +82,20 @@ void FileProber::Look(Probe probe) {
     shared_->probes.push_back(std::move(probe));
     shared_->changed.NotifyOne();
   }
-  if (std::exchange(shared_->is_running, true)) return;
-  std::thread([shared = shared_] { Serve(shared); }).detach();
+  if (retry_timer_ == 0) Start();
+}
+
+// Starts the thread unless it runs. If the system refuses it, the probes wait.
+void FileProber::Start() {
+  if (shared_->is_running) return;
+  Result<std::thread> thread =
+      StartThread([shared = shared_] { Serve(shared); });
+  shared_->is_running = thread.ok();
+  if (thread.ok()) return thread->detach();
+  retry_timer_ = loop_->AddTimer(kRetryNs, [this] {
+    retry_timer_ = 0;
+    Start();
+  });
 }
 
 }  // namespace canopy::monitor

@@ -11,8 +11,9 @@
 
 namespace canopy::monitor {
 
-// Loop thread only. The thread starts with the first file. If a file system
-// does not answer, the thread outlives this object, but not the process.
+// Loop thread only. The thread starts with the first file; if the system
+// refuses it, the files wait and the start is retried each second. If a file
+// system does not answer, the thread outlives this object, but not the process.
 class FileProber {
  public:
   using Answer = std::function<void(uint64_t monitor, const FileState& state)>;
@@ -30,9 +31,12 @@ class FileProber {
  private:
   struct Shared;
 
+  void Start();
   static void Serve(const std::shared_ptr<Shared>& shared);
 
+  EventLoop* const loop_;
   const std::shared_ptr<Shared> shared_;
+  EventLoop::TimerId retry_timer_ = 0;
 };
 
 // Returns the state of the file at a path, following links.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/posix/start_thread.h"
 #include "server/overlay/grpc_calls.h"
 #include "server/rpc/bare_server.h"
 #include "server/rpc/completion.h"
@@ -241,13 +242,19 @@ void GrpcTransport::Stop() {
   impl_->driver->Detach();
   // Shutdown blocks until this thread has completed the calls' pending
   // operations.
-  std::thread ender([this] {
+  Result<std::thread> ender = StartThread([this] {
     impl_->server->Shutdown(absl::ToChronoTime(absl::Now()));
     impl_->calls->WaitForNone();
     impl_->queue->Shutdown();
   });
+  if (!ender.ok()) {
+    // The connections end with the process.
+    (void)impl_->server.release();
+    (void)impl_->queue.release();
+    return;
+  }
   rpc::ServeToEnd(impl_->queue.get());
-  ender.join();
+  ender->join();
   impl_->server.reset();
   impl_->queue.reset();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +25,14 @@ constexpr int64_t kSweepNs = 30000 * kNsPerMs;
 int64_t WindowNs(const OverlayConfig& config) {
   return (int64_t{config.settle_ms} + config.detect_ms + config.grace_ms) *
          kNsPerMs;
+}
+
+Result<core::MessageBody> DecodeWithMemory(const Bytes& data) {
+  try {
+    return DecodeBody(data);
+  } catch (const std::bad_alloc&) {
+    return Status(kErrOutOfResource, "no memory for a message");
+  }
 }
 
 }  // namespace
@@ -146,7 +155,10 @@ void Router::Deliver(const Packet& packet) {
   if (added.outcome == Reassembly::Outcome::kRefused) {
     return Refuse(packet.source, added.bytes);
   }
-  auto body = DecodeBody(added.bytes);
+  auto body = DecodeWithMemory(added.bytes);
+  if (!body.ok() && body.code() == kErrOutOfResource) {
+    return Refuse(packet.source, added.bytes);
+  }
   if (!body.ok()) return listener_->OnDropped(packet.source, body.status());
   listener_->OnMessage({packet.source, view_->self(), std::move(*body)});
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/posix/start_thread.h"
 #include "server/rpc/completion.h"
 
 namespace canopy::rpc {
@@ -75,7 +76,13 @@ QueueThread::~QueueThread() { Detach(); }
 
 absl::Status QueueThread::Attach(grpc::CompletionQueue* queue) {
   impl_->queue = queue;
-  impl_->thread = std::thread([impl = impl_.get()] { impl->Serve(); });
+  Result<std::thread> thread =
+      StartThread([impl = impl_.get()] { impl->Serve(); });
+  if (!thread.ok()) {
+    impl_->queue = nullptr;
+    return absl::ResourceExhaustedError(thread.status().message());
+  }
+  impl_->thread = *std::move(thread);
   return absl::OkStatus();
 }
 

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/posix/start_thread.h"
 #include "server/shim/cpuset.h"
 #include "server/shim/process_policies.h"
 #include "server/shim/pty.h"
@@ -264,8 +265,13 @@ std::vector<std::optional<ProcessStarter::Outcome>> ProcessStarter::StartAll(
     while (start_next()) {
     }
   };
-  std::vector<std::thread> helpers(ThreadsFor(processes.size()) - 1);
-  for (std::thread& helper : helpers) helper = std::thread(help);
+  // Without helpers, this thread starts all processes.
+  std::vector<std::thread> helpers;
+  while (helpers.size() + 1 < ThreadsFor(processes.size())) {
+    Result<std::thread> helper = StartThread(help);
+    if (!helper.ok()) break;
+    helpers.push_back(*std::move(helper));
+  }
   while (start_next()) stop = stopped();
   for (std::thread& helper : helpers) helper.join();
   return outcomes;

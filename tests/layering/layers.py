@@ -94,7 +94,7 @@ LAYERS = {
     "server/relay": ["common", "common/posix", "protos", "@grpc++"],
     "server/rpc": ["common", "common/posix", "server/net", "@absl", "@grpc++"],
     "server/security": ["common", "@grpc++", "@openssl"],
-    "server/overlay/...": ["common", "common/wording", "protos",
+    "server/overlay/...": ["common", "common/posix", "common/wording", "protos",
                            "server/core/...",
                            "server/overlay/...", "server/ports",
                            "server/rpc", "server/security", "@absl",

@@ -10,6 +10,7 @@
 #include "client/cli/base/command.h"
 #include "client/cli/base/program_output.h"
 #include "client/cli/base/this_machine.h"
+#include "common/posix/start_thread.h"
 #include "common/string_util.h"
 
 // Debuggers find these symbols by name.
@@ -112,7 +113,9 @@ MpirTable::~MpirTable() {
 void MpirTable::OnRunning(const std::string& nspace) {
   const MutexLock lock(mu_);
   if (over_ || thread_.joinable()) return;
-  thread_ = std::thread([this, nspace] { Run(nspace); });
+  // Without the thread, the job runs and debuggers do not find its processes.
+  Result<std::thread> thread = StartThread([this, nspace] { Run(nspace); });
+  if (thread.ok()) thread_ = *std::move(thread);
 }
 
 // Waits until a debugger traces the launcher or the time is over. Returns false

@@ -21,6 +21,7 @@
 #include "client/cli/run/input_source.h"
 #include "client/cli/run/raw_terminal.h"
 #include "common/mutex.h"
+#include "common/posix/start_thread.h"
 #include "common/request/pty_input.h"
 
 namespace canopy::cli {
@@ -325,15 +326,19 @@ Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
   auto run = std::make_shared<JobRun>(std::move(connection), options,
                                       std::move(observer));
   run->Begin(launch);
-  std::thread reader([run] { run->ReadEvents(); });
+  Result<std::thread> reader = StartThread([run] { run->ReadEvents(); });
+  if (!reader.ok()) {
+    run->RestoreTerminal();
+    return reader.status();
+  }
   const bool done = run->PumpUntilDone();
   run->RestoreTerminal();
   if (!done) {
-    reader.detach();
+    reader->detach();
     return Status(kErrJobCanceled,
                   "gave up waiting for the end of the job; its agents kill it");
   }
-  reader.join();
+  reader->join();
   return run->Finish();
 }
 

@@ -5,6 +5,7 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -76,6 +77,13 @@ void CloseStandardStreams() {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {0, 1, 2}) dup2(null, fd);
   close(null);
+}
+
+// Excludes this process from core dumps, and its memory from other processes of
+// its user, because the memory has the cluster key. Programs that it executes
+// are not affected. An agent that is being debugged stays accessible.
+void ProtectMemory(const bootstrap::v1::Config& config) {
+  if (config.log_level() != "debug") prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
 // Logs to standard error, because standard output belongs to the bootstrap.
@@ -154,6 +162,7 @@ int Serve() {
     return 1;
   }
   SetSignals();
+  ProtectMemory(config);
   SetLogging(config);
   bootstrap::v1::Members members;
   std::string directory;
@@ -190,6 +199,7 @@ int Restart(const std::string& directory, bool in_place) {
   int report_fd = -1;
   if (!in_place && Detach(&report_fd) != 0) return 1;
   SetSignals();
+  ProtectMemory(state->config());
   SetLogging(state->config());
   if (in_place) LogToFile(log);
   Agent agent(state->config(), /*restarted=*/true);

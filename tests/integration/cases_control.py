@@ -11,7 +11,7 @@ import time
 
 import harness
 from harness import check
-from hostility import AS_USER, make_for_user
+from hostility import AS_USER, USER, make_for_user
 
 RUN = ["run", "--emulate", 2, "--oversubscribe"]
 
@@ -268,13 +268,38 @@ def without_run_socket(bench, context):
     job.finish().expect(5, out=["got it"])
 
 
-def no_further_process(bench):
-    """The user of an agent may have few processes and threads. A job that needs
-    more is refused with the reason, and the next job runs."""
+def home_of_user(bench):
+    """Makes a home of the user of AS_USER. Returns the variables with which Canopy
+    uses it."""
     home = "/tmp/of-user"
     make_for_user(home)
     os.chmod(os.path.dirname(bench.prefix), 0o711)  # the user runs what is there
-    env = {"XDG_RUNTIME_DIR": home, "HOME": home, "XDG_STATE_HOME": home}
+    return {"XDG_RUNTIME_DIR": home, "HOME": home, "XDG_STATE_HOME": home}
+
+
+def memory(bench):
+    """The memory of an agent is closed to other processes of its user and in no core
+    dump, unless the agent is being debugged. That of its processes is not."""
+    env = home_of_user(bench)
+
+    def as_user(command, *words):
+        return bench.run(*AS_USER, bench.canopy, command, "--context", "closed",
+                         *words, program="setpriv", env=env)
+    for level, owner in (("warn", 0), ("debug", USER)):
+        as_user("up", "--emulate", 1, "--log-level", level).expect()
+        node, = json.loads(as_user("status", "-o", "json").expect().out)["nodes"]
+        uid = os.stat(f"/proc/{node['pid']}/mem").st_uid
+        check(uid == owner, f"{level}: the memory belongs to {uid}")
+        as_user("run", "-n", 1, "stat", "-L", "-c", "%u", "/proc/self/mem").expect_lines(
+            [str(USER)])
+        as_user("down").expect()
+    shutil.rmtree(env["HOME"])
+
+
+def no_further_process(bench):
+    """The user of an agent may have few processes and threads. A job that needs
+    more is refused with the reason, and the next one runs."""
+    env = home_of_user(bench)
 
     def limited_to(count, command, *words):
         return bench.run(*AS_USER, "prlimit", f"--nproc={count}", bench.canopy,
@@ -286,7 +311,7 @@ def no_further_process(bench):
         code=1, err=["cannot start a process: Resource temporarily unavailable"])
     limited_to(1000, *run, 2, "echo", "ran").expect_lines(["ran"] * 2)
     limited_to(1000, "down").expect()
-    shutil.rmtree(home)
+    shutil.rmtree(env["HOME"])
 
 
 def run(bench):
@@ -314,5 +339,6 @@ def run(bench):
                        lambda: open_files(bench, context))
             bench.case("control: jobs over gRPC", lambda: without_run_socket(
                 bench, context))
+    bench.case("control: an agent's memory", lambda: memory(bench))
     bench.case("control: no further process", lambda: no_further_process(bench))
     bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

@@ -466,6 +466,7 @@ control::AgentView Agent::Impl::MakeView() {
     reply.set_linked(overlay_.linked());
     AddTimesToLoss(&reply);
     reply.set_pid(static_cast<uint64_t>(getpid()));
+    reply.set_slow_turns(runtime_.slow_turns());
     reply.set_scheduler(config_.host_module());
     if (scheduler_) reply.set_scheduler_trouble(scheduler_->trouble());
     return reply;

@@ -64,6 +64,9 @@ class AgentRuntime : public InputSink {
   void NoteWork(int64_t began_ms,
                 const std::function<std::string()>& cause) override;
 
+  // Returns the number of turns that took longer than kSlowTurnMs.
+  uint64_t slow_turns() const { return slow_turns_.count(); }
+
  private:
   void Schedule();
   void Observe(const core::Input& input);

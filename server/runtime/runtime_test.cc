@@ -10,8 +10,10 @@
 #include "common/status.h"
 #include "server/core/core_testing.h"
 #include "server/core/step/facts.h"
+#include "server/ports/coarse_clock.h"
 #include "server/ports/facts_port.h"
 #include "server/ports/input_sink.h"
+#include "server/runtime/slow_turns.h"
 
 namespace canopy {
 namespace {
@@ -283,7 +285,15 @@ TEST_F(RuntimeTest, ObserversSeeAnInputBeforeTheCore) {
   EXPECT_EQ(clients_.Calls(), (Calls{"node 1", "log"}));
 }
 
-TEST_F(RuntimeTest, ATickTakesNoCommits) {
+TEST_F(RuntimeTest, SlowWorkIsCounted) {
+  const auto cause = [] { return std::string("work"); };
+  runtime_.NoteWork(CoarseMs(), cause);
+  EXPECT_EQ(runtime_.slow_turns(), 0u);
+  runtime_.NoteWork(CoarseMs() - 2 * kSlowTurnMs, cause);
+  EXPECT_EQ(runtime_.slow_turns(), 1u);
+}
+
+TEST_F(RuntimeTest, ATickCollectsNoCommits) {
   Put(core::Tick{});
   EXPECT_EQ(clients_.Calls(), Calls());
 }

@@ -91,6 +91,7 @@ Json StatusDocument(const std::string& context,
   out["radix"] = status.radix();
   out["jobs"] = status.jobs();
   out["jobs_queued"] = status.queued();
+  out["slow_turns"] = status.slow_turns();
   out["scheduler"] = SchedulerJson(status);
   out["nodes"] = Json::array();
   for (const auto& node : status.nodes()) {

@@ -40,10 +40,13 @@ TEST(DocumentsTest, NodesNameTheirParentAndTheirState) {
   EXPECT_EQ(json["nodes"][1]["parent"], "n1");
   EXPECT_EQ(json["nodes"][1]["state"], "no answer");
   EXPECT_TRUE(json["scheduler"].is_null());
+  EXPECT_EQ(json["slow_turns"], 0);
+  status.set_slow_turns(7);
   status.set_scheduler("unix:/s");
   status.set_scheduler_trouble("no");
   json = StatusDocument("c", status);
   EXPECT_EQ(json["scheduler"]["answers"], false);
+  EXPECT_EQ(json["slow_turns"], 7);
 }
 
 }  // namespace

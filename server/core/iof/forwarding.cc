@@ -1,6 +1,7 @@
 #include "server/core/iof/forwarding.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/host_op.h"
 #include "common/status.h"
@@ -182,6 +183,12 @@ void Forwarding::OnClientGone(const StepContext& step, ClientId client) {
 
 // ------------------------------------------------ the agent that controls ---
 
+uint64_t Forwarding::FreeForCaches() const {
+  uint64_t taken = 0;
+  for (const auto& [nspace, source] : sources_) taken += source.cache.limit();
+  return kAllCaches - std::min(kAllCaches, taken);
+}
+
 Forwarding::Source* Forwarding::SourceOf(const std::string& nspace) {
   const auto known = sources_.find(nspace);
   if (known != sources_.end()) return &known->second;
@@ -189,12 +196,10 @@ Forwarding::Source* Forwarding::SourceOf(const std::string& nspace) {
   if (job == nullptr || engine_.ControllerOf(nspace) != self_) return nullptr;
   const JobSpec& spec = *job->spec;
   const auto nodes = static_cast<uint32_t>(spec.nodes.size());
+  OutputCache cache(nodes, spec.forwarding, FreeForCaches());
   return &sources_
-              .emplace(nspace, Source{OutputCache(nodes, spec.forwarding),
-                                      {},
-                                      {},
-                                      spec.uid,
-                                      false})
+              .emplace(nspace,
+                       Source{std::move(cache), {}, {}, spec.uid, false})
               .first->second;
 }
 

@@ -195,6 +195,8 @@ class Forwarding final : public Engine, public OutputTap {
   void AnswerNews(const StepContext& step, Entry* entry);
   void Refuse(const StepContext& step, NodeId src, const HostRequest& request,
               int status);
+  // Returns the part of kAllCaches that the jobs of this controller leave free.
+  uint64_t FreeForCaches() const;
   Source* SourceOf(const std::string& nspace);
   int Serve(const StepContext& step, NodeId src, const HostRequest& request);
   int Check(const HostRequest& request, const OutputRead& read,

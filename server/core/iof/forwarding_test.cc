@@ -11,6 +11,8 @@
 #include "common/iof_call.h"
 #include "common/status.h"
 #include "server/core/core_testing.h"
+#include "server/core/iof/output_cache.h"
+#include "server/core/iof/puller.h"
 #include "server/core/job/engine.h"
 #include "server/core/job_table.h"
 #include "server/core/tree.h"
@@ -152,7 +154,26 @@ TEST_F(ForwardingTest, Iof10ALatePullerGetsTheCachedOutput) {
   EXPECT_TRUE(Read(now).empty());
 }
 
-TEST_F(ForwardingTest, APullerOfOnlyTheCacheIsCompleteWhenItHasReadIt) {
+TEST_F(ForwardingTest, TheCachesOfManyJobsAreLimitedTogether) {
+  const std::string text(1 << 20, 'x');
+  for (int i = 0; i < 100; ++i) {
+    const std::string nspace = "large" + std::to_string(i);
+    auto job = std::make_shared<JobSpec>(*MakeJob(nspace, kAllOutput));
+    job->forwarding.cache_size = kMaxCache;
+    jobs_.Add(std::move(job));
+    Actions actions;
+    const Bytes data(text);
+    forwarding_.OnOutput({now_, actions},
+                         {nspace, 0, text.size(), 0, kOutputChannel, data});
+  }
+  const auto dropped = [this](const std::string& nspace) {
+    return RunOf(Read(Want(), nspace)).dropped;
+  };
+  EXPECT_EQ(dropped("large0"), 0u);
+  EXPECT_EQ(dropped("large99"), text.size() - kLeastCache);
+}
+
+TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesWithIt) {
   Actions actions;
   Output("one", 0, &actions);
   OutputRead read = Want();

@@ -5,16 +5,19 @@
 namespace canopy::core {
 namespace {
 
-uint64_t LimitOf(const JobForwarding& forwarding) {
-  return forwarding.cache_size == 0
-             ? kDefaultCache
-             : std::min<uint64_t>(forwarding.cache_size, kMaxCache);
+uint64_t LimitOf(const JobForwarding& forwarding, uint64_t free) {
+  const uint64_t wanted =
+      forwarding.cache_size == 0
+          ? kDefaultCache
+          : std::min<uint64_t>(forwarding.cache_size, kMaxCache);
+  return std::min(wanted, std::max(kLeastCache, free / 2));
 }
 
 }  // namespace
 
-OutputCache::OutputCache(uint32_t num_nodes, const JobForwarding& forwarding)
-    : limit_(LimitOf(forwarding)),
+OutputCache::OutputCache(uint32_t num_nodes, const JobForwarding& forwarding,
+                         uint64_t free)
+    : limit_(LimitOf(forwarding, free)),
       keeps_oldest_(forwarding.keeps_oldest),
       seen_(num_nodes) {}
 

@@ -16,12 +16,20 @@
 
 namespace canopy::core {
 
+// Bytes of the caches of all jobs of one controller, without the least caches.
+inline constexpr uint64_t kAllCaches = uint64_t{1} << 30;
+// The size that each cache may have, whatever the others have.
+inline constexpr uint64_t kLeastCache = uint64_t{64} << 10;
+
 // The cache belongs to the job's controller. Its size is bounded: beyond the
 // limit the oldest output is dropped, or the newest if the job requested to
 // keep the oldest. Not synchronised.
 class OutputCache {
  public:
-  OutputCache(uint32_t num_nodes, const JobForwarding& forwarding);
+  // `free` is the part of kAllCaches that other jobs' caches leave. The cache
+  // may have half of it, so that further jobs find some.
+  OutputCache(uint32_t num_nodes, const JobForwarding& forwarding,
+              uint64_t free = kAllCaches);
 
   void Add(const JobOutput& output);
   // Adds the cached output that a new puller has selected to the puller. With
@@ -31,6 +39,7 @@ class OutputCache {
   void Refill(Puller* puller) const;
 
   uint64_t size() const { return size_; }
+  uint64_t limit() const { return limit_; }
   uint32_t num_nodes() const { return static_cast<uint32_t>(seen_.size()); }
 
  private:

@@ -87,7 +87,15 @@ TEST(OutputCache, TheNewestOutputIsDroppedIfTheJobKeepsTheOldest) {
   EXPECT_EQ(run.dropped, 2u);
 }
 
-TEST(OutputCache, AResumedPullerGetsTheOutputAfterItsCursor) {
+TEST(OutputCache, TheCachesOfOtherJobsLimitACache) {
+  const JobForwarding large{6, kMaxCache, false, false};
+  EXPECT_EQ(OutputCache(1, large).limit(), kMaxCache);
+  EXPECT_EQ(OutputCache(1, large, 10 * kLeastCache).limit(), 5 * kLeastCache);
+  EXPECT_EQ(OutputCache(1, large, 0).limit(), kLeastCache);
+  EXPECT_EQ(OutputCache(1, {6, 5, false, false}, 0).limit(), 5u);
+}
+
+TEST(OutputCache, AResumedPullerGetsWhatFollowsItsCursor) {
   OutputCache cache(1, {});
   Puller before(1, 1, {}, Want());
   before.Add(Out("ab", 2));

@@ -53,7 +53,7 @@ TEST_F(DirLockTest, ASharedLockExcludesOnlyExclusiveOnes) {
   EXPECT_FALSE(ShareDir(base_ + "/none"));
 }
 
-TEST_F(DirLockTest, TheKernelReleasesItWhenTheHolderEnds) {
+TEST_F(DirLockTest, TheKernelReleasesTheLockWhenTheHolderEnds) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -164,6 +164,10 @@ class JobTable {
   // Returns true if the process may see the job and read the data that the
   // job's processes have put.
   bool MaySee(const ProcId& proc, std::string_view nspace) const;
+  // Returns true if processes of both jobs took part in one operation.
+  bool HaveMet(std::string_view a, std::string_view b) const {
+    return met_.Contains(a, b);
+  }
   // Records a successful operation of these processes (sorted): from now on
   // their jobs may see each other.
   void NoteMet(const std::vector<ProcId>& participants);

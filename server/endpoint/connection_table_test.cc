@@ -130,7 +130,7 @@ TEST_F(ConnectionTableTest, AMessageWithoutMemoryEndsOnlyItsConnection) {
   EXPECT_EQ(handler_.HandledOf(2), 2u);
 }
 
-TEST_F(ConnectionTableTest, AFloodingConnectionLeavesTurnsToOthers) {
+TEST_F(ConnectionTableTest, AFloodingConnectionDoesNotDelayOthers) {
   const UniqueFd flood = Add(1);
   const UniqueFd other = Add(2);
   Send(flood, Many("spam", 10000));

@@ -293,7 +293,7 @@ TEST_F(RuntimeTest, SlowWorkIsCounted) {
   EXPECT_EQ(runtime_.slow_turns(), 1u);
 }
 
-TEST_F(RuntimeTest, ATickCollectsNoCommits) {
+TEST_F(RuntimeTest, ATickTakesNoCommits) {
   Put(core::Tick{});
   EXPECT_EQ(clients_.Calls(), Calls());
 }

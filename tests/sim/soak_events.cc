@@ -52,12 +52,24 @@ void Soak::BeginEvent(const ProcId& proc, Actor& actor, const Op& op) {
       const int status = StatusOfEvent(job, op.number, rank);
       const auto other = events_.find(status);
       if (other == events_.end() || other->second.source == proc ||
-          actor.excused.contains(status) || !MaySee(proc, other->second)) {
+          actor.excused.contains(status) || !MaySee(proc, other->second) ||
+          !OfOneUser(proc, other->second.source)) {
         continue;
       }
       actor.awaited.insert(status);
     }
   }
+}
+
+// Events of other users' processes arrive only after the jobs have taken part
+// in one operation. The faults decide when the receiver's agent knows that.
+bool Soak::OfOneUser(const ProcId& a, const ProcId& b) const {
+  const auto user = [this](const std::string& nspace) {
+    const auto job = std::ranges::find_if(
+        jobs_, [&](const auto& one) { return one->spec.nspace == nspace; });
+    return job == jobs_.end() ? 0 : (*job)->spec.uid;
+  };
+  return user(a.nspace) == user(b.nspace);
 }
 
 bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {

@@ -157,8 +157,13 @@ void Soak::BeginInvitation(const ProcId& proc, Actor& actor, const Op& op) {
     one.leader = op.leaver;
     one.invited = op.some;
     one.tolerant = !op.directive.empty();
-    std::erase(one.invited, one.leader);
+    // Invitations are events, which jobs of other users do not get.
+    std::erase_if(one.invited, [&](const ProcId& invited) {
+      return invited == one.leader || !OfOneUser(invited, one.leader);
+    });
   }
+  const bool invited = std::ranges::count(one.invited, proc) > 0;
+  if (proc != one.leader && !invited) return;
   if (!actor.registered) {
     actor.registered = actor.goes_on = true;
     actor.operation = "registration for invitations";

@@ -178,6 +178,7 @@ class Soak {
   void NoteAnswer(const ProcId& proc, Actor& actor, int status);
   void OnNotice(const ProcId& proc, int status, const ProcId& source,
                 const Bytes& info);
+  bool OfOneUser(const ProcId& a, const ProcId& b) const;
   bool MaySee(const ProcId& proc, const PlannedEvent& event) const;
   // Returns whether the process has to wait for events.
   bool AwaitsEvents(const ProcId& proc, Actor& actor) const;

@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "common/status.h"
+#include "server/core/step/share.h"
 
 namespace canopy::core {
 namespace {
 
-// Maximum numbers of calls of one agent and of targets at one controller. The
-// oldest call is dropped for a new one if it needs no reply.
+// Maximum numbers of calls of one agent and of targets at one controller, of
+// which a job has its share. The oldest call is dropped for a new one if it
+// needs no reply.
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxWaiting = 4096;
 
@@ -101,11 +103,28 @@ uint64_t Aborts::NewNumber(TimeNs now) {
   return last_call_;
 }
 
+bool Aborts::HasRoomFor(const std::string& nspace) const {
+  const auto own = std::ranges::count_if(waiting_, [&](const auto& one) {
+    return one.second.message.source.nspace == nspace;
+  });
+  return HasShare(kMaxWaiting, waiting_.size(), static_cast<size_t>(own));
+}
+
+// The new call is already in the table.
+bool Aborts::MayCall(const std::string& nspace) const {
+  const auto own = std::ranges::count_if(calls_, [&](const auto& call) {
+    return call.second.source.nspace == nspace;
+  });
+  return HasShare(kMaxCalls, calls_.size() - 1, static_cast<size_t>(own) - 1);
+}
+
 int Aborts::OnArrived(const StepContext& step, const ProcId& source,
                       const AbortArrived& in) {
   AbortMessage message{source, in.status, in.text, in.targets};
   const int refusal = Check(source, &message.targets);
   if (refusal != kSuccess) return refusal;
+  message.uid = jobs_.Find(source.nspace)->spec->uid;
+  message.has_uid = true;
   const uint64_t number = NewNumber(step.now);
   Call& call = calls_[number];
   call.client = in.client;
@@ -113,6 +132,10 @@ int Aborts::OnArrived(const StepContext& step, const ProcId& source,
   call.since = step.now;
   call.open = ByJob(message);
   AskForAnswers(in, number, &call);
+  if (call.request != 0 && !MayCall(source.nspace)) {
+    calls_.erase(number);
+    return kErrOutOfResource;
+  }
   SendAll(step, number);
   DropOldest();
   return kSuccess;
@@ -128,7 +151,6 @@ void Aborts::AskForAnswers(const AbortArrived& in, uint64_t number,
   for (auto& [nspace, message] : call->open) {
     message.request = number;
     message.origin = self_;
-    message.uid = jobs_.Find(call->source.nspace)->spec->uid;
   }
 }
 
@@ -211,11 +233,12 @@ std::optional<int> Aborts::Execute(const StepContext& step,
     return std::nullopt;
   }
   const bool answered = message.request != 0;
-  if (answered && message.uid != job->spec->uid) {
+  // The caller's agent may not know this job.
+  if ((answered || message.has_uid) && message.uid != job->spec->uid) {
     return kErrParamValueNotSupported;
   }
   if (answered && !AreThere(*job, message.targets)) return kErrBadParam;
-  if (answered && waiting_.size() >= kMaxWaiting) return kErrOutOfResource;
+  if (answered && !HasRoomFor(message.source.nspace)) return kErrOutOfResource;
   engine_.OnAbort(step, message);
   return answered ? Await(step.now, message) : kSuccess;
 }

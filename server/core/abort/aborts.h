@@ -47,7 +47,8 @@ class Aborts final : public Engine {
   // kSuccess the reply comes when the targets are gone, unless the caller is
   // one of them. Refusals: kErrNoPermissions for a source without a job,
   // kErrParamValueNotSupported if a target belongs to another user,
-  // kErrBadParam if a target is not a rank of its job.
+  // kErrBadParam if a target is not a rank of its job, kErrOutOfResource if the
+  // caller's job has its share of calls in progress.
   int OnArrived(const StepContext& step, const ProcId& source,
                 const AbortArrived& in);
   void OnMessage(const StepContext& step, const AbortMessage& message);
@@ -92,6 +93,10 @@ class Aborts final : public Engine {
   };
 
   int Check(const ProcId& source, std::vector<ProcId>* targets) const;
+  // Return true if the caller's job may have one more call that needs a reply
+  // (MayCall), or one more abort that waits here for its targets (HasRoomFor).
+  bool MayCall(const std::string& nspace) const;
+  bool HasRoomFor(const std::string& nspace) const;
   uint64_t NewNumber(TimeNs now);
   void AskForAnswers(const AbortArrived& in, uint64_t number, Call* call) const;
   void DropOldest();

@@ -63,6 +63,38 @@ AbortReply ReplyTo(const AbortMessage& message, int status) {
 
 // ------------------------------------------------------ the caller's agent ---
 
+TEST(AbortsTest, ACallerThatEndsToEndsNoJobOfAnotherUser) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  EXPECT_EQ(agent.Call({{"", 0}, {"theirs", 0}}), kSuccess);
+  const auto sent = Sent<AbortMessage>(agent.out);
+  ASSERT_EQ(sent.size(), 2u);
+  Agent root(0);
+  root.Launch("theirs", {1, 2}, 8);
+  root.Launch("ours", {1, 2}, 7);
+  AbortMessage message = sent[1].second;
+  EXPECT_EQ(message.request, 0u);
+  root.aborts.OnMessage({root.now, root.out}, message);
+  EXPECT_TRUE(root.out.empty());
+  message.targets = {{"ours", 0}};
+  root.aborts.OnMessage({root.now, root.out}, message);
+  EXPECT_FALSE(root.out.empty());
+}
+
+TEST(AbortsTest, AJobHasItsShareOfCalls) {
+  Agent agent(1);
+  agent.Add("mine", {1, 2});
+  agent.Add("other", {1, 2});
+  size_t calls = 0;
+  while (calls < 2000 && agent.Call({{"", 1}}, 10 + calls) == kSuccess) ++calls;
+  EXPECT_EQ(calls, 512u);
+  EXPECT_EQ(agent.aborts.OnArrived({agent.now, agent.out}, {"other", 0},
+                                   {6, 1, 3, "why", {{"", 1}}}),
+            kSuccess);
+  // A process that ends with its own abort is not refused.
+  EXPECT_EQ(agent.Call({{"", 0}}, 5000), kSuccess);
+}
+
 TEST(AbortsTest, SendsOneMessageForEachJobAndRepliesOnce) {
   Agent agent(1);
   agent.Add("mine", {1, 2});

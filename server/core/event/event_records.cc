@@ -26,6 +26,7 @@ void Describe(V& v, wire::Is<StoredEvent> auto& m) {
   v.Field(8, event.targets);
   v.Field(9, event.info);
   v.Field(10, recovered);
+  v.Field(11, event.user);
 }
 
 std::string KeyAt(uint64_t count) {

@@ -127,6 +127,8 @@ EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
   message.range = in.range;
   message.targets = in.targets;
   message.info = in.info;
+  const auto owner = jobs_.OwnerOf(message.source);
+  if (in.client != 0 && owner) message.user = uint64_t{owner->uid} + 1;
   return message;
 }
 
@@ -251,7 +253,21 @@ void Events::Flood(const StepContext& step, const EventMessage& message,
   }
 }
 
+// Returns true if the event is of another user's process and not for this
+// receiver: an event may make its receiver end. Jobs that took part in one
+// operation, and tools that may see all jobs, get each other's events. Root
+// could end the receiver anyway.
+bool Events::IsOfOtherUser(const ProcId& receiver,
+                           const EventMessage& message) const {
+  constexpr uint64_t kRoot = 1;
+  if (message.user == 0 || message.user == kRoot) return false;
+  const std::optional<uint32_t> user = jobs_.UserSeenBy(receiver);
+  return user && uint64_t{*user} + 1 != message.user &&
+         !jobs_.HaveMet(receiver.nspace, message.source.nspace);
+}
+
 bool Events::MaySee(const ProcId& receiver, const EventMessage& message) const {
+  if (IsOfOtherUser(receiver, message)) return false;
   switch (static_cast<DataRange>(message.range)) {
     case DataRange::kRm:
       return false;

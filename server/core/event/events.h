@@ -113,6 +113,7 @@ class Events final : public Engine {
                   ClientId raised_by, bool persist);
   EventMessage MakeMessage(TimeNs now, const EventRaised& in);
   bool MaySee(const ProcId& receiver, const EventMessage& message) const;
+  bool IsOfOtherUser(const ProcId& receiver, const EventMessage& message) const;
   void DeliverTo(const StepContext& step, ClientId client,
                  CachedEvent* event) const;
   void DeliverToAll(const StepContext& step, CachedEvent* event) const;

@@ -67,6 +67,53 @@ TEST_F(EventsTest, AnEventRaisedAgainByASuccessorIsADuplicate) {
   EXPECT_TRUE(actions_.empty());
 }
 
+TEST_F(EventsTest, AnEventDoesNotReachOtherUsers) {
+  JobSpec spec = *JobOn("theirs", {1, 3});
+  spec.uid = 8;
+  jobs_.Add(std::make_shared<JobSpec>(std::move(spec)));
+  jobs_.Connect(11, {"theirs", 0});
+  WantAll(10);
+  WantAll(11);
+  EventMessage message = Message(3, 5);
+  const auto receivers = [&] {
+    std::vector<ClientId> clients;
+    for (const NotifyClient& one : All<NotifyClient>(actions_)) {
+      clients.push_back(one.client);
+    }
+    actions_.clear();
+    return clients;
+  };
+  message.source = {"theirs", 1};
+  message.user = 9;
+  events_.OnMessage({0, actions_}, 3, message);
+  EXPECT_EQ(receivers(), std::vector<ClientId>{11});
+  // Events of agents and of root's processes are for everyone.
+  for (const uint64_t user : {0, 1}) {
+    ++message.number;
+    message.user = user;
+    events_.OnMessage({0, actions_}, 3, message);
+    EXPECT_EQ(receivers(), (std::vector<ClientId>{10, 11})) << user;
+  }
+  // Jobs that were connected get each other's events.
+  jobs_.NoteMet({{"job", 0}, {"theirs", 0}});
+  ++message.number;
+  message.user = 9;
+  events_.OnMessage({0, actions_}, 3, message);
+  EXPECT_EQ(receivers(), (std::vector<ClientId>{10, 11}));
+}
+
+TEST_F(EventsTest, AnEventHasTheUserOfItsProcess) {
+  JobSpec spec = *JobOn("theirs", {1});
+  spec.uid = 8;
+  jobs_.Add(std::make_shared<JobSpec>(std::move(spec)));
+  jobs_.Connect(11, {"theirs", 0});
+  EventRaised in;
+  in.client = 11;
+  in.range = static_cast<uint8_t>(DataRange::kGlobal);
+  events_.OnRaised({1, actions_}, in);
+  EXPECT_EQ(Sent<EventMessage>(actions_).at(0).second.user, 9u);
+}
+
 TEST_F(EventsTest, AnEventRaisedTwiceIsAnsweredTwice) {
   EventRaised in;
   in.client = 10;

@@ -173,7 +173,7 @@ TEST_F(ForwardingTest, TheCachesOfManyJobsAreLimitedTogether) {
   EXPECT_EQ(dropped("large99"), text.size() - kLeastCache);
 }
 
-TEST_F(ForwardingTest, APullerOfTheCacheAloneCompletesWithIt) {
+TEST_F(ForwardingTest, APullerOfOnlyTheCacheIsCompleteWhenItHasReadIt) {
   Actions actions;
   Output("one", 0, &actions);
   OutputRead read = Want();

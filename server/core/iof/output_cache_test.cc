@@ -95,7 +95,7 @@ TEST(OutputCache, TheCachesOfOtherJobsLimitACache) {
   EXPECT_EQ(OutputCache(1, {6, 5, false, false}, 0).limit(), 5u);
 }
 
-TEST(OutputCache, AResumedPullerGetsWhatFollowsItsCursor) {
+TEST(OutputCache, AResumedPullerGetsTheOutputAfterItsCursor) {
   OutputCache cache(1, {});
   Puller before(1, 1, {}, Want());
   before.Add(Out("ab", 2));

@@ -24,6 +24,9 @@ struct EventMessage {
   // with PMIX_RANGE_CUSTOM: the receivers; otherwise the affected processes
   std::vector<ProcId> targets;
   Bytes info;  // codec form: SIZE n, then n INFO
+  // The user of the process that raised the event, plus 1; 0 for an event of an
+  // agent, which is for every user.
+  uint64_t user = 0;
 };
 
 }  // namespace canopy::core

@@ -26,7 +26,8 @@ struct AbortMessage {
   // needed.
   uint64_t request = 0;
   NodeId origin = kNoNode;  // the source's agent
-  uint32_t uid = 0;         // user of the source's job, if `request` is not 0
+  uint32_t uid = 0;  // user of the source's job, if has_uid or with a request
+  bool has_uid = false;
 };
 
 // Reports that the targets of one job are gone or, with an error, that the

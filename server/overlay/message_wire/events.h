@@ -20,6 +20,7 @@ void Describe(V& v, Is<EventMessage> auto& m) {
   v.Field(6, m.targets);
   v.Field(7, m.info);
   v.Field(8, m.request);
+  v.Field(9, m.user);
 }
 
 }  // namespace canopy::core

@@ -20,6 +20,7 @@ void Describe(V& v, Is<AbortMessage> auto& m) {
   v.Field(5, m.request);
   v.Field(6, m.origin);
   v.Field(7, m.uid);
+  v.Field(8, m.has_uid);
 }
 
 template <typename V>

@@ -14,7 +14,8 @@ namespace {
 namespace v1h = hostmodule::v1;
 using Infos = google::protobuf::RepeatedPtrField<v1h::Info>;
 
-constexpr char kCredential[] = "pmix.cred";  // PMIX_CREDENTIAL
+constexpr char kCredential[] = "pmix.cred";        // PMIX_CREDENTIAL
+constexpr char kAllocationId[] = "pmix.alloc.id";  // PMIX_ALLOC_ID
 // The keys PMIX_QUERY_QUEUE_LIST and PMIX_TIME_REMAINING.
 constexpr const char* kKeys[] = {"pmix.qry.qlst", "pmix.time.remaining"};
 struct Asked {
@@ -37,6 +38,13 @@ v1h::AllocateRequest MakeAllocate() {
   nodes->set_key("pmix.alloc.nnodes");
   nodes->mutable_value()->set_type(v1h::DATA_TYPE_UINT64);
   nodes->mutable_value()->set_unsigned_integer(1);
+  return request;
+}
+
+v1h::AllocateRequest MakeRelease(const v1h::Info& id) {
+  v1h::AllocateRequest request;
+  request.set_directive(v1h::ALLOCATION_DIRECTIVE_RELEASE);
+  *request.add_infos() = id;
   return request;
 }
 
@@ -87,6 +95,11 @@ class Caller {
       : probe_(probe), asked_(asked), results_(results) {}
 
   scheduler::CallEnd Ask(v1h::Feature feature);
+  // Requests the release of the allocation with this PMIX_ALLOC_ID.
+  scheduler::CallEnd Release(const v1h::Info& id) {
+    return Call(MakeRelease(id), &v1h::AllocateRequest::mutable_infos,
+                &Stub::Allocate);
+  }
 
  private:
   using Stub = v1h::HostModuleService::Stub;
@@ -191,6 +204,18 @@ bool IsFailure(const scheduler::CallEnd& end) {
   return end.leaves_undecided() || (end.unimplemented() && !end.pmix_status);
 }
 
+// Releases the allocation that the check has requested, which would otherwise
+// keep its nodes.
+void CheckRelease(Probe* probe, const Infos& results, Findings* findings) {
+  const auto id = std::ranges::find(results, kAllocationId, &v1h::Info::key);
+  if (id == results.end()) return;
+  findings->Begin("an allocation is released");
+  const Asked asked = {MakeCall(probe), {}};
+  Infos released;
+  const scheduler::CallEnd end = Caller(probe, asked, &released).Release(*id);
+  findings->Expect(end.ok(), "the release of the allocation", StatusText(end));
+}
+
 }  // namespace
 
 void CheckCalls(Probe* probe, v1h::Feature feature, Findings* findings) {
@@ -212,6 +237,9 @@ void CheckCalls(Probe* probe, v1h::Feature feature, Findings* findings) {
   findings->Expect(AnswerText(end, again) == answer,
                    answer + " again for the same call_id",
                    AnswerText(end, again));
+  if (end.ok() && feature == v1h::FEATURE_ALLOCATE) {
+    CheckRelease(probe, first, findings);
+  }
 
   // This call has no directives.
   if (feature == v1h::FEATURE_CONNECT_TOOL) return;

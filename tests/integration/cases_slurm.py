@@ -287,7 +287,14 @@ def srun_openpmix(place):
 
 
 def srun_mpi(place):
-    srun(place, place.hello, str(RANKS), **ours(place)).expect(out=HELLO)
+    # Between nodes, Open MPI 4.1.4 ends with SIGSEGV in about one start of 300,
+    # with OpenPMIx's libraries too: mca_btl_tcp receives a message before the
+    # function that handles it is registered. Such a start is repeated.
+    for _ in range(3):
+        result = srun(place, place.hello, str(RANKS), **ours(place))
+        if "Segmentation fault" not in result.err:
+            break
+    result.expect(out=HELLO)
 
 
 def srun_abort(place):

@@ -18,6 +18,7 @@
 #include "server/ports/host_contract_testing.h"
 #include "server/ports/input_sink_testing.h"
 #include "server/ports/placement_contract_testing.h"
+#include "server/ports/remote_placement_contract_testing.h"
 #include "server/scheduler/job_placement.h"
 #include "server/scheduler/link.h"
 #include "server/scheduler/played_scheduler.h"

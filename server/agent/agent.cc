@@ -197,7 +197,7 @@ Status Agent::Impl::Fits(const JobRequest& job,
 control::JobPlanner Agent::Impl::MakePlanner() {
   control::JobPlanner planner;
   planner.drain = [this](const std::string& name, const std::string& reason) {
-    const Status status = membership_.Drain(name, reason);
+    Status status = membership_.Drain(name, reason);
     if (status.ok() && scheduler_) scheduler_->OnDrained();
     return status;
   };
@@ -246,8 +246,9 @@ Status Agent::Impl::MakeDirectory() {
   Result<RuntimeDir> dir = RuntimeDir::Make(
       config_.runtime_dir(), ToHex(config_.overlay_id()).substr(0, 8),
       config_.node_name(), config_.embedded());
-  if (dir.ok()) dir_.emplace(*std::move(dir));
-  return dir.status();
+  if (!dir.ok()) return dir.status();
+  dir_.emplace(*std::move(dir));
+  return Status();
 }
 
 // An embedded agent's directory is locked by its launcher.

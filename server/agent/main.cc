@@ -123,8 +123,9 @@ std::unique_ptr<Agent> MakeMember(BootstrapChannel* channel,
   if (!status.ok()) hello.set_error(status.message());
   *directory = hello.node().runtime_dir();
   const Status sent = channel->Write(hello);
-  if (!status.ok() || !sent.ok() || !channel->Read(members).ok())
+  if (!status.ok() || !sent.ok() || !channel->Read(members).ok()) {
     return nullptr;
+  }
   return agent;
 }
 

@@ -54,7 +54,7 @@ Status HostCommands::SignalHostJob(const std::string& host_job, int signal) {
 // it too.
 Status HostCommands::SuspendHostJob(const std::string& host_job,
                                     bool suspended) {
-  const Status status = SignalHostJob(host_job, suspended ? SIGSTOP : SIGCONT);
+  Status status = SignalHostJob(host_job, suspended ? SIGSTOP : SIGCONT);
   for (const std::string& nspace : HostJobs(host_job)) {
     JobRecord* const record = p_.families->FindJob(nspace);
     record->facts.suspended = suspended;

@@ -73,8 +73,9 @@ Result<std::shared_ptr<grpc::ServerCredentials>>
 NetworkServer::Impl::Credentials(const NetworkOptions& options) {
   const security::SecurityConfig& security = options.security;
   auto made = security::MakeServerCredentials(security, options.address);
-  if (!made.ok() || security.mode != security::SecurityMode::kFiles)
+  if (!made.ok() || security.mode != security::SecurityMode::kFiles) {
     return made;
+  }
   if (!security.key) {
     return Status(kErrInvalidCred, "callers cannot be checked without a key");
   }

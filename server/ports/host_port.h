@@ -32,8 +32,10 @@ class HostPort {
   // later, even if the decider fails, but not after this object is destroyed.
   // By default every tool is served: only tools of the agent's own user get
   // this far.
-  virtual void AskAboutTool(const ArrivingTool&,
-                            std::function<void(const Status&)> done) {
+  virtual void AskAboutTool(
+      const ArrivingTool&,
+      // NOLINTNEXTLINE(performance-unnecessary-value-param): overrides keep it
+      std::function<void(const Status&)> done) {
     done(Status());
   }
   // After this call, calls of the job's processes are not answered any more.

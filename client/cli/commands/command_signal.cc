@@ -81,7 +81,7 @@ Result<bool> WaitGone(std::vector<Victims>* all, std::chrono::seconds limit) {
   for (;;) {
     bool gone = true;
     for (Victims& victims : *all) {
-      const Result<bool> these = AreGone(&victims);
+      Result<bool> these = AreGone(&victims);
       if (!these.ok()) return these;
       gone = gone && *these;
     }

@@ -170,7 +170,7 @@ Status LeaveInAllocation(const Allocation& allocation,
   if (!allocation.launches_all && getsid(0) != getpid()) {
     session = static_cast<int>(syscall(SYS_pidfd_open, getsid(0), 0));
   }
-  const Status status = group->Detach(session, [&store, &context] {
+  Status status = group->Detach(session, [&store, &context] {
     // After a `canopy down` another overlay may use the name.
     const Result<v1::Context> now = store.Load(context.name());
     if (now.ok() && now->overlay_id() == context.overlay_id()) {

@@ -85,7 +85,7 @@ std::string SchedulerText(const v1c::StatusReply& status) {
 // Returns the number of jobs that `canopy ps` lists, and how many of them are
 // queued.
 std::string JobCount(const v1c::StatusReply& status) {
-  const std::string all = Count(status.jobs(), "job");
+  std::string all = Count(status.jobs(), "job");
   if (status.queued() == 0) return all;
   return all + " (" + std::to_string(status.queued()) + " queued)";
 }

@@ -33,8 +33,8 @@ std::string Binding(const v1c::JobMapped& mapped) {
 }
 
 std::string Policies(const v1c::JobMapped& mapped) {
-  const std::string text = "mapped by " + mapped.map_by() + ", ranked by " +
-                           mapped.rank_by() + ", " + Binding(mapped);
+  std::string text = "mapped by " + mapped.map_by() + ", ranked by " +
+                     mapped.rank_by() + ", " + Binding(mapped);
   const std::string shortage = Shortage(mapped);
   // The shortage may be the reason why the processes are not bound.
   if (shortage.empty() || shortage == mapped.unbound_reason()) return text;

@@ -68,8 +68,9 @@ Json NotesJson(const v1c::ProgramNotes& notes) {
     Json one;
     one["reason"] = TextOrNull(note.reason());
     one["details"] = Json::array();
-    for (const std::string& line : note.detail())
+    for (const std::string& line : note.detail()) {
       one["details"].push_back(line);
+    }
     one["count"] = note.count();
     one["nodes"] = Json::array();
     for (const std::string& name : note.nodes()) one["nodes"].push_back(name);

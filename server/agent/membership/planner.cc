@@ -303,8 +303,9 @@ Status Planner::NameHosts(const std::string& spawner, bool empty,
   if (!std::ranges::any_of(*hosts, &Host::relative)) return {};
   Result<std::vector<Host>> named =
       host::NameRelative(AllNodes(spawner, jobs, membership), *hosts, empty);
-  if (named.ok()) *hosts = *std::move(named);
-  return named.status();
+  if (!named.ok()) return named.status();
+  *hosts = *std::move(named);
+  return {};
 }
 
 Result<std::vector<host::MapNode>> Planner::GrantedNodes(

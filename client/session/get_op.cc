@@ -320,12 +320,14 @@ int GetAsync(Session& session, const Arguments& args,
   if (!MustAsk(session, args) || !CanAsk(session, args.options)) {
     const LookupResult here =
         FindLocally(session, args.target, args.key, args.options, &get->value);
-    if (here.status == PMIX_SUCCESS || FindHere(session, args, &get->value)) {
+    const bool more = here.status != PMIX_SUCCESS && HasOtherSources(args);
+    if (here.status == PMIX_SUCCESS ||
+        (more && FindHere(session, args, &get->value))) {
       session.progress().Post([get] { CallBack(*get, PMIX_SUCCESS); });
       return PMIX_SUCCESS;
     }
-    if (AsksOnce(session, args, here)) return RefreshAsync(get);
-    if (here.status == PMIX_ERR_NOT_FOUND &&
+    if (more && AsksOnce(session, args, here)) return RefreshAsync(get);
+    if (more && here.status == PMIX_ERR_NOT_FOUND &&
         IsServerUri(session, args.target, args.key, args.options)) {
       return FindServerUriAsync(session, args.key, args.options,
                                 [get](int status, pmix_value_t* value) {

@@ -226,12 +226,12 @@ int Query(Words words, Format format) {
     printf("%s: %s\n", NameOf(info.key).c_str(), ResultText(info).c_str());
   }
   if (status == PMIX_SUCCESS) return 0;
-  const std::string missing = Join(MissingKeys(keys, answers), ", ");
+  const std::vector<std::string> missing = MissingKeys(keys, answers);
   if (status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_PARTIAL_SUCCESS) {
-    Complain(NoAnswerText(MissingKeys(keys, answers)));
+    Complain(NoAnswerText(missing));
     return kExitFailure;
   }
-  return Fail("query " + missing, status);
+  return Fail("query " + Join(missing, ", "), status);
 }
 
 int Event(Words words, Format format) {

@@ -194,11 +194,10 @@ class ControlService::Impl : public v1::Control::CallbackService {
 
  private:
   void FillCounts(v1::StatusReply* reply) const {
-    uint32_t queued = 0;
-    job_manager_->queued().ForEach([&queued](const QueuedJob&) { ++queued; });
+    const size_t queued = job_manager_->queued().size();
     const size_t known = job_manager_->jobs().size();
-    reply->set_queued(queued);
-    reply->set_jobs(static_cast<uint32_t>(known) + queued);
+    reply->set_queued(static_cast<uint32_t>(queued));
+    reply->set_jobs(static_cast<uint32_t>(known + queued));
   }
 
   // Returns the names of the first jobs that run or are queued, and the number

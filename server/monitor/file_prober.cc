@@ -8,14 +8,15 @@
 
 #include "common/mutex.h"
 #include "common/posix/start_thread.h"
+#include "common/time_units.h"
 
 namespace canopy::monitor {
 namespace {
 
-constexpr int64_t kRetryNs = int64_t{1000} * 1000 * 1000;
+constexpr int64_t kRetryNs = kNsPerSecond;
 
 int64_t NsOf(const timespec& time) {
-  return int64_t{time.tv_sec} * 1000 * 1000 * 1000 + time.tv_nsec;
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 
 namespace canopy::net {
 
-inline constexpr int64_t kSecondNs = 1'000'000'000;
-
 // A burst of lines, and then a number of lines in each second. Unused seconds
 // count until the burst is available again. Pure state; times are nanoseconds
 // of one monotonic clock.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/time_units.h"
+
 namespace canopy::net {
 namespace {
 
@@ -14,17 +16,17 @@ int64_t TakeAll(LineAllowance* allowance, int64_t now) {
 TEST(LineAllowance, ABurstIsFollowedByARate) {
   LineAllowance allowance({100, 10}, 5);
   EXPECT_EQ(TakeAll(&allowance, 5), 100);
-  EXPECT_EQ(TakeAll(&allowance, 5 + kSecondNs - 1), 0);
-  EXPECT_EQ(TakeAll(&allowance, 5 + kSecondNs), 10);
-  EXPECT_EQ(TakeAll(&allowance, 5 + 3 * kSecondNs), 20);
+  EXPECT_EQ(TakeAll(&allowance, 5 + kNsPerSecond - 1), 0);
+  EXPECT_EQ(TakeAll(&allowance, 5 + kNsPerSecond), 10);
+  EXPECT_EQ(TakeAll(&allowance, 5 + 3 * kNsPerSecond), 20);
 }
 
 TEST(LineAllowance, UnusedSecondsRestoreNoMoreThanTheBurst) {
   LineAllowance allowance({100, 10}, 0);
   TakeAll(&allowance, 0);
-  EXPECT_FALSE(allowance.IsFull(9 * kSecondNs));
-  EXPECT_TRUE(allowance.IsFull(10 * kSecondNs));
-  EXPECT_EQ(TakeAll(&allowance, 1000 * kSecondNs), 100);
+  EXPECT_FALSE(allowance.IsFull(9 * kNsPerSecond));
+  EXPECT_TRUE(allowance.IsFull(10 * kNsPerSecond));
+  EXPECT_EQ(TakeAll(&allowance, 1000 * kNsPerSecond), 100);
 }
 
 }  // namespace

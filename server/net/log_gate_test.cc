@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "common/time_units.h"
+
 namespace canopy::net {
 namespace {
 
@@ -32,7 +34,7 @@ TEST(LogGate, AFloodOfOneKindLeavesRoomForOthers) {
   }
   EXPECT_EQ(logged, LogGate::kBurst);
   EXPECT_EQ(gate.Admit("node2 is lost", 0), "node2 is lost");
-  EXPECT_EQ(gate.Admit("job-1 claims a thing", kSecondNs),
+  EXPECT_EQ(gate.Admit("job-1 claims a thing", kNsPerSecond),
             "job-1 claims a thing (lines left out before it: 99744)");
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/time_units.h"
 #include "server/net/descriptors.h"
 #include "server/net/peer_address.h"
 #include "server/net/socket_state.h"
@@ -168,7 +169,7 @@ void NetworkListener::End(Id id, SilenceWatch::Reason reason) {
   const std::string why =
       reason == SilenceWatch::Reason::kTimeout
           ? "it has sent nothing for " +
-                std::to_string(options_.limits.timeout_ns / kSecondNs) + " s"
+                std::to_string(options_.limits.timeout_ns / kNsPerSecond) + " s"
           : "it has sent nothing, and makes room for a newer one";
   Log(one.source, "closing the connection of " + one.source.name + " at " +
                       one.peer + ": " + why);

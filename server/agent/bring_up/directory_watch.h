@@ -10,6 +10,7 @@
 
 #include "common/event_loop.h"
 #include "common/posix/unique_fd.h"
+#include "common/time_units.h"
 
 namespace canopy::agent {
 
@@ -24,8 +25,8 @@ class DirectoryWatch {
     std::string directory;            // the agent's own
     std::vector<std::string> shared;  // further directories to lock
     std::vector<std::string> files;   // files elsewhere to touch
-    int64_t look_ns = int64_t{5} * 1000 * 1000 * 1000;
-    int64_t touch_ns = int64_t{3600} * 1000 * 1000 * 1000;
+    int64_t look_ns = 5 * kNsPerSecond;
+    int64_t touch_ns = 3600 * kNsPerSecond;
     // Called every `look_ns` while the path has no directory or another one.
     std::function<void()> removed;
   };

@@ -143,7 +143,7 @@ void GroupConstruct::StoreData(const StepContext& step,
   PublishData(step, parts().self, MembersDataOf(completed.contributions),
               parts().jobs, &parts().modex);
   if (!result) return;
-  PublishShared(step, *result, parts().jobs, persists(), &parts().modex);
+  PublishShared(step, *result, parts().jobs, persists_, &parts().modex);
 }
 
 void GroupConstruct::OnCompleted(const StepContext& step, Series& series,
@@ -184,7 +184,7 @@ void GroupConstruct::OnFailed(const StepContext& step, const Series& series,
 
 void GroupConstruct::PersistLeft(const StepContext& step,
                                  const Group& group) const {
-  if (!persists()) return;
+  if (!persists_) return;
   const CollectiveId id = ConstructOf(group.name, group.participants);
   const CollectiveRecord record{group.sequence, kSuccess,     true,
                                 false,          group.result, group.left};
@@ -206,7 +206,7 @@ void GroupConstruct::Forget(const StepContext& step, const Series& destruct,
   const uint64_t last =
       group == nullptr ? construct->next - 1 : group->sequence;
   construct->Forget(last);
-  if (!persists() || group == nullptr) return;
+  if (!persists_ || group == nullptr) return;
   const CollectiveRecord record{
       last, kSuccess, false, false, {}, WhoHasLeft(*group, parts().jobs)};
   ForEachLocalJob(id.participants, parts().jobs,

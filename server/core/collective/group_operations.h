@@ -35,6 +35,9 @@ class GroupConstruct final : public GroupOperation {
  public:
   using GroupOperation::GroupOperation;
 
+  // Sets whether records for a successor of this agent are emitted.
+  void set_persists(bool persists) { persists_ = persists; }
+
   Bytes OwnContribution(const Series& series,
                         Instance* instance) const override;
   void MakeResult(TimeNs now, const Series& series,
@@ -59,6 +62,7 @@ class GroupConstruct final : public GroupOperation {
   void Announce(const StepContext& step, const Series& series,
                 const Group& group) const;
 
+  bool persists_ = false;
   uint64_t last_made_ = 0;  // number of the last group that was made here
 };
 

@@ -43,9 +43,6 @@ class Operation {
   Operation& operator=(const Operation&) = delete;
   virtual ~Operation() = default;
 
-  // Sets whether records for a successor of this agent are emitted.
-  void set_persists(bool persists) { persists_ = persists; }
-
   // Returns whether the operation may fail at some agents and succeed at
   // others. If not, only the top decides after an agent has contributed.
   virtual bool may_end_differently() const { return false; }
@@ -94,11 +91,9 @@ class Operation {
 
  protected:
   const CollectiveParts& parts() const { return p_; }
-  bool persists() const { return persists_; }
 
  private:
   const CollectiveParts p_;
-  bool persists_ = false;
 };
 
 }  // namespace canopy::core

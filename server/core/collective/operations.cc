@@ -17,9 +17,4 @@ Operation& Operations::Of(CollectiveOp op) {
   return fence_;
 }
 
-void Operations::set_persists(bool persists) {
-  construct_.set_persists(persists);
-  destruct_.set_persists(persists);
-}
-
 }  // namespace canopy::core

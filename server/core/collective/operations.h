@@ -21,7 +21,7 @@ class Operations {
   Operation& Of(CollectiveOp op);
   const GroupConstruct& construct() const { return construct_; }
   // Sets whether records for a successor of this agent are emitted.
-  void set_persists(bool persists);
+  void set_persists(bool persists) { construct_.set_persists(persists); }
 
  private:
   FenceOperation fence_;

@@ -160,6 +160,22 @@ TEST_F(JobManagerTest, OutputNamesItsJobAndCreditIsPassedToThatJob) {
   EXPECT_EQ(consumed[1].bytes, 15u);
 }
 
+TEST_F(JobManagerTest, SuccessiveOutputOfARankIsCreditedTogether) {
+  Launch();
+  for (int i = 0; i < 100; ++i) Output("first", 0, 1);
+  Output("first", 1, 1);
+  v1::RunRequest request;
+  request.set_consumed(60);
+  manager_->OnRequest(kLauncher, request);
+  request.set_consumed(41);
+  manager_->OnRequest(kLauncher, request);
+  const auto consumed = sink_.Take<core::OutputConsumed>();
+  ASSERT_EQ(consumed.size(), 3u);
+  EXPECT_EQ(consumed[0].bytes, 60u);
+  EXPECT_EQ(consumed[1].bytes, 40u);
+  EXPECT_EQ(consumed[2].rank, 1u);
+}
+
 TEST_F(JobManagerTest, SignalsAndKillsApplyToTheFamily) {
   Launch();
   SpawnRunning("first", 5, "child1");

@@ -36,7 +36,7 @@ void Launcher::Requeue(std::vector<std::string> jobs,
 void Launcher::SendOutput(const core::DeliverOutput& output,
                           const std::string& nspace) {
   const uint64_t size = output.data.size() + output.redirected;
-  if (size > 0) unconsumed_.push_back({output.nspace, output.rank, size});
+  if (size > 0) NoteUnconsumed(output, size);
   v1::RunEvent event;
   v1::Output* const out = event.mutable_output();
   out->set_rank(output.rank);
@@ -45,6 +45,18 @@ void Launcher::SendOutput(const core::DeliverOutput& output,
   out->set_nspace(nspace);
   out->set_redirected(output.redirected);
   Send(std::move(event));
+}
+
+// Successive output of one rank is one entry, because each entry is credited by
+// a message to the rank's agent.
+void Launcher::NoteUnconsumed(const core::DeliverOutput& output,
+                              uint64_t bytes) {
+  if (!unconsumed_.empty() && unconsumed_.back().rank == output.rank &&
+      unconsumed_.back().nspace == output.nspace) {
+    unconsumed_.back().bytes += bytes;
+  } else {
+    unconsumed_.push_back({output.nspace, output.rank, bytes});
+  }
 }
 
 void Launcher::Consume(uint64_t bytes, InputSink* sink) {

@@ -60,6 +60,8 @@ class Launcher {
   };
 
   LauncherStream* stream_ = nullptr;
+  void NoteUnconsumed(const core::DeliverOutput& output, uint64_t bytes);
+
   std::deque<Unconsumed> unconsumed_;  // in the order of sending
 };
 

@@ -36,8 +36,7 @@ std::optional<std::string_view> TakeMessages(
     if (header.length > kMaxPayload) return std::nullopt;
     if (bytes.size() - kHeaderSize < header.length) break;
     if (header.tag >= kFirstRequestTag) {
-      c->requests.push_back(
-          {header.tag, bytes.substr(kHeaderSize, header.length)});
+      c->requests.Add({header.tag, bytes.substr(kHeaderSize, header.length)});
     }
     bytes.remove_prefix(kHeaderSize + header.length);
   }
@@ -73,11 +72,9 @@ bool ApplyAnswer(const Record& record, std::string_view bytes,
   answer.bytes = bytes;
   if (!bytes.empty() && bytes.size() != record.number) return false;
   if (record.a >= kFirstRequestTag) {
-    const auto request = std::ranges::find(c->requests, record.a,
-                                           &ConnectionLogState::Request::tag);
-    if (request == c->requests.end()) return false;
+    const auto request = c->requests.Take(record.a);
+    if (!request) return false;
     if (bytes.empty()) answer.payload = request->payload;
-    c->requests.erase(request);
   } else if (bytes.empty()) {
     return false;
   }
@@ -214,7 +211,9 @@ void ConnectionLogState::WriteRecords(const Write& write) const {
     for (const Answer& answer : c.answers) {
       if (answer.tag >= kFirstRequestTag) add(answer.tag, answer.payload);
     }
-    for (const Request& request : c.requests) add(request.tag, request.payload);
+    for (const RequestList::Request& request : c.requests.InOrder()) {
+      add(request.tag, request.payload);
+    }
     input += c.input;
     append(RecordKind::kOpened, c.rank, 0, c.received - input.size(),
            EncodeOpening(c.opening));

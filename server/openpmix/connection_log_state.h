@@ -35,6 +35,7 @@
 #include "common/ids.h"
 #include "common/recent_events.h"
 #include "server/core/messages.h"
+#include "server/openpmix/request_list.h"
 
 namespace canopy::openpmix {
 
@@ -91,10 +92,6 @@ struct ConnectionLogState {
   ConnectionLogState(ConnectionLogState&&) = default;
   ConnectionLogState& operator=(ConnectionLogState&&) = default;
 
-  struct Request {
-    uint32_t tag = 0;
-    std::string_view payload;
-  };
   struct Answer {
     uint32_t tag = 0;
     uint32_t one_series =
@@ -110,9 +107,9 @@ struct ConnectionLogState {
     uint64_t received = 0;  // position after the last byte that was read
     uint64_t queued = 0;    // position after the last answer
     std::string input;      // the beginning of a message
-    std::vector<Request> requests;  // unanswered, in order
-    std::vector<Answer> answers;    // not known to be sent, in order
-    uint64_t unsent_at = 0;         // position of the first byte of `unsent`
+    RequestList requests;   // unanswered
+    std::vector<Answer> answers;  // not known to be sent, in order
+    uint64_t unsent_at = 0;       // position of the first byte of `unsent`
     std::string_view unsent;
     bool broken = false;
     bool finalized = false;

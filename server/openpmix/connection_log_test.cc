@@ -79,8 +79,8 @@ TEST_F(LedgerTest, ASuccessorReadsTheStateOfAConnection) {
   EXPECT_EQ(c.queued, 6u);
   EXPECT_EQ(c.input, "rest");
   ASSERT_EQ(c.requests.size(), 1u);
-  EXPECT_EQ(c.requests[0].tag, 102u);
-  EXPECT_EQ(c.requests[0].payload, "second");
+  EXPECT_EQ(c.requests.InOrder()[0].tag, 102u);
+  EXPECT_EQ(c.requests.InOrder()[0].payload, "second");
   ASSERT_EQ(c.answers.size(), 1u);
   EXPECT_EQ(c.answers[0].bytes, "answer");
 }
@@ -91,7 +91,7 @@ TEST_F(LedgerTest, AMessageInPiecesBecomesOneRequest) {
   const ConnectionLogState::Connection& c = Kept();
   EXPECT_TRUE(c.input.empty());
   ASSERT_EQ(c.requests.size(), 1u);
-  EXPECT_EQ(c.requests[0].payload, std::string(100, 'p'));
+  EXPECT_EQ(c.requests.InOrder()[0].payload, std::string(100, 'p'));
 }
 
 TEST_F(LedgerTest, ALongAnswerIsRegeneratedFromItsRequest) {
@@ -115,7 +115,7 @@ TEST_F(LedgerTest, BytesWithoutARecordAreAddedToTheState) {
   ASSERT_TRUE(reader->AddUnrecorded(kClient, message.size()));
   const auto& c = reader->state().connections.at(kClient);
   ASSERT_EQ(c.requests.size(), 1u);
-  EXPECT_EQ(c.requests[0].payload, "late");
+  EXPECT_EQ(c.requests.InOrder()[0].payload, "late");
   EXPECT_EQ(c.received, message.size());
 }
 

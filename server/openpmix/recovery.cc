@@ -72,7 +72,7 @@ Counts CountsIn(const ConnectionLogState& state, const std::string& nspace) {
 // an answer is not logged.
 bool SortAnswers(ConnectionLogState::Connection* c, uint64_t written) {
   std::vector<ConnectionLogState::Answer> known;
-  std::vector<ConnectionLogState::Request> again;
+  std::vector<RequestList::Request> again;
   uint64_t at = written;
   for (ConnectionLogState::Answer& answer : c->answers) {
     const uint64_t end = answer.begin + answer.size;
@@ -94,9 +94,7 @@ bool SortAnswers(ConnectionLogState::Connection* c, uint64_t written) {
     known.push_back(answer);
   }
   c->answers = std::move(known);
-  c->requests.insert(c->requests.begin(),
-                     std::make_move_iterator(again.begin()),
-                     std::make_move_iterator(again.end()));
+  c->requests.AddFirst(std::move(again));
   c->unsent = {};
   c->queued = at;
   return true;
@@ -218,7 +216,7 @@ void Recovery::ReportReattached(const Connection& c, const Counts& counts) {
 void Recovery::ReplayRequests(Connection& c,
                               const ConnectionLogState::Connection& persisted) {
   parts_.text_logger->set_replaying(true);
-  for (const auto& request : persisted.requests) {
+  for (const auto& request : persisted.requests.InOrder()) {
     if (!c.serving()) break;
     parts_.requests->Handle(c, request.tag, request.payload);
     parts_.sink->Drain();

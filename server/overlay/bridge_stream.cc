@@ -7,9 +7,9 @@ namespace {
 
 // Maximum bytes of frames that wait for a listener; above it, reading pauses.
 constexpr size_t kMaxInbox = size_t{4} << 20;
-// The inbox's memory is retained for reuse if it has room for at most this many
-// frames.
-constexpr size_t kRetainedFrames = 64;
+// Maximum number of frames that wait. A frame may consist of many messages, and
+// a message that is sent now waits for all frames that this side has read.
+constexpr size_t kMaxFrames = 2 * BridgeStream::kFramesPerRound;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void BridgeStream::ReadDone(std::optional<Bytes> frame) {
     inbox_.push_back(std::move(*frame));
     Schedule();
   }
-  read_paused_ = inbox_bytes_ > kMaxInbox;
+  read_paused_ = MustPause();
   if (!closing_ && !read_paused_) call_->Read();
 }
 
@@ -114,25 +114,36 @@ void BridgeStream::Schedule() {
   loop_->Defer([self = shared_from_this()] { self->Deliver(); });
 }
 
+bool BridgeStream::MustPause() const {
+  return inbox_bytes_ > kMaxInbox || inbox_.size() >= kMaxFrames;
+}
+
 void BridgeStream::Deliver() {
   scheduled_ = false;
-  if (std::exchange(read_paused_, false) && !closing_) call_->Read();
-  inbox_bytes_ = 0;
-  std::vector<Bytes> frames = std::move(spare_);
-  frames.swap(inbox_);
-  for (Bytes& frame : frames) {
-    if (listener_ != nullptr) listener_->OnFrame(std::move(frame));
-  }
-  frames.clear();
-  if (frames.capacity() <= kRetainedFrames) spare_ = std::move(frames);
+  DeliverFrames();
   if (want_writable_ && MayWrite()) {
     want_writable_ = false;
     if (listener_ != nullptr) listener_->OnWritable();
   }
+  if (!inbox_.empty()) return Schedule();
   if (ended_.has_value() && listener_ != nullptr) {
     const StreamEnd end = *std::exchange(ended_, std::nullopt);
     std::exchange(listener_, nullptr)->OnEnd(end);
   }
+}
+
+// Delivers the frames of this round, and then reads on if reading was paused.
+void BridgeStream::DeliverFrames() {
+  if (std::exchange(delivered_round_, loop_->round()) == loop_->round()) return;
+  for (size_t left = kFramesPerRound; left > 0 && !inbox_.empty(); --left) {
+    Bytes frame = std::move(inbox_.front());
+    inbox_.pop_front();
+    inbox_bytes_ -= frame.size();
+    if (listener_ != nullptr) listener_->OnFrame(std::move(frame));
+  }
+  if (!read_paused_ || MustPause()) return;
+  read_paused_ = false;
+  if (!closing_) call_->Read();
 }
 
 }  // namespace canopy::overlay

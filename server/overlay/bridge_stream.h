@@ -3,9 +3,11 @@
 #ifndef CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
 #define CANOPY_SERVER_OVERLAY_BRIDGE_STREAM_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "common/bytes.h"
 #include "common/event_loop.h"
@@ -31,10 +33,13 @@ class Call {
   virtual void SetProved() {}
 };
 
-// Loop thread only.
+// Delivers at most kFramesPerRound frames in one round of the loop. Loop thread
+// only.
 class BridgeStream : public Stream,
                      public std::enable_shared_from_this<BridgeStream> {
  public:
+  static constexpr size_t kFramesPerRound = 4;
+
   // `call` must have a Read in progress and must live until it has called Done.
   BridgeStream(EventLoop* loop, Call* call) : loop_(loop), call_(call) {}
 
@@ -61,6 +66,8 @@ class BridgeStream : public Stream,
   }
   void Schedule();
   void Deliver();
+  void DeliverFrames();
+  bool MustPause() const;
   void FinishWhenIdle();
 
   EventLoop* const loop_;
@@ -68,10 +75,9 @@ class BridgeStream : public Stream,
   StreamListener* listener_ = nullptr;
   bool detached_ = false;
 
-  std::vector<Bytes> inbox_;
-  // Empty; keeps the memory of delivered frames for reuse.
-  std::vector<Bytes> spare_;
+  std::deque<Bytes> inbox_;
   size_t inbox_bytes_ = 0;
+  uint64_t delivered_round_ = UINT64_MAX;  // the last round of DeliverFrames
   bool scheduled_ = false;
   bool read_paused_ = false;
   bool write_in_flight_ = false;

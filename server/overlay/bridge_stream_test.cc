@@ -52,6 +52,9 @@ class EchoCall : public Call {
   void Cancel() override { EndReads(); }
   void HalfClose() override { EndReads(); }
 
+  // Returns the number of frames that the stream has not read yet.
+  size_t unread() const { return echoes_.size(); }
+
   void Arrive(std::string text) {
     echoes_.push_back(std::move(text));
     Echo();
@@ -196,12 +199,34 @@ TEST(BridgeStreamTest, ReadingPausesUntilAListenerIsAttached) {
   const std::string megabyte(size_t{1} << 20, 'm');
   for (int i = 0; i < 8; ++i) call.Arrive(megabyte);
   for (int i = 0; i < 20; ++i) loop.RunOnce(0);
+  EXPECT_EQ(call.unread(), 3u);
   Recorder recorder;
   call.stream()->Attach(&recorder);
-  loop.RunOnce(0);
-  EXPECT_EQ(recorder.frames.size(), 5u);
   WaitFor(&loop, [&] { return recorder.frames.size() == 8; });
   call.stream()->Close({kEndCancelled, ""});
+}
+
+TEST(BridgeStreamTest, ManyFramesAreDividedIntoRounds) {
+  EventLoop loop;
+  EchoCall call(&loop);
+  constexpr size_t kFrames = 10 * BridgeStream::kFramesPerRound;
+  for (size_t i = 0; i < kFrames; ++i) call.Arrive(std::to_string(i));
+  for (int i = 0; i < 100; ++i) loop.RunOnce(0);
+  // A frame that is sent now waits for few frames.
+  EXPECT_EQ(call.unread(), kFrames - 2 * BridgeStream::kFramesPerRound);
+  Recorder recorder;
+  call.stream()->Attach(&recorder);
+  call.Cancel();
+  size_t before = 0;
+  while (!recorder.ended.has_value()) {
+    loop.RunOnce(1000);
+    EXPECT_LE(recorder.frames.size() - before, BridgeStream::kFramesPerRound);
+    before = recorder.frames.size();
+    if (before == kFrames && !recorder.ended.has_value()) {
+      call.stream()->Broken();
+    }
+  }
+  EXPECT_EQ(recorder.frames.size(), kFrames);
 }
 
 TEST(BridgeStreamTest, AStreamClosedInOrderReadsToTheEnd) {

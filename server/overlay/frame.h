@@ -17,6 +17,9 @@ namespace canopy::overlay {
 inline constexpr size_t kMaxPiece = size_t{256} << 10;
 // Limit for the bytes of packets in one frame; one packet may exceed it.
 inline constexpr size_t kMaxFrame = size_t{256} << 10;
+// Limit for the number of packets that Link::Fill puts into a frame, because a
+// frame is handled as a whole, and each packet may be a message.
+inline constexpr size_t kMaxPackets = 64;
 
 struct Hello {
   uint32_t version = 0;

@@ -36,12 +36,13 @@ void Link::Send(Packet packet, Frame* frame) {
 
 bool Link::Fill(Frame* frame, bool ack_now) {
   size_t bytes = 0;
-  while (replay_ < unacknowledged_.size() && bytes < kMaxFrame) {
+  const auto has_room = [&] { return frame->packets.size() < kMaxPackets; };
+  while (replay_ < unacknowledged_.size() && bytes < kMaxFrame && has_room()) {
     bytes += Weight(unacknowledged_[replay_]);
     frame->packets.push_back(unacknowledged_[replay_++]);
   }
   for (auto& queue : queues_) {
-    while (!queue.empty() &&
+    while (!queue.empty() && has_room() &&
            (bytes == 0 || bytes + Weight(queue.front()) <= kMaxFrame)) {
       bytes += Weight(queue.front());
       Packet packet = std::move(queue.front());

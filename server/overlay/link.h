@@ -24,8 +24,8 @@ class Link {
   // then.
   void Enqueue(Packet packet);
 
-  // Adds to `frame` what is to be sent next, about kMaxFrame bytes at most:
-  // first replayed packets, then queued packets by priority, and always the
+  // Adds to `frame` what is to be sent next, about kMaxFrame bytes and
+  // kMaxPackets packets at most: first replayed packets, then queued packets by priority, and always the
   // current acknowledgement. Returns false if there is nothing to send; an
   // acknowledgement alone is sent only if AckDue or `ack_now`.
   bool Fill(Frame* frame, bool ack_now);

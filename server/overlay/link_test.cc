@@ -55,6 +55,28 @@ TEST(LinkTest, UrgentMessagesOvertakeBulkDataBetweenPieces) {
   EXPECT_EQ(Messages(Filled(&link)), (std::vector<uint64_t>{1}));
 }
 
+TEST(LinkTest, AnUrgentMessageOvertakesManySmallOnes) {
+  Link link;
+  for (uint64_t i = 1; i <= 3 * kMaxPackets; ++i) {
+    link.Enqueue(Piece(i, 1, kPriorities - 1));
+  }
+  EXPECT_EQ(Filled(&link).packets.size(), kMaxPackets);
+  link.Enqueue(Piece(9999, 1, 0));
+  EXPECT_EQ(Filled(&link).packets.front().message, 9999u);
+  // The same limit holds when packets are sent again.
+  Filled(&link);
+  Filled(&link);
+  ASSERT_FALSE(link.Waiting());
+  ASSERT_TRUE(link.Resume(0));
+  size_t again = 0;
+  while (link.Waiting()) {
+    const size_t packets = Filled(&link).packets.size();
+    EXPECT_LE(packets, kMaxPackets);
+    again += packets;
+  }
+  EXPECT_EQ(again, 3 * kMaxPackets + 1);
+}
+
 TEST(LinkTest, UnknownPrioritiesAreTreatedAsTheLowest) {
   Link link;
   link.Enqueue(Piece(1, 10, 4000000000u));

@@ -37,6 +37,8 @@ struct ProcessOptions {
   // The limit of a job's output on this node, in bytes, that waits for
   // CreditOutput.
   uint64_t output_window = 1u << 20;
+  // The time, in milliseconds, within which a shim answers after a kill.
+  uint32_t shim_answer_ms = 5000;
 };
 
 // The context is shared by all jobs of the adapter, and outlives them.

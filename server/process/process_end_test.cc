@@ -75,6 +75,40 @@ TEST_F(EndTest, NoZombieRemainsOfAShimThatHasEnded) {
   }
 }
 
+// The child of this test is the shim.
+TEST_F(EndTest, AJobEndsAlthoughItsShimIsStopped) {
+  shim_answer_ms_ = 100;
+  MakeAdapter();
+  const auto job = Shell("trap '' TERM; echo up; while :; do sleep 1; done", 2);
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "up"));
+  ASSERT_EQ(Children().size(), 1u);
+  ASSERT_EQ(kill(Children()[0], SIGSTOP), 0);
+  adapter_->Kill({"job", {}, 100});
+  ASSERT_TRUE(WaitForExits(*job));
+  EXPECT_EQ(ExitSignal(0), SIGKILL);
+  EXPECT_EQ(ExitSignal(1), SIGKILL);
+  EXPECT_TRUE(Forget("job"));
+}
+
+// The shim answers while a process cannot end.
+TEST_F(EndTest, AShimThatAnswersIsKept) {
+  shim_answer_ms_ = 50;
+  MakeAdapter();
+  const auto job = Shell("trap '' TERM; echo up; while :; do sleep 0.1; done");
+  ASSERT_TRUE(Launch(job));
+  ASSERT_TRUE(WaitForOutput(0, "up"));
+  const std::vector<int> before = Children();
+  // A kill of a rank that is not here, after which the processes go on as if
+  // they could not end.
+  adapter_->Kill({"job", {5}, 0});
+  EXPECT_FALSE(RunUntilFor(500, [&] { return !Recorded().exits.empty(); }));
+  EXPECT_EQ(Children(), before);
+  adapter_->Kill({"job", {}, 0});
+  EXPECT_TRUE(WaitForExits(*job));
+  EXPECT_TRUE(Forget("job"));
+}
+
 TEST_F(EndTest, ASignalThatEndsAProcessIsReported) {
   ASSERT_TRUE(Run(Shell("kill -USR1 $$")));
   EXPECT_EQ(ExitSignal(), SIGUSR1);

@@ -129,6 +129,7 @@ ProcessOptions ProcessTest::Options() const {
   options.environment = rules_;
   options.job_directory = job_directory_;
   options.orphan_ms = orphan_ms_;
+  options.shim_answer_ms = shim_answer_ms_;
   return options;
 }
 

@@ -99,6 +99,7 @@ class ProcessTest : public testing::Test {
 
   std::string runtime_dir_;
   uint32_t orphan_ms_ = 0;
+  uint32_t shim_answer_ms_ = 5000;
   EnvironmentRules rules_;
   std::function<std::string(const std::string& nspace)> job_directory_;
   EventLoop loop_;

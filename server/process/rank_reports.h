@@ -49,6 +49,8 @@ class RankReports {
   // These functions return false for a malformed payload.
   bool ReportOutput(std::string_view payload);
   bool ReportExits(std::string_view payload);
+  // Returns the position, in bytes, of the end of the reported output.
+  uint64_t output_end() const { return output_end_; }
   // Sets the position, in bytes, from which the output is repeated.
   void SetOutputPosition(uint64_t position) { output_end_ = position; }
 

@@ -14,6 +14,8 @@ namespace canopy::process {
 namespace {
 
 constexpr size_t kRanksPerFrame = 256;
+// The standard output and standard error of a process.
+constexpr size_t kStreamsOfRank = 2;
 
 std::string LossText(const std::string& nspace, const std::string& reason) {
   return "canopy-shim of " + nspace + " is lost: " + reason;
@@ -27,7 +29,9 @@ ShimJob::ShimJob(const ProcessContext* context, const core::PrepareLocal& job,
       job_(job),
       on_gone_(std::move(on_gone)),
       state_(ShimState::kNew),
-      reports_(context) {
+      reports_(context),
+      credit_(context->options.output_window),
+      watch_(context->loop, context->options.shim_answer_ms, WatchEvents()) {
   RankReports::Unreported ranks;
   for (const Rank rank : LocalRanks()) ranks[rank];
   reports_.Begin(nspace(), job_.job->merge_stderr, std::move(ranks));
@@ -41,7 +45,9 @@ ShimJob::ShimJob(const ProcessContext* context, UniqueFd connection,
       state_(ShimState::kGreeting),
       reporting_(false),
       file_(std::move(file)),
-      reports_(context) {
+      reports_(context),
+      credit_(context->options.output_window),
+      watch_(context->loop, context->options.shim_answer_ms, WatchEvents()) {
   credit_.ForgetPosition();
   Connect(std::move(connection));
   channel_->Send(FrameType::kHello, Encode(Hello{}));
@@ -71,6 +77,10 @@ std::vector<Rank> ShimJob::LocalRanks() const {
   return job_.layout->ranks_of_agent(context_->options.self);
 }
 
+void ShimJob::AllowEnds() {
+  credit_.AllowEnds(kStreamsOfRank * LocalRanks().size());
+}
+
 void ShimJob::Prepare() {
   if (!Advance(ShimEvent::kPrepare)) return;
   if (reports_.empty()) return ReportPrepared(Status());
@@ -81,6 +91,7 @@ void ShimJob::Prepare() {
   process_.NoteStarted(shim->pid);
   file_ = std::move(shim->file);
   Connect(std::move(shim->connection));
+  AllowEnds();
   const PrepareJob description = DescribeJob(*context_, job_);
   for (const AppSpec& app : description.apps) {
     finding_keys_.push_back(FindingKey(description, app));
@@ -146,6 +157,7 @@ void ShimJob::Start(uint16_t port) {
 // rank's former process has consumed it.
 void ShimJob::Restart(const core::RestartLocal& restart) {
   reports_.Await(restart.rank, restart.incarnation);
+  credit_.AllowEnds(kStreamsOfRank);
   if (channel_ == nullptr || !started()) {
     return reports_.ReportNoProcess(restart.rank);
   }
@@ -186,6 +198,21 @@ void ShimJob::Kill(const core::KillLocal& kill) {
   if (channel_ == nullptr) return;
   channel_->Send(FrameType::kKill,
                  Encode(KillRanks{kill.grace_ms, kill.ranks}));
+  watch_.OnKill(kill.grace_ms);
+}
+
+// A shim answers Resume in every state in which it has processes. It repeats
+// its reports then, of which each is handled once.
+ShimWatch::Events ShimJob::WatchEvents() {
+  return {[this] {
+            if (channel_ == nullptr || reports_.empty()) return false;
+            channel_->Send(FrameType::kResume, "");
+            return true;
+          },
+          [this] {
+            process_.KillShim();
+            if (channel_ != nullptr) channel_->Fail("it does not answer");
+          }};
 }
 
 void ShimJob::Credit(const core::CreditOutput& credit) {
@@ -278,6 +305,7 @@ void ShimJob::Forget() {
 // --------------------------------------------------------------- frames ---
 
 void ShimJob::OnFrame(FrameChannel::Frame& frame) {
+  watch_.OnFrame();
   const Verdict verdict = StepOf(state_, ShimEventOf(frame.type)).verdict;
   if (verdict == Verdict::kIgnore) return;
   if (verdict == Verdict::kRefuse || !Handle(frame)) {
@@ -298,7 +326,7 @@ bool ShimJob::Handle(FrameChannel::Frame& frame) {
     case FrameType::kStarted:
       return OnStarted(frame.payload);
     case FrameType::kOutput:
-      return reports_.ReportOutput(frame.payload);
+      return OnOutput(frame.payload);
     case FrameType::kExits:
       return reports_.ReportExits(frame.payload);
     case FrameType::kRestarted:
@@ -352,6 +380,12 @@ void ShimJob::TakeRanks(std::vector<RankState> ranks) {
   reports_.Begin(nspace(), job_.job->merge_stderr, std::move(unreported));
 }
 
+bool ShimJob::OnOutput(std::string_view payload) {
+  const uint64_t begin = reports_.output_end();
+  return reports_.ReportOutput(payload) &&
+         credit_.OnReport(begin, reports_.output_end());
+}
+
 bool ShimJob::OnPrepared(std::string_view payload) {
   Prepared m;
   if (!Decode(payload, &m)) return false;
@@ -395,6 +429,7 @@ bool ShimJob::OnResumed(std::string_view payload) {
   if (!DecodeBytes(payload, &acknowledged)) return false;
   reports_.SetOutputPosition(acknowledged);
   credit_.SetPosition(acknowledged);
+  AllowEnds();
   SendCredit();
   return true;
 }

@@ -24,6 +24,7 @@
 #include "server/process/shim_process.h"
 #include "server/process/shim_states.h"
 #include "server/process/shim_texts.h"
+#include "server/process/shim_watch.h"
 #include "server/shim/channel.h"
 #include "server/shim/protocol.h"
 #include "server/shim/socket_file.h"
@@ -102,16 +103,20 @@ class ShimJob {
   bool OnHeld(FrameChannel::Frame& frame);
   bool OnWelcome(FrameChannel::Frame& frame);
   void TakeRanks(std::vector<RankState> ranks);
+  bool OnOutput(std::string_view payload);
   bool OnPrepared(std::string_view payload);
   bool OnStarted(std::string_view payload);
   bool OnRestarted(std::string_view payload);
   bool OnInputDone(std::string_view payload);
   bool OnResumed(std::string_view payload);
+  ShimWatch::Events WatchEvents();
   void OnLost(const std::string& reason);
   void ReportLoss(const std::string& reason);
   void Gone();
 
   std::vector<Rank> LocalRanks() const;
+  // Lets each stream of each local rank end once.
+  void AllowEnds();
   Status ReservePort();
   void SendRanks();
   void ReportPrepared(const Status& status);
@@ -137,6 +142,7 @@ class ShimJob {
   OutputCredit credit_;
   ShimInput input_;
   ShimTexts texts_;
+  ShimWatch watch_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,5 +1,6 @@
 #include "server/process/shim_process.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,10 @@ void ShimProcess::NoteFound(int pid) {
   pid_ = pid;
   if (IsChild(pid)) child_pid_ = pid;
   session_ = getsid(pid);
+}
+
+void ShimProcess::KillShim() const {
+  if (child_pid_ > 0) kill(child_pid_, SIGKILL);
 }
 
 void ShimProcess::KillJob(const std::string& nspace,

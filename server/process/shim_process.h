@@ -21,6 +21,9 @@ class ShimProcess {
   // Returns the pid of the shim if it is a child of this process, else 0.
   int child_pid() const { return child_pid_; }
 
+  // Kills the shim if it is a child of this process.
+  void KillShim() const;
+
   // Called when the shim is dead. Kills the remaining processes of its job.
   // `groups` are the known process groups of the job's ranks.
   void KillJob(const std::string& nspace, std::unordered_set<int> groups) const;

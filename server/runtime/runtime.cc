@@ -56,10 +56,16 @@ void AgentRuntime::Drain() {
   loop_->AssertOnThread();
   if (draining_ || core_ == nullptr) return;
   draining_ = true;
+  const int64_t began = CoarseMs();
+  size_t inputs = 0;
   while (!queue_.empty()) {
     batch_.swap(queue_);
     for (const core::Input& input : batch_) Step(input);
+    inputs += batch_.size();
     batch_.clear();
+  }
+  if (CoarseMs() - began >= kSlowTurnMs) {
+    NoteWork(began, [&] { return std::to_string(inputs) + " inputs"; });
   }
   if (batch_.capacity() > kRetainedInputs) batch_ = {};
   if (queue_.capacity() > kRetainedInputs) queue_ = {};

@@ -293,6 +293,24 @@ TEST_F(RuntimeTest, SlowWorkIsCounted) {
   EXPECT_EQ(runtime_.slow_turns(), 1u);
 }
 
+// Each of the inputs takes less than the least duration of a slow turn.
+TEST_F(RuntimeTest, ATurnOfManyInputsIsCounted) {
+  struct Slow : InputObserver {
+    void OnNodeStateChanged(const core::NodeStateChanged&) override {
+      usleep((kSlowTurnMs - 10) * 1000);
+    }
+  } slow;
+  AgentRuntime two(&loop_);
+  core::CoreConfig config;
+  config.node_names = {"a", "b"};
+  RuntimePorts ports;
+  ports.observers = {&slow};
+  two.Start(std::move(config), std::move(ports));
+  for (int i = 0; i < 3; ++i) two.OnInput(core::NodeStateChanged{});
+  two.Drain();
+  EXPECT_EQ(two.slow_turns(), 1u);
+}
+
 TEST_F(RuntimeTest, ATickTakesNoCommits) {
   Put(core::Tick{});
   EXPECT_EQ(clients_.Calls(), Calls());

@@ -79,13 +79,30 @@ bool FrameChannel::Flush() {
 }
 
 void FrameChannel::OnEvents(uint32_t events) {
-  const Alive alive = alive_;
   if (events & EPOLLOUT) Flush();
-  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
-  for (int i = 0; i < kReadsPerRound; ++i) {
-    if (!ReadSome()) return;
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) Serve();
+}
+
+void FrameChannel::Serve() {
+  const Alive alive = alive_;
+  if (std::exchange(round_, loop_->round()) != loop_->round()) delivered_ = 0;
+  // Frames that an earlier round has read are delivered first.
+  for (int reads = 0;; ++reads) {
     if (!DeliverFrames(alive)) return;
+    if (delivered_ >= kFramesPerRound) return ServeLater();
+    if (reads == kReadsPerRound || !ReadSome()) return;
   }
+}
+
+// The loop runs some levels of deferred work in one round.
+void FrameChannel::ServeLater() {
+  if (std::exchange(serve_scheduled_, true)) return;
+  loop_->Defer([this, alive = alive_] {
+    if (!*alive || !socket_) return;
+    serve_scheduled_ = false;
+    if (round_ == loop_->round()) return ServeLater();
+    Serve();
+  });
 }
 
 // Reads ahead. The end of the connection is ignored here, because the next
@@ -128,7 +145,7 @@ bool FrameChannel::ReadSome() {
 
 bool FrameChannel::DeliverFrames(const Alive& alive) {
   partial_ = 0;
-  while (in_.size() >= sizeof(FrameHeader)) {
+  while (in_.size() >= sizeof(FrameHeader) && delivered_ < kFramesPerRound) {
     FrameHeader header;
     memcpy(&header, in_.view().data(), sizeof header);
     if (header.length > kMaxPayload || header.zero != 0) {
@@ -148,6 +165,7 @@ bool FrameChannel::DeliverFrames(const Alive& alive) {
       return false;
     }
     in_.Consume(size);
+    ++delivered_;
     const auto on_frame = on_frame_;
     (*on_frame)(frame);
     if (!*alive || !socket_) return false;

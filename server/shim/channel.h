@@ -20,9 +20,13 @@
 
 namespace canopy::process {
 
-// Loop thread only. The callbacks may destroy the channel.
+// Delivers at most kFramesPerRound frames in one round of the loop, because a
+// frame may be small and the work that it causes large. Loop thread only. The
+// callbacks may destroy the channel.
 class FrameChannel {
  public:
+  static constexpr int kFramesPerRound = 64;
+
   struct Frame {
     FrameType type;
     // The payload is valid until the callback returns or calls HasWaiting.
@@ -61,9 +65,12 @@ class FrameChannel {
 
   void OnEvents(uint32_t events);
   void ScheduleFlush();
+  // Reads and delivers frames as far as this round allows.
+  void Serve();
+  void ServeLater();
   bool ReadSome();
-  // Delivers complete frames. Returns false if the channel was closed or
-  // destroyed.
+  // Delivers complete frames as far as this round allows. Returns false if the
+  // channel was closed or destroyed.
   bool DeliverFrames(const Alive& alive);
 
   EventLoop* const loop_;
@@ -79,6 +86,9 @@ class FrameChannel {
   bool waiting_writable_ = false;
   InBuffer in_;
   size_t partial_ = 0;  // size of the frame whose beginning is in in_
+  uint64_t round_ = 0;  // the last round in which frames were delivered
+  int delivered_ = 0;   // number of frames in that round
+  bool serve_scheduled_ = false;
 };
 
 }  // namespace canopy::process

@@ -139,6 +139,37 @@ TEST_F(ChannelTest, FramesBeforeTheEndAreDelivered) {
   EXPECT_EQ(received_.size(), 1u);
 }
 
+TEST_F(ChannelTest, ManySmallFramesAreDividedIntoRounds) {
+  const auto b = Open(std::move(far_));
+  const auto a = Open(std::move(near_));
+  constexpr size_t kFrames = 5 * FrameChannel::kFramesPerRound + 1;
+  for (size_t i = 0; i < kFrames; ++i) a->Send(FrameType::kOutput, "x");
+  a->Flush();
+  size_t before = 0;
+  int rounds = 0;
+  while (received_.size() < kFrames && rounds < 100) {
+    loop_.RunOnce(1000);
+    ++rounds;
+    EXPECT_LE(received_.size() - before,
+              static_cast<size_t>(FrameChannel::kFramesPerRound));
+    before = received_.size();
+  }
+  EXPECT_EQ(received_.size(), kFrames);
+  EXPECT_EQ(rounds, 6);
+}
+
+TEST_F(ChannelTest, TheEndWaitsForTheFramesOfLaterRounds) {
+  const auto b = Open(std::move(far_));
+  constexpr size_t kFrames = 3 * FrameChannel::kFramesPerRound;
+  {
+    const auto a = Open(std::move(near_));
+    for (size_t i = 0; i < kFrames; ++i) a->Send(FrameType::kOutput, "x");
+    ASSERT_TRUE(a->Flush());
+  }
+  ASSERT_TRUE(RunUntil([&] { return !closed_.empty(); }));
+  EXPECT_EQ(received_.size(), kFrames);
+}
+
 TEST_F(ChannelTest, FramesThatAreTooLargeAreRefused) {
   const auto a = Open(std::move(near_));
   FrameHeader header;

@@ -14,10 +14,7 @@
 namespace canopy::process {
 namespace {
 
-// The limit for the number of chunks in the window. Each chunk is a separate
-// allocation, so writes of single bytes must not fill the window.
-constexpr size_t kMaxChunks = 4096;
-// The limit for the number of texts, for the same reason.
+// The limit for the number of texts, each of which is a separate allocation.
 constexpr size_t kMaxTexts = 4096;
 
 }  // namespace
@@ -73,7 +70,7 @@ void OutputPump::Drop(Rank rank) {
 }
 
 bool OutputPump::WindowOpen() const {
-  return kept_bytes_ < window_ && kept_.size() < kMaxChunks;
+  return kept_bytes_ < window_ && kept_.size() < kMaxOutputChunks;
 }
 
 void OutputPump::MakeReady(Stream* stream) {

@@ -92,6 +92,9 @@ inline constexpr size_t kMaxConnections = 1 << 16;
 inline constexpr uint64_t kMaxPendingInput = 64u << 20;
 // The largest amount of output in one frame, in bytes.
 inline constexpr size_t kMaxOutputChunk = 64u << 10;
+// The largest number of frames with unacknowledged output. Each is a separate
+// allocation, so writes of single bytes must not fill the window.
+inline constexpr size_t kMaxOutputChunks = 4096;
 // kMaxWaitingText limits the bytes of the texts that wait in a shim for the
 // window or for their turn, and also the bytes of one Text. kMaxTextParts
 // limits the parts of one text.

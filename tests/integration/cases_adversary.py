@@ -18,7 +18,7 @@ from cases_netns import context_of
 from cases_reflection import files_of
 from cases_tls import Authority
 from fence_watch import FenceWatch, Machine
-from harness import PROGRAMS, PYTHON, check, until
+from harness import PROGRAMS, PYTHON, Failure, check, until
 
 CONTEXT = "adversary"
 NODES = 2
@@ -109,6 +109,7 @@ class Attacks:
     def __init__(self, bench, files):
         self.bench, self.files = bench, files
         self.library, self.log = library(bench), log_file(bench)
+        self.times = {}  # the beginning of each attack, by its seed
         with open(self.log, "w", encoding="utf-8"):
             pass
         member = context_of(CONTEXT)["members"][0]
@@ -168,7 +169,16 @@ class Attacks:
         self.job([], self.bench.pmix("attack"), "barrier", 1 + seed % 2)
 
     def one(self, seed):
-        self.kinds[seed % len(self.kinds)](seed)
+        self.times[seed] = time.time()
+        try:
+            self.kinds[seed % len(self.kinds)](seed)
+        except Failure as failure:
+            raise Failure(f"seed {seed}: {failure}") from failure
+
+    def seed_at(self, moment):
+        """Returns the seed whose attack ran at this time."""
+        return max((seed for seed, begin in self.times.items() if begin <= moment),
+                   default=FIRST)
 
 
 def attack(bench, files):
@@ -185,7 +195,11 @@ def attack(bench, files):
     bench.run("run", "--context", CONTEXT, "--oversubscribe", "--map-by", "node",
               "-n", 4, bench.pmix("fences"), 4, 1000).expect(
                   out=[f"fences ok {rank}" for rank in range(4)])
-    watch.finish(machine)
+    fences = watch.end()
+    slow = sorted({attacks.seed_at(end) for end in fences.slow_ends})
+    if slow:
+        print(f"   fences were slow during the attacks of the seeds {slow}", flush=True)
+    machine.judge(fences)
     agents.check()
     with open(attacks.log, encoding="utf-8") as file:
         kinds = {line.split(":")[0] for line in file}

@@ -35,6 +35,9 @@ class Fences:
         self.count = int(found[0][0])
         self.slow = max(int(n) for _, n, _ in found)
         self.slowest = max(float(ms) for _, _, ms in found)
+        # The ends of the slow fences, by the clock of time.time().
+        self.slow_ends = [float(end) for end in re.findall(
+            r"slow fence: [\d.]+ ms, until ([\d.]+)", result.err)]
         print(f"   {self.count} fences, {self.slow} took more than {SLOW_MS} "
               f"ms, the slowest {self.slowest} ms", flush=True)
 

@@ -1,8 +1,9 @@
 /* Runs fences, one after the other, until rank 0 reads the end of its input.
  * Every second fence collects data of each rank, which all ranks check. Prints
  * "up" after the first fence, and at the end the number of fences, the number
- * of slow fences, and the time of the slowest fence at this rank. Any delay of
- * an agent is visible in that time. The pause between two fences leaves the
+ * of slow fences, and the time of the slowest fence at this rank; a line on
+ * standard error has the end of each slow fence. Any delay of an agent is
+ * visible in that time. The pause between two fences leaves the
  * CPUs to the agents.
  *
  * argv[1]: size of the job. argv[2]: milliseconds above which a fence is slow.
@@ -37,7 +38,13 @@ static void timed_fence(int collect) {
   fence(collect);
   const double took = now_ms() - start;
   if (took > slowest_ms) slowest_ms = took;
-  if (took > slow_ms) ++slow;
+  if (took > slow_ms) {
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    fprintf(stderr, "slow fence: %.1f ms, until %ld.%03ld\n", took,
+            (long)end.tv_sec, end.tv_nsec / 1000000);
+    ++slow;
+  }
   if (fences++ == 0) printf("up\n");
   fflush(stdout);
   usleep(PAUSE_US);

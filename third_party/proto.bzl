@@ -1,15 +1,39 @@
 """C++ from .proto files, with the distribution's protoc and gRPC plug-in."""
 
-def canopy_proto_library(name, src, deps = [], grpc = False, visibility = None):
+# Makes a header with the bytes of a FileDescriptorSet.
+_DESCRIPTORS_CMD = """
+protoc -I. --descriptor_set_out=$@.set $(SRCS)
+{{
+  echo '#pragma once'
+  echo 'namespace canopy::protos {{'
+  echo 'inline constexpr unsigned char k{name}Descriptors[] = {{'
+  od -An -v -tu1 $@.set | sed 's/[0-9][0-9]*/&,/g'
+  echo '}};'
+  echo '}}'
+}} > $@
+rm $@.set
+"""
+
+def canopy_proto_library(
+        name,
+        src,
+        deps = [],
+        grpc = False,
+        descriptors = False,
+        visibility = None):
     """A cc_library of the messages of one .proto file.
 
-    With grpc also NAME_grpc, of its services.
+    With grpc also NAME_grpc, of its services. With descriptors also
+    NAME_descriptors: src as a FileDescriptorSet, kNameDescriptors in the header
+    SRC_descriptors.h. Servers with reflection need it for messages of the lite
+    runtime, which has no descriptors.
 
     Args:
       name: target name.
       src: the .proto file, in this package.
       deps: canopy_proto_library targets whose files src imports.
       grpc: also generate the services.
+      descriptors: also generate the descriptors. src has no imports.
       visibility: as everywhere.
     """
     stem = src[:-len(".proto")]
@@ -45,4 +69,16 @@ def canopy_proto_library(name, src, deps = [], grpc = False, visibility = None):
             copts = ["-w"],
             visibility = visibility,
             deps = [":" + name, "@system//:grpc++"],
+        )
+    if descriptors:
+        native.genrule(
+            name = name + "_descriptors_gen",
+            srcs = [src],
+            outs = [stem + "_descriptors.h"],
+            cmd = _DESCRIPTORS_CMD.format(name = name.capitalize()),
+        )
+        native.cc_library(
+            name = name + "_descriptors",
+            hdrs = [stem + "_descriptors.h"],
+            visibility = visibility,
         )

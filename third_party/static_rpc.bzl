@@ -77,12 +77,12 @@ STATIC_RPC_LINKOPTS = [
     "-lcrypto",
 ]
 
-# Link options of a program that uses protobuf's messages and no gRPC.
-STATIC_PROTOBUF_LINKOPTS = [
+# Link options of a program that uses messages of protobuf's lite runtime, and
+# no gRPC. The whole library would parse its own descriptors at each start.
+STATIC_PROTOBUF_LITE_LINKOPTS = [
     "-Wl,--as-needed",
     "-Wl,-Bstatic",
-    "-lprotobuf",
-    "-lz",
+    "-lprotobuf-lite",
     "-Wl,-Bdynamic",
 ]
 

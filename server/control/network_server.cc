@@ -11,6 +11,7 @@
 
 #include <utility>
 
+#include "server/control/descriptors.h"
 #include "server/control/end_calls.h"
 #include "server/rpc/network_port.h"
 #include "server/security/peer_proof.h"
@@ -98,6 +99,7 @@ Status NetworkServer::Start(const NetworkOptions& options) {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   if (options.reflection) {
+    RegisterDescriptors();
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   } else {
     builder.SetOption(std::make_unique<WithoutReflection>());

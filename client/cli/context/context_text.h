@@ -14,7 +14,8 @@ namespace canopy::cli {
 inline constexpr size_t kMaxContextFile = 64u << 20;
 
 // Returns JSON with the field names of context.proto, including fields with
-// default values. The text ends with a line feed.
+// default values: bytes are base64, and numbers of 64 bits are texts. The text
+// ends with a line feed.
 std::string ContextText(const v1::Context& context);
 
 // Returns the context that the text describes; unknown fields are ignored.

@@ -137,6 +137,14 @@ Status Update(SqlDatabase* database) {
   return status.ok() ? end : status;
 }
 
+// Leaves the database as this release uses it. Fails if a newer release has
+// written it.
+Status Prepare(SqlDatabase* database) {
+  int64_t version = 0;
+  const Status status = CheckVersion(database, &version);
+  return status.ok() && version < kVersion ? Update(database) : status;
+}
+
 }  // namespace
 
 HistoryStore::HistoryStore() : HistoryStore(StateDirectory() + "/canopy") {}
@@ -173,19 +181,32 @@ Result<SqlDatabase> HistoryStore::Open(SqlDatabase::Mode mode) const {
   Result<SqlDatabase> database =
       SqlDatabase::Open(std::string(real) + "/history.db", mode);
   if (!database.ok()) return database.status();
-  int64_t version = 0;
-  Status status = CheckVersion(&*database, &version);
-  if (status.ok() && version < kVersion) status = Update(&*database);
-  if (!status.ok()) return status;
+  if (Status status = Prepare(&*database); !status.ok()) return status;
   return database;
 }
 
+// Opens the database, unless *database is it and still in its place.
+Status HistoryStore::OpenToWrite(std::optional<SqlDatabase>* database) const {
+  if (*database && !(*database)->HasMoved()) return Prepare(&**database);
+  database->reset();
+  if (Status s = MakeDirectory(); !s.ok()) return s;
+  Result<SqlDatabase> opened = Open(SqlDatabase::Mode::kCreate);
+  if (opened.ok()) *database = *std::move(opened);
+  return opened.status();
+}
+
 Status HistoryStore::Put(HistoryEntry* entry) const {
-  if (Status s = MakeDirectory(); !s.ok()) return Failed(s);
-  Result<SqlDatabase> database = Open(SqlDatabase::Mode::kCreate);
-  if (!database.ok()) return Failed(database.status());
-  const Status status = Store(&*database, entry);
-  return status.ok() ? status : Failed(status);
+  std::optional<SqlDatabase> database;
+  return Put(entry, &database);
+}
+
+Status HistoryStore::Put(HistoryEntry* entry,
+                         std::optional<SqlDatabase>* kept) const {
+  Status status = OpenToWrite(kept);
+  if (status.ok()) status = Store(&**kept, entry);
+  if (status.ok()) return status;
+  kept->reset();
+  return Failed(status);
 }
 
 Status HistoryStore::Store(SqlDatabase* database, HistoryEntry* entry) const {
@@ -203,6 +224,7 @@ Status HistoryStore::Store(SqlDatabase* database, HistoryEntry* entry) const {
     return s;
   }
   entry->id = database->LastRow();
+  if (entry->id <= limit_) return Status();
   return database->Run("DELETE FROM jobs WHERE id <= ?1",
                        std::vector<SqlValue>{entry->id - limit_});
 }

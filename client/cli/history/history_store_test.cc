@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -112,6 +113,27 @@ TEST_F(HistoryStoreTest, TheOldestEntriesAreRemovedBeyondTheLimit) {
   ASSERT_EQ(entries->size(), 3u);
   EXPECT_EQ(entries->front().job, "a-2");
   EXPECT_EQ(entries->back().job, "a-4");
+}
+
+TEST_F(HistoryStoreTest, AKeptDatabaseIsUsedWhileItIsInItsPlace) {
+  const std::string directory = base_ + "/kept";
+  const HistoryStore store(directory);
+  std::optional<SqlDatabase> kept;
+  HistoryEntry first = Entry("a-1");
+  ASSERT_TRUE(store.Put(&first, &kept).ok());
+  ASSERT_TRUE(kept);
+  EXPECT_FALSE(kept->HasMoved());
+  first.exit_code = 3;
+  ASSERT_TRUE(store.Put(&first, &kept).ok());
+  EXPECT_EQ(store.Find("a-1")->exit_code, 3);
+  ASSERT_EQ(unlink((directory + "/history.db").c_str()), 0);
+  EXPECT_TRUE(kept->HasMoved());
+  HistoryEntry second = Entry("a-2");
+  ASSERT_TRUE(store.Put(&second, &kept).ok());
+  EXPECT_EQ(store.List("")->size(), 1u);
+  ASSERT_TRUE(kept->Run("PRAGMA user_version=999").ok());
+  EXPECT_EQ(store.Put(&second, &kept).code(), kErrNotSupported);
+  EXPECT_FALSE(kept);
 }
 
 TEST_F(HistoryStoreTest, ManyProcessesStoreAtOnce) {

@@ -90,7 +90,7 @@ void JobRecorder::SpawnedEnded(const std::string& job, int exit_code,
 }
 
 void JobRecorder::Store(HistoryEntry* entry) {
-  const Status status = store_.Put(entry);
+  const Status status = store_.Put(entry, &database_);
   if (status.ok() || std::exchange(fails_, true)) return;
   warn_(status.message() + " (the job itself is not affected)");
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -70,6 +71,7 @@ class JobRecorder {
   const HistoryStore store_;
   const Warn warn_;
   Mutex mutex_;
+  std::optional<SqlDatabase> database_ CANOPY_GUARDED_BY(mutex_);  // once used
   HistoryEntry entry_ CANOPY_GUARDED_BY(mutex_);
   // The spawned jobs that have not ended, by name, and the number of all.
   std::map<std::string, HistoryEntry> spawned_ CANOPY_GUARDED_BY(mutex_);

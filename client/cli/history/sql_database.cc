@@ -98,6 +98,13 @@ Status SqlDatabase::Step(sqlite3_stmt* statement,
   return code == SQLITE_DONE ? Status() : Failed(code);
 }
 
+bool SqlDatabase::HasMoved() const {
+  int moved = 0;
+  return sqlite3_file_control(database_.get(), "main", SQLITE_FCNTL_HAS_MOVED,
+                              &moved) != SQLITE_OK ||
+         moved != 0;
+}
+
 int64_t SqlDatabase::LastRow() const {
   return sqlite3_last_insert_rowid(database_.get());
 }

@@ -51,6 +51,9 @@ class SqlDatabase {
   // `on_row` for each row of the result.
   Status Run(const std::string& sql, std::span<const SqlValue> values = {},
              const std::function<void(const SqlRow&)>& on_row = {});
+  // Returns true if the database's path leads to another file by now, or to
+  // none.
+  bool HasMoved() const;
   // Returns the number of the row that was inserted last.
   int64_t LastRow() const;
 

@@ -103,8 +103,7 @@ MpirTable::~MpirTable() {
   std::thread thread;
   {
     const MutexLock lock(mu_);
-    over_ = true;
-    changed_.NotifyAll();
+    state_ = State::kOver;
     thread = std::move(thread_);
   }
   if (thread.joinable()) thread.join();
@@ -112,25 +111,27 @@ MpirTable::~MpirTable() {
 
 void MpirTable::OnRunning(const std::string& nspace) {
   const MutexLock lock(mu_);
-  if (over_ || thread_.joinable()) return;
-  // Without the thread, the job runs and debuggers do not find its processes.
-  Result<std::thread> thread = StartThread([this, nspace] { Run(nspace); });
-  if (thread.ok()) thread_ = *std::move(thread);
+  if (state_ != State::kNew) return;
+  state_ = State::kRunning;
+  nspace_ = nspace;
+  due_ = Clock::now() + kWorthIt;
 }
 
-// Waits until a debugger traces the launcher or the time is over. Returns false
-// if the job is over.
-bool MpirTable::WaitUntilWorthIt() {
-  const auto until = std::chrono::steady_clock::now() + kWorthIt;
+int MpirTable::OnTick() {
   const MutexLock lock(mu_);
-  while (!over_ && !IsTraced()) {
-    if (!changed_.WaitUntil(mu_, until)) break;
-  }
-  return !over_;
+  if (state_ != State::kRunning) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(due_ - Clock::now());
+  if (!IsTraced() && left.count() > 0) return static_cast<int>(left.count());
+  state_ = State::kFilling;
+  // Without the thread, the job runs and debuggers do not find its processes.
+  Result<std::thread> thread =
+      StartThread([this, nspace = nspace_] { Fill(nspace); });
+  if (thread.ok()) thread_ = *std::move(thread);
+  return -1;
 }
 
-void MpirTable::Run(const std::string& nspace) {
-  if (!WaitUntilWorthIt()) return;
+void MpirTable::Fill(const std::string& nspace) const {
   const std::string directory = OwnDirectory(directories_);
   if (directory.empty()) return;
   const auto text = RunTool({directory, "table", nspace});

@@ -4,6 +4,7 @@
 #ifndef CANOPY_CLIENT_CLI_RUN_MPIR_H_
 #define CANOPY_CLIENT_CLI_RUN_MPIR_H_
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,18 +43,24 @@ class MpirTable {
   MpirTable(const MpirTable&) = delete;
   MpirTable& operator=(const MpirTable&) = delete;
 
-  // Starts to fill the table. Called once, when all processes of the job run or
-  // are stopped at their exec.
+  // Called when all processes of the job run or are stopped at their exec.
+  // Further calls have no effect.
   void OnRunning(const std::string& nspace);
+  // Starts to fill the table when this is due. Returns the time until the next
+  // call in milliseconds, or -1 if there is nothing to do before OnRunning.
+  int OnTick();
 
  private:
-  void Run(const std::string& nspace);
-  bool WaitUntilWorthIt();
+  using Clock = std::chrono::steady_clock;
+  enum class State { kNew, kRunning, kFilling, kOver };
+
+  void Fill(const std::string& nspace) const;
 
   const std::vector<std::string> directories_;
   Mutex mu_;
-  CondVar changed_;
-  bool over_ CANOPY_GUARDED_BY(mu_) = false;
+  State state_ CANOPY_GUARDED_BY(mu_) = State::kNew;
+  std::string nspace_ CANOPY_GUARDED_BY(mu_);
+  Clock::time_point due_ CANOPY_GUARDED_BY(mu_);
   std::thread thread_ CANOPY_GUARDED_BY(mu_);
 };
 

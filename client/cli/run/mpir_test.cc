@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+extern "C" volatile int MPIR_being_debugged;
+
 namespace canopy::cli {
 namespace {
 
@@ -20,8 +22,21 @@ TEST(MpirTest, TheTableHasAllRanksInTheirOrder) {
 
 TEST(MpirTest, TheTableOfAJobThatEndsAtOnceIsNotFilled) {
   MpirTable table({"/no/such/place"});
+  EXPECT_EQ(table.OnTick(), -1) << "the job does not run yet";
   table.OnRunning("job");
   table.OnRunning("job");
+  const int left = table.OnTick();
+  EXPECT_GT(left, 0);
+  EXPECT_LE(left, 1000);
+}
+
+TEST(MpirTest, TheTableIsFilledAfterASecondOrForADebugger) {
+  MpirTable table({"/no/such/place"});
+  table.OnRunning("job");
+  MPIR_being_debugged = 1;
+  EXPECT_EQ(table.OnTick(), -1);
+  MPIR_being_debugged = 0;
+  EXPECT_EQ(table.OnTick(), -1) << "it is filled once";
 }
 
 }  // namespace

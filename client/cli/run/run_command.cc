@@ -155,7 +155,7 @@ struct Surroundings {
   SignalSource signals;
   // Contact with the tool that has started the launcher.
   LauncherContact contact;
-  int end_signal = 0;       // the end signal that was received
+  int end_signal = 0;  // the end signal that was received
 
   bool TakeEndSignal() {
     const std::optional<int> signal = signals.Take();
@@ -357,6 +357,7 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   const auto table = std::make_shared<MpirTable>(place->runtime_dirs());
   report->set_on_running(
       [table](const std::string& nspace) { table->OnRunning(nspace); });
+  report->set_on_tick([table] { return table->OnTick(); });
   Result<RunOutcome> outcome =
       RunJob(std::move(opened->connection), LaunchOf(request), client, report);
   if (outcome.ok()) {

@@ -238,14 +238,18 @@ OutputFate RunReport::OnOutput(const v1c::Output& output) {
 }
 
 int RunReport::OnTick() {
+  const int other = on_tick_ ? on_tick_() : -1;
   // While the other thread writes, no work is due.
   if (!mutex_.TryLock()) return 100;
   const int progress = progress_.Tick();
   const int output = output_.Tick();
   ticking_ = output >= 0;
   mutex_.Unlock();
-  if (progress < 0 || output < 0) return std::max(progress, output);
-  return std::min(progress, output);
+  int next = -1;
+  for (const int due : {progress, output, other}) {
+    if (due >= 0 && (next < 0 || due < next)) next = due;
+  }
+  return next;
 }
 
 void RunReport::Finish() {

@@ -40,6 +40,11 @@ class RunReport : public RunObserver {
   void set_on_running(std::function<void(const std::string&)> on_running) {
     on_running_ = std::move(on_running);
   }
+  // Sets a function that OnTick calls. It returns the time until its next call
+  // in milliseconds, or -1 if no call is due before the job's next event.
+  void set_on_tick(std::function<int()> on_tick) {
+    on_tick_ = std::move(on_tick);
+  }
   // Called when a spawned job is mapped, and when it is over.
   struct SpawnedWatch {
     std::function<void(const control::v1::JobMapped&)> on_mapped;
@@ -88,6 +93,7 @@ class RunReport : public RunObserver {
 
   OnKnown on_known_;
   std::function<void(const std::string&)> on_running_;
+  std::function<int()> on_tick_;
   SpawnedWatch spawned_watch_;
   const bool display_map_;
   const bool display_allocation_;

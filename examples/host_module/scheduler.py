@@ -36,6 +36,7 @@ INSUFFICIENT_RESOURCES = "PMIX_ERR_JOB_INSUFFICIENT_RESOURCES"
 QUEUE = "all"  # the only queue
 CHECK = "host-module-check"  # the overlay of 'canopy host-module check'
 POSITIONS_SECONDS = 1  # between two reports of the places in the queue
+ACKNOWLEDGE_SECONDS = 0.05  # reports of this time are acknowledged together
 
 
 class Refused(Exception):
@@ -404,7 +405,9 @@ class Scheduler(rpc.HostModuleServiceServicer):
             overlay.schedule()
 
     async def JobLaunched(self, request, context):
-        return pb.JobLaunchedResponse()
+        # This scheduler needs only the ends of jobs. After this error an agent
+        # saves the call for every further job.
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, "not needed")
 
     async def JobReleased(self, request, context):
         overlay = await self.overlay_of(request.overlay, context)
@@ -494,6 +497,14 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     async def read(self, overlay, context, messages, out):
         pages = []
+        acknowledged = overlay.taken
+
+        def acknowledge():
+            nonlocal acknowledged
+            acknowledged = overlay.taken
+            out.put_nowait(pb.AttachResponse(acknowledge=pb.Acknowledge(
+                sequence=overlay.taken)))
+
         try:
             async for message in messages:
                 kind = message.WhichOneof("kind")
@@ -503,9 +514,10 @@ class Scheduler(rpc.HostModuleServiceServicer):
                         overlay.take_snapshot(pages)
                         pages = []
                 elif kind == "report":
+                    if overlay.taken == acknowledged:
+                        asyncio.get_running_loop().call_later(
+                            ACKNOWLEDGE_SECONDS, acknowledge)
                     self.take_report(overlay, context, message.report)
-                    out.put_nowait(pb.AttachResponse(acknowledge=pb.Acknowledge(
-                        sequence=message.report.sequence)))
                 elif kind == "result":
                     overlay.unanswered.pop(message.result.command_id, None)
                     print(f"command {message.result.command_id}: "

@@ -50,6 +50,7 @@ JobPlacement::JobPlacement(Options options)
 }
 
 void JobPlacement::OnUp() {
+  takes_launched_ = true;  // this may be another scheduler
   std::vector<std::string> names;
   for (const auto& [name, waiting] : waiting_) {
     if (waiting.call == nullptr) names.push_back(name);
@@ -240,6 +241,10 @@ void JobPlacement::Launched(const PlacedJob& job, bool recovered) {
   if (recovered) running.phase = v1::JOB_STATE_RUNNING;
   options_.listener->OnJob(running.Report());
   if (recovered) return;  // the predecessor or the snapshot does
+  if (takes_launched_) TellLaunched(job);
+}
+
+void JobPlacement::TellLaunched(const PlacedJob& job) {
   v1::JobLaunchedRequest request;
   *request.mutable_overlay() = link_->overlay();
   PutPlacement(job.id, request.mutable_placement());
@@ -413,7 +418,11 @@ void JobPlacement::OnTold(const CallEnd& end) {
       });
     }
   }
-  if (!end.ok()) {
+  const bool is_left_out =
+      end.unimplemented() && !end.pmix_status && !notes_.front().releases;
+  if (is_left_out) {
+    takes_launched_ = false;
+  } else if (!end.ok()) {
     link_->Warn("the scheduler does not accept reports about " +
                 notes_.front().id.request + ": " + LineOf(end.message));
   }

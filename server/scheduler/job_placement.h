@@ -125,6 +125,7 @@ class JobPlacement : public PlacementPort {
   v1::JobReleasedRequest ReleaseOf(const PlacedJob& job,
                                    const PlacedEnd& end) const;
   Note NoteOf(const v1::JobReleasedRequest& release);
+  void TellLaunched(const PlacedJob& job);
   void TellReleased(const PlacedJob& job, const PlacedEnd& end);
   void TellUntilHeard(const v1::JobReleasedRequest& release);
   void Tell(Note note);
@@ -144,6 +145,8 @@ class JobPlacement : public PlacementPort {
   std::deque<Note> notes_;
   bool telling_ = false;   // the first note is sent, now or after a pause
   uint32_t failures_ = 0;  // failures of the first note
+  // False if the scheduler has no JobLaunched, as a call has shown.
+  bool takes_launched_ = true;
   Backoff note_backoff_;
   // False after the destruction of this object; shared with timers.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -15,6 +15,7 @@ namespace canopy::scheduler {
 namespace {
 
 const CallEnd kGone{14, "connection refused"};
+const CallEnd kUnimplemented{12, "unknown method"};
 
 class Heard : public PlacementListener, public JobListener {
  public:
@@ -367,6 +368,45 @@ TEST_F(JobPlacementTest,
   client_.Up({});
   placement_->Place(Request());
   EXPECT_TRUE(heard_.grants.at(0).nodes.empty());
+}
+
+TEST_F(JobPlacementTest, ASchedulerMayLeaveOutTheReportsOfLaunches) {
+  Up();
+  PlacedJob job;
+  job.id = {"job", 1};
+  job.nspace = "job";
+  const auto run = [&] {
+    placement_->Launched(job, false);
+    placement_->Released(job, {0, kSuccess, "", 0, true});
+    heard_.records.clear();
+  };
+  run();
+  const size_t lines = lines_.size();
+  client_.launched.at(0).done(kUnimplemented, {});
+  EXPECT_EQ(lines_.size(), lines) << "it is no error";
+  client_.released.at(0).done({}, {});
+  run();
+  EXPECT_EQ(client_.launched.size(), 1u);
+  Lose([&](const CallEnd& end) { client_.released.at(1).done(end, {}); });
+  Reconnect();
+  client_.released.at(2).done({}, {});
+  run();
+  EXPECT_EQ(client_.launched.size(), 2u) << "this may be another scheduler";
+}
+
+TEST_F(JobPlacementTest, ARefusedReportOfALaunchIsAnError) {
+  Up();
+  PlacedJob job;
+  job.id = {"job", 1};
+  job.nspace = "job";
+  placement_->Launched(job, false);
+  CallEnd refused = kUnimplemented;
+  refused.pmix_status = kErrNotSupported;
+  const size_t lines = lines_.size();
+  client_.launched.at(0).done(refused, {});
+  EXPECT_GT(lines_.size(), lines);
+  placement_->Launched(job, false);
+  EXPECT_EQ(client_.launched.size(), 2u);
 }
 
 TEST_F(JobPlacementTest, EventsOfAJobAreSentInOrderAndRepeated) {

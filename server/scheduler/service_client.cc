@@ -287,20 +287,13 @@ class GrpcClient : public ServiceClient {
           done(end, reply);
         });
   }
-  // The message is sent after the loop's other work of this round, which is the
-  // launch itself.
   CallPtr Send(const v1::JobLaunchedRequest& request, int64_t deadline_ms,
                Done<v1::JobLaunchedResponse> done) override {
-    const auto call =
-        NewUnary<v1::JobLaunchedRequest, v1::JobLaunchedResponse>(request);
-    calls_->gate->Post([this, call, deadline_ms, done = std::move(done)] {
-      Begin(&Async::JobLaunched, call, deadline_ms, done);
-    });
-    return call;
+    return Later(&Async::JobLaunched, request, deadline_ms, std::move(done));
   }
   CallPtr Send(const v1::JobReleasedRequest& request, int64_t deadline_ms,
                Done<v1::JobReleasedResponse> done) override {
-    return Unary(&Async::JobReleased, request, deadline_ms, std::move(done));
+    return Later(&Async::JobReleased, request, deadline_ms, std::move(done));
   }
   CallPtr Send(const v1::AllocateRequest& request, int64_t deadline_ms,
                Done<Results> done) override {
@@ -396,6 +389,20 @@ class GrpcClient : public ServiceClient {
     Begin(method, call, deadline_ms, std::move(done));
     return call;
   }
+  // Sends the message after the loop's other work of this round, which is the
+  // launch or the end of the job itself.
+  template <typename Request, typename Reply>
+  CallPtr Later(void (Async::*method)(grpc::ClientContext*, const Request*,
+                                      Reply*,
+                                      std::function<void(grpc::Status)>),
+                const Request& request, int64_t deadline_ms, Done<Reply> done) {
+    const auto call = NewUnary<Request, Reply>(request);
+    calls_->gate->Post(
+        [this, method, call, deadline_ms, done = std::move(done)] {
+          Begin(method, call, deadline_ms, done);
+        });
+    return call;
+  }
   template <typename Request, typename Reply>
   std::shared_ptr<UnaryCall<Request, Reply>> NewUnary(const Request& request) {
     const auto call = std::make_shared<UnaryCall<Request, Reply>>();
@@ -440,6 +447,8 @@ Result<std::unique_ptr<ServiceClient>> ServiceClient::Make(
   grpc::ChannelArguments arguments;
   // Each channel has its own connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // The agent repeats calls itself, so gRPC need not be able to.
+  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   const bool local = security::IsLocalAddress(address);
   if (local) {

@@ -31,36 +31,46 @@ struct Arguments {
   bool of_reserved = false;  // `key` names a qualified value of a reserved key
 };
 
-// Returns true if the caller requests its own rank by an invalid rank.
-bool WantsOwnRank(const Session& session, const pmix_proc_t* proc,
-                  std::string_view key) {
-  if (proc == nullptr || proc->rank != PMIX_RANK_INVALID) return false;
+// A get that finds its value in shared memory takes some dozens of nanoseconds,
+// so the attributes of these functions decide what belongs to the code that all
+// gets execute: `cold` are those that few gets need.
+
+// Returns true if the caller requests its own rank by an invalid rank, which
+// `proc` has.
+[[gnu::noinline, gnu::cold]] bool WantsOwnRank(const Session& session,
+                                               const pmix_proc_t* proc,
+                                               std::string_view key) {
   const std::string_view nspace = NspaceOf(*proc);
   return key == PMIX_RANK &&
          (nspace.empty() || nspace == session.self().nspace);
 }
 
 // Returns true if `proc` names a rank in a group, which stands for a member of
-// the group.
-bool IsOfGroup(const Session& session, const pmix_proc_t* proc) {
+// the group. Most processes have no group, so this costs them one load.
+inline bool IsOfGroup(const Session& session, const pmix_proc_t* proc) {
   return session.groups().any() && proc != nullptr &&
          IsProcessRank(proc->rank) && session.groups().Has(NspaceOf(*proc));
 }
 
 // Calls get(member) for the member of the group that `proc` designates.
 template <typename Get>
-int OfMember(const Session& session, const pmix_proc_t& proc, const Get& get) {
-  const std::optional<ProcId> member =
+[[gnu::noinline, gnu::cold]] int OfMember(const Session& session,
+                                          const pmix_proc_t& proc,
+                                          const Get& get) {
+  const std::optional<pmix_proc_t> member =
       session.groups().MemberAt(NspaceOf(proc), proc.rank);
-  if (!member) return PMIX_ERR_NOT_FOUND;
-  const pmix_proc_t named = ToC(*member);
-  return get(&named);
+  return member ? get(&*member) : PMIX_ERR_NOT_FOUND;
 }
 
-int Parse(const Session& session, const pmix_proc_t* proc, const char* key,
-          const pmix_info_t* info, size_t ninfo, Arguments* out) {
+[[gnu::always_inline]] inline int Parse(const Session& session,
+                                        const pmix_proc_t* proc,
+                                        const char* key,
+                                        const pmix_info_t* info, size_t ninfo,
+                                        Arguments* out) {
   if (!ReadKey(key, &out->key)) return PMIX_ERR_BAD_PARAM;
-  if (WantsOwnRank(session, proc, out->key)) proc = nullptr;
+  const bool by_invalid_rank =
+      proc != nullptr && proc->rank == PMIX_RANK_INVALID;
+  if (by_invalid_rank && WantsOwnRank(session, proc, out->key)) proc = nullptr;
   const int rc = ResolveTarget(session, proc, &out->target);
   if (rc != PMIX_SUCCESS) return rc;
   return ParseGetOptions(info, ninfo, &out->options);
@@ -69,8 +79,8 @@ int Parse(const Session& session, const pmix_proc_t* proc, const char* key,
 // Replaces the key by its stored name with the qualifiers; `name` holds the
 // bytes. A directive of PMIx_Get that is marked as a qualifier narrows a search
 // among puts; for reserved keys it stays a directive.
-int Qualify(const pmix_info_t* info, size_t ninfo, Arguments* args,
-            std::string* name) {
+[[gnu::noinline, gnu::cold]] int Qualify(const pmix_info_t* info, size_t ninfo,
+                                         Arguments* args, std::string* name) {
   if (args->key.empty()) return PMIX_ERR_NOT_SUPPORTED;
   const bool reserved = IsReserved(args->key);
   if (reserved && !IsOfProcess(args->key) && !args->options.narrowed) {
@@ -87,8 +97,8 @@ bool IsSelf(const Session& session, const Target& target) {
          target.nspace == session.self().nspace;
 }
 
-bool CanAsk(Session& session, const GetOptions& options) {
-  return session.channel() != nullptr && !options.optional && !options.refresh;
+inline bool CanAsk(Session& session, const GetOptions& options) {
+  return !options.optional && !options.refresh && session.channel() != nullptr;
 }
 
 // Returns true if the agent gets one request although a get does not wait for a
@@ -355,10 +365,10 @@ int GetValue(Session& session, const pmix_proc_t* proc, const char* key,
   }
   Arguments args;
   int rc = Parse(session, proc, key, info, ninfo, &args);
-  if (rc != PMIX_SUCCESS) return rc;
-  if (!args.options.qualified) return Get(session, args, value);
   std::string name;
-  rc = Qualify(info, ninfo, &args, &name);
+  if (rc == PMIX_SUCCESS && args.options.qualified) {
+    rc = Qualify(info, ninfo, &args, &name);
+  }
   return rc == PMIX_SUCCESS ? Get(session, args, value) : rc;
 }
 

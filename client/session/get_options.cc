@@ -110,7 +110,7 @@ int ParseOther(const pmix_info_t& info, std::string_view key, GetOptions* out,
 
 int ParseOne(const pmix_info_t& info, GetOptions* out) {
   const std::string_view key = KeyOf(info);
-  out->qualified |= (info.flags & PMIX_INFO_QUALIFIER) != 0;
+  if ((info.flags & PMIX_INFO_QUALIFIER) != 0) out->qualified = true;
   for (const FlagName& name : kFlagNames) {
     const Flag flag = FlagOf(info, key, name.key);
     if (flag == Flag::kNotAFlag) continue;

@@ -1,13 +1,13 @@
 #include "client/session/group_op.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "client/events/event.h"
 #include "client/session/group_arguments.h"
 #include "client/session/known_groups.h"
 #include "client/session/target.h"
@@ -18,6 +18,7 @@
 #include "common/local_protocol.h"
 #include "common/support/ignored_directives.h"
 #include "common/values/info_list.h"
+#include "common/values/value.h"
 
 namespace canopy::client {
 namespace {
@@ -139,9 +140,9 @@ InfoList TakeResults(Session& session, Sent& sent, const Reply& reply) {
   if (!Succeeded(reply.status)) return infos;
   if (!DecodeInfos(reply.payload, &infos)) infos.Clear();
   KnownGroup group{std::move(sent.participants), {}};
-  if (const pmix_info_t* members = infos.Find(PMIX_GROUP_MEMBERSHIP)) {
-    group.members = ProcsOfInfo(*members);
-  }
+  const pmix_info_t* const members = infos.Find(PMIX_GROUP_MEMBERSHIP);
+  const auto procs = members ? ProcsOf(members->value) : std::nullopt;
+  if (procs) group.members.assign(procs->begin(), procs->end());
   session.groups().Add(sent.name, std::move(group));
   return infos;
 }

@@ -21,7 +21,9 @@ struct KnownGroup {
   // The participants as the construct has named them, because the destruct must
   // name them in the same way. Empty if the agent keeps them.
   std::vector<pmix_proc_t> participants;
-  std::vector<ProcId> members;  // members at the construct, in ascending order
+  // Members at the construct, in ascending order, in the form of PMIx_Get: a
+  // text for each would be an allocation of its own.
+  std::vector<pmix_proc_t> members;
 };
 
 // The groups by name. Thread-safe.
@@ -55,7 +57,7 @@ class KnownGroups {
   }
   // Returns the member with this rank in the group: its place among the
   // members. Returns no value if there is none.
-  std::optional<ProcId> MemberAt(std::string_view name, Rank rank) const {
+  std::optional<pmix_proc_t> MemberAt(std::string_view name, Rank rank) const {
     const MutexLock lock(mu_);
     const auto it = groups_.find(name);
     if (it == groups_.end() || rank >= it->second.members.size()) {

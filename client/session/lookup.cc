@@ -27,9 +27,9 @@ bool PlaceAllows(const JobView& job, Rank rank, pmix_scope_t scope) {
 }
 
 // Returns true if the rank has put the key, which this process sees, with
-// `scope`.
-bool WasPutWith(const JobView& job, Rank rank, std::string_view key,
-                pmix_scope_t scope) {
+// `scope`. Most gets name no scope, and their code is smaller without this.
+[[gnu::noinline]] bool WasPutWith(const JobView& job, Rank rank,
+                                  std::string_view key, pmix_scope_t scope) {
   if (scope == PMIX_SCOPE_UNDEF) return true;
   if (!PlaceAllows(job, rank, scope)) return false;
   Value alone;
@@ -283,7 +283,7 @@ LookupResult Lookup::FindCommitted(const JobView& job, const Target& target,
     return {};
   }
   const int status = FindAboutProc(job, target, key, value);
-  if (status == PMIX_SUCCESS &&
+  if (options.scope != PMIX_SCOPE_UNDEF && status == PMIX_SUCCESS &&
       !WasPutWith(job, target.rank, key, options.scope)) {
     DestructValue(value);
     return {};

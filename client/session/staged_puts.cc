@@ -98,12 +98,14 @@ std::string StagedPuts::CommittedFrame() const {
 }
 
 std::string StagedPuts::Encode(const Scopes& scopes) {
-  std::vector<std::string> joined;  // for each scope
+  std::vector<std::string> joined;  // for each scope with several keys
   joined.reserve(scopes.size());
   local::Commit commit;
   for (const auto& [scope, kvals] : scopes) {
     if (kvals.empty()) continue;
-    const std::string& all = joined.emplace_back(Join(kvals));
+    const std::string& all = kvals.size() == 1
+                                 ? kvals.begin()->second
+                                 : joined.emplace_back(Join(kvals));
     commit.scopes.push_back({scope, all});
   }
   return wire::Encode(commit);

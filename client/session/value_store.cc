@@ -18,6 +18,11 @@ void ValueStore::Put(const ProcId& proc, std::string_view key, Value value,
                      pmix_scope_t scope) {
   const WriterLock lock(mu_);
   Puts& puts = procs_[proc][std::string(key)];
+  bits_.fetch_or(Bit(key), std::memory_order_release);
+  if (puts.size() == 1 && puts.front().scope == scope) {
+    puts.front().value = std::move(value);
+    return;
+  }
   std::erase_if(puts, [scope](const ScopedValue& one) {
     return one.scope == scope ||
            (scope == PMIX_GLOBAL &&
@@ -28,7 +33,6 @@ void ValueStore::Put(const ProcId& proc, std::string_view key, Value value,
         return PlaceOf(one.scope) > place;
       });
   puts.insert(next, {scope, std::move(value)});
-  bits_.fetch_or(Bit(key), std::memory_order_release);
 }
 
 void ValueStore::EraseInternal(const ProcId& proc, std::string_view key) {

@@ -72,6 +72,8 @@ def problem_of(test):
         return f"there is no {path}"
     if not name:
         return None
+    if path.endswith(".py") and ": " not in name:
+        return f"'{name}' is not the name of a case"
     if path.endswith(".py"):
         return None if has_case(read(path), name) else f"{path} has no '{name}'"
     suite, _, short = name.partition(".")

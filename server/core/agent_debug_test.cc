@@ -74,7 +74,8 @@ class AgentDebugTest : public testing::Test {
       out_of_time_ |= job->out_of_time;
     }
   }
-  // Runs both agents until `when`, with their deadlines.
+  // Gives both agents a Tick every second until `when`, so that deadlines
+  // expire.
   void Until(TimeNs when) {
     for (now_ += kSecond; now_ <= when; now_ += kSecond) {
       for (NodeId n = 0; n < 2; ++n) Step(n, Tick{});
@@ -98,7 +99,8 @@ class AgentDebugTest : public testing::Test {
     release.info = Bytes(none.Take());
     Step(1, release);
   }
-  // Rank 1 waits for the other rank, for five seconds.
+  // Makes rank 1 wait for rank 0 in a fence, a get and a lookup, each with a
+  // time limit of five seconds.
   void Wait(RequestId fence, RequestId get, RequestId lookup) {
     CollectiveArrived arrived;
     arrived.client = 2;

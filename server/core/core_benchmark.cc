@@ -58,7 +58,8 @@ void LocalFence(benchmark::State& state) {
 }
 BENCHMARK(LocalFence)->Arg(8)->Arg(64)->Arg(128);
 
-// Measures the same fence, at which all ranks wait in their job's barrier.
+// Measures fences as LocalFence does, but with all ranks waiting in the barrier
+// of their job.
 void BarrierFence(benchmark::State& state) {
   const auto ranks = static_cast<Rank>(state.range(0));
   const auto core = CoreWith(Config(2, 0), std::vector<NodeId>(ranks, 0));
@@ -126,7 +127,8 @@ void TreeHop(benchmark::State& state) {
 }
 BENCHMARK(TreeHop);
 
-// Measures a rank that has `range` keys and commits another key of 64 bytes.
+// Measures a commit of one key with a value of 64 bytes, by a rank that has
+// committed `range` such keys.
 void Commit(benchmark::State& state) {
   const auto core = CoreWith(Config(1, 0), {0});
   const auto kval = [](int64_t i) {

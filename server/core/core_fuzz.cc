@@ -49,7 +49,7 @@ void TryCommit(std::string_view in) {
   if (!AreKvals(store.SeenHere(proc).view())) abort();
 }
 
-// Uses the same bytes as key and as value.
+// Uses the bytes as the key and as the value of a record.
 void TryRecord(std::string_view in) {
   const std::string text(in);
   for (const auto& [rank, data] :

@@ -9,12 +9,11 @@ namespace {
 // Interval at which limits are checked again while processes are held, in
 // nanoseconds.
 constexpr TimeNs kLook = 1'000'000'000;
-// Past intervals kept for each job; beyond this, the two oldest are merged,
-// including the time between them.
+// Maximum number of past intervals kept for each job. Beyond it, the two oldest
+// are merged, including the time between them.
 constexpr size_t kMaxPast = 16;
 
-// Returns the total length of these intervals, which may overlap, within [from,
-// to].
+// Returns the total length of `spans`, which may overlap, within [from, to].
 TimeNs Within(std::vector<std::pair<TimeNs, TimeNs>> spans, TimeNs from,
               TimeNs to) {
   std::ranges::sort(spans);
@@ -46,7 +45,8 @@ void DebugHolds::Announce(const std::string& nspace, bool held) {
   if (events_ != nullptr) events_->Post(HoldChanged{nspace, held});
 }
 
-// Jobs that were held are erased only if there is no room for another job.
+// Returns true if there is room for another job. Only then are jobs erased that
+// were held before.
 bool DebugHolds::HasRoom() {
   if (jobs_.size() < kMaxHeldJobs) return true;
   const auto over = std::ranges::find_if(

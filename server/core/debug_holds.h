@@ -56,10 +56,10 @@ class DebugHolds {
 
   // Returns when a timeout for an operation of these jobs really expires.
   // `when` was the deadline as of `since`; the result is later by the time for
-  // which any of the jobs was held since then, and while a job is held at least
-  // one second after `now`. If the result is later than `now`, the caller sets
-  // the deadline to it and calls DueAt again at that time, with the present
-  // `now` as `since`.
+  // which any of the jobs was held since then. While a job is held, it is also
+  // at least one second after `now`. If the result is later than `now`, the
+  // caller sets the deadline to it and calls DueAt again at that time, with the
+  // present `now` as `since`.
   TimeNs DueAt(TimeNs now, TimeNs since, TimeNs when,
                std::span<const std::string> nspaces) const;
   TimeNs DueAt(TimeNs now, TimeNs since, TimeNs when,

@@ -115,8 +115,8 @@ TEST_F(DebugHoldsTest, TheNumberOfHeldJobsIsBounded) {
   Say(At(2), 0, false, 0, "7");
   Say(At(2), 0, true, 0, "more");
   EXPECT_TRUE(holds_.Holds("more"));
-  // The job is held during every second of two seconds, 200 seconds long: the
-  // timeout never ends too early.
+  // The job is held during every other second for 200 seconds. The timeout
+  // never expires too early.
   DebugHolds many;
   for (int64_t i = 0; i < 200; i += 2) {
     const auto number = static_cast<uint64_t>(i);

@@ -9,9 +9,9 @@
 namespace canopy::core {
 namespace {
 
-// Maximum numbers of calls of one agent and of targets at one controller, of
-// which a job has its share. The oldest call is dropped for a new one if it
-// needs no reply.
+// Maximum number of pending calls at one agent, and of targets that one
+// controller waits for. A job may have its share of either (HasShare). If there
+// are too many calls, the oldest one is dropped, unless it needs a reply.
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxWaiting = 4096;
 
@@ -96,8 +96,8 @@ int Aborts::Check(const ProcId& source, std::vector<ProcId>* targets) const {
   return kSuccess;
 }
 
-// Returns a number greater than those of a predecessor, whose answers may still
-// arrive.
+// Returns a number greater than the numbers of a predecessor's calls, whose
+// answers may still arrive.
 uint64_t Aborts::NewNumber(TimeNs now) {
   last_call_ = std::max(last_call_ + 1, static_cast<uint64_t>(now));
   return last_call_;
@@ -110,7 +110,7 @@ bool Aborts::HasRoomFor(const std::string& nspace) const {
   return HasShare(kMaxWaiting, waiting_.size(), static_cast<size_t>(own));
 }
 
-// The new call is already in the table.
+// The new call is already in the table, so it is not counted.
 bool Aborts::MayCall(const std::string& nspace) const {
   const auto own = std::ranges::count_if(calls_, [&](const auto& call) {
     return call.second.source.nspace == nspace;
@@ -185,7 +185,8 @@ void Aborts::OnReply(const StepContext& step, NodeId src,
   if (it == calls_.end() || it->second.source != reply.source) return;
   Call& call = it->second;
   if (call.open.erase(reply.nspace) == 0) return;
-  // The job has ended together with the agent that controlled it.
+  // After a repetition, "not found" means that the job has ended together with
+  // the agent that controlled it.
   const bool gone = reply.status == kErrNotFound && call.repeated;
   if (call.status == kSuccess && !gone) call.status = reply.status;
   if (!call.open.empty()) return;
@@ -233,7 +234,7 @@ std::optional<int> Aborts::Execute(const StepContext& step,
     return std::nullopt;
   }
   const bool answered = message.request != 0;
-  // The caller's agent may not know this job.
+  // Checked again here, because the caller's agent may not know this job.
   if ((answered || message.has_uid) && message.uid != job->spec->uid) {
     return kErrParamValueNotSupported;
   }

@@ -12,7 +12,7 @@ namespace {
 
 const ProcId kCaller = {"mine", 0};
 
-// Agent 1 of three, whose root, agent 0, controls jobs; or the root itself.
+// One of three agents, of which agent 0 is the root and controls the jobs.
 struct Agent {
   explicit Agent(NodeId self)
       : tree(3, 2),

@@ -18,8 +18,9 @@ bool IsSupported(CollectiveOp op) {
          op == CollectiveOp::kDisconnect || IsGroupOp(op);
 }
 
-// Fences of one process may follow each other without waiting. A second process
-// of the same rank, or a second connect, would arrive twice at one collective.
+// A process may call several fences without waiting for the first. A second
+// process of the same rank, or a second connect of one process, would arrive
+// twice at one collective.
 bool ArrivesTwice(const Series& series, ClientId client, int index) {
   const uint64_t arrivals = series.arrivals[index];
   if (arrivals == 0) return false;

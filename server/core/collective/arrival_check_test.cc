@@ -15,7 +15,7 @@ namespace {
 using Procs = std::vector<ProcId>;
 
 // Agent 1 in a binary tree of 7 agents. Job "job" has ranks 0 and 1 here and
-// rank 2 on agent 3, which is below.
+// rank 2 on agent 3, which is below agent 1.
 class ArrivalCheckTest : public testing::Test {
  protected:
   ArrivalCheckTest() { jobs_.Add(JobOn("job", {1, 1, 3})); }

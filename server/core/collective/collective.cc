@@ -24,8 +24,8 @@ TimeNs DeadlineOf(TimeNs now, uint32_t timeout_ms) {
   return timeout_ms == 0 ? kNever : now + timeout_ms * kNsPerMs;
 }
 
-// Returns the memory of a deferred arrival, in which the participants are named
-// again.
+// Returns the memory that a deferred arrival needs. It has its own list of the
+// participants.
 size_t BytesOf(const CollectiveArrived& in) {
   constexpr size_t kName = 64;
   return sizeof(DeferredCollective) + in.info.size() + in.name.size() +
@@ -36,7 +36,8 @@ CollectiveWaiter WaiterOf(const CollectiveArrived& in, const ProcId& proc) {
   return {in.client, in.request, proc, in.at_barrier};
 }
 
-// Returns the memory of a collective when all local participants have arrived.
+// Returns the memory that a collective needs when all local participants have
+// arrived.
 size_t BytesOfInstance(const Series& series) {
   constexpr size_t kNodes = 256;
   return sizeof(Instance) + kNodes +
@@ -212,8 +213,8 @@ void Collectives::Accept(const StepContext& step, Series& series,
 
 void Collectives::TakeUpDeferred(const StepContext& step, Series& series) {
   std::vector<DeferredCollective> all = deferrals_.Take(series);
-  // Once all maps are known, a group's participants may be named differently.
-  // Then the arrivals belong to another series.
+  // With the maps of all jobs, NameWholeJobs may change the list that names a
+  // group's participants. Then the arrivals belong to another series.
   std::vector<ProcId> named = series.id.participants;
   if (IsGroupOp(series.id.op)) NameWholeJobs(jobs_, &named);
   const bool renamed = named != series.id.participants;
@@ -350,8 +351,8 @@ bool Collectives::MayBeAskedAgain(const Series& series) const {
   return false;
 }
 
-// One of the series' jobs is over, or has yet to be recovered. Erases the
-// series except for results that local processes may still request.
+// Called if one of the series' jobs is over or has yet to be recovered. Erases
+// the series except for results that local processes may still request.
 void Collectives::KeepRecovered(Series& series) {
   if ((series.recovered == 0 && !MayBeAskedAgain(series)) ||
       !NamesKnownJob(series.id.participants, jobs_)) {
@@ -422,8 +423,8 @@ void Collectives::OnRankGone(const StepContext& step, const ProcId& proc) {
 }
 
 void Collectives::OnRankRestarted(const StepContext& step, const ProcId& proc) {
-  // Collectives that the rank's former process has failed must not wait for the
-  // new process.
+  // The collectives that fail because of the end of the rank's former process
+  // must not wait for the new process.
   ends_.Finish(step, proc.nspace);
   reattached_.erase(proc);
   table_.ForEachOf(proc.nspace, [&](Series& series) {

@@ -101,7 +101,8 @@ class Collectives final : public Engine {
   }
 
   // Returns the participant lists over several namespaces in which the process
-  // is connected. Its end is an event to their members.
+  // is connected. The end of the process is an event for the members of these
+  // lists.
   std::vector<std::vector<ProcId>> ConnectionsOf(const ProcId& proc) const {
     return connections_.Of(proc);
   }
@@ -166,8 +167,9 @@ class Collectives final : public Engine {
   CollectiveProgress progress_;
   EndWalks ends_;
   GroupEnds group_ends_;
-  // Processes that were connected to the predecessor and whose counts are those
-  // of their ranks, because no other process preceded them.
+  // Processes that were connected to the predecessor and are the first
+  // processes of their ranks, so their counts of collectives are those of the
+  // ranks.
   std::set<ProcId> reattached_;
   // Ignored directives for which the log already has a line.
   std::set<std::string> ignored_;

@@ -19,7 +19,7 @@ Bytes OwnData(const Series& series, const ModexStore& modex,
               Instance* instance);
 
 // Returns the data that local members of a group have committed for other nodes
-// when they arrived at its construct, as ModexWriter writes it.
+// when they arrived at its construct, in the format of ModexWriter.
 std::string MembersData(const Series& series, const Instance& instance,
                         const ModexStore& modex);
 // Returns the contributions to a construct that contain data of members

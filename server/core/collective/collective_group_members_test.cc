@@ -67,7 +67,8 @@ TEST_F(CollectiveGroupTest,
   EXPECT_EQ(Status(a), kErrProcTermWoSync);
 }
 
-// This agent is the one that gets the request.
+// Agent 1 is the agent of the gone member, so it gets the request to decide for
+// that member.
 TEST_F(CollectiveGroupTest, AnAgentAnswersWhetherItsGoneMemberHadLeft) {
   for (const bool left : {true, false}) {
     SCOPED_TRACE(left);
@@ -152,8 +153,8 @@ TEST_F(CollectiveGroupTest,
        AMemberThatLeftUnderThePredecessorCanEndTheNextGroup) {
   engine_->set_persists(true);
   MakeGroup();
-  Construct(10, kWhole);  // refused: it is a member
-  Construct(11, kWhole);  // refused: it is a member
+  Construct(10, kWhole);  // refused: rank 0 is a member
+  Construct(11, kWhole);  // refused: rank 1 is a member
   engine_->OnLeft({kNow, actions_, &events_}, {"job", 0}, "g", 0);
   Destruct(11);
   Up(CollectiveOp::kGroupDestruct);

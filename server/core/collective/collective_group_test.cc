@@ -325,7 +325,8 @@ TEST_F(CollectiveGroupTest, ContributionsUnderAnotherNotationWaitForTheMap) {
   EXPECT_EQ(up[0].second.contributions.size(), 2u);
 }
 
-// A successor gets counts under the names that the process used.
+// A process reports its counts to the successor with the participants named as
+// in its calls.
 TEST_F(CollectiveGroupTest, ReattachedCountsAreAppliedWhenTheMapArrives) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};
@@ -363,8 +364,8 @@ TEST_F(CollectiveGroupTest, AGroupEndsWithItsJob) {
   EXPECT_EQ(engine_->num_series(), 0u);
 }
 
-// Agent 3 gets the results again that it may lack. For an ended group that is
-// only the result of the group's end.
+// Agent 3 gets again the results that it may lack. For a group that has ended,
+// this is only the result of its destruct.
 TEST_F(CollectiveGroupTest, TheResultOfAnEndedGroupIsDropped) {
   engine_->set_persists(true);
   MakeGroup();
@@ -392,7 +393,7 @@ TEST_F(CollectiveGroupTest, TheResultOfAnEndedGroupIsDropped) {
   EXPECT_LT(down[0].second.result.size(), 32u);
 }
 
-// Agent 3 had another parent for a while, which had the release to forward.
+// For a while, agent 3 had another parent, which was to forward the release.
 TEST_F(CollectiveGroupTest,
        AfterALossAReleaseIsResentToAChildThatContributesAgain) {
   MakeGroup();

@@ -151,7 +151,7 @@ class CollectiveGroupTest : public testing::Test {
     }
     actions_.clear();
   }
-  // Makes rank 0 leave a group of that list, which then ends, and join the next
+  // Makes rank 0 leave a group of `procs`, which then ends, and join the next
   // group of its name. Agent 0 is the top.
   void LeaveOneForTheNext(const Procs& procs) {
     GroupRecord result;

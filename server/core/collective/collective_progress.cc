@@ -83,7 +83,7 @@ void CollectiveProgress::ApplyUp(const StepContext& step, Series& series,
   Advance(step, series, sequence);
 }
 
-// A contribution arrived for a collective that has completed here. Unless this
+// Handles a contribution to a collective that has completed here. Unless this
 // agent has already notified the sender, the sender has lost its parent since,
 // and needs the result. A sender that reports the failure of a fence knows the
 // outcome, because the fence has failed there.
@@ -441,7 +441,7 @@ void CollectiveProgress::ResendReports(const StepContext& step,
                                        Series& series) {
   const NodeId parent = series.place.parent;
   for (auto& [sequence, completed] : series.completed) {
-    // A node that had to forward a release may have been lost with it. A
+    // A release may have been lost with the node that was to forward it. A
     // neighbour that lacks the release contributes again and must get an
     // answer.
     completed.notified.clear();

@@ -10,8 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// Identifies the series in the key of a record, from which a successor decodes
-// it.
+// Identifies the series of a record, in the record's key. A successor decodes
+// it from there.
 struct SeriesKey {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;

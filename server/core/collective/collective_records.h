@@ -16,8 +16,9 @@
 
 namespace canopy::core {
 
-// A collective of a series that has completed here. The last record of a list
-// of participants, whatever its operation, has the valid `connected`.
+// A collective of a series that has completed here. Of all records of one list
+// of participants, whatever their operation, only the last has the valid
+// `connected`.
 struct CollectiveRecord {
   uint64_t sequence = 0;
   int status = 0;

@@ -303,7 +303,7 @@ TEST_F(CollectiveTest, AClientThatIsGoneGetsNoReply) {
   engine_.OnClientGone({now_, actions_, &events_}, 10);
   Arrive(Fence(11));
   Up(3, 0, {{3, {}}});
-  // The client's arrival counts nevertheless.
+  // The arrival still counts, although the client's connection has ended.
   EXPECT_EQ(Status(a), kNone);
   EXPECT_EQ(Sent<CollectiveDown>(actions_).size(), 1u);
 }

@@ -11,8 +11,8 @@ constexpr uint64_t kNoSequence = UINT64_MAX;
 // Units for a collective that is checked and may fail.
 constexpr size_t kUnitsOfCheck = 10;
 
-// Uses units. Returns false if none is left. The last work may cost more than
-// the units that are left.
+// Spends `amount` units, or those that are left if these are fewer. Returns
+// false if none was left.
 bool Spend(size_t amount, size_t* units) {
   if (*units == 0) return false;
   *units -= std::min(amount, *units);
@@ -65,7 +65,8 @@ bool EndWalks::Run(const StepContext& step, const std::string& nspace,
   }
 }
 
-// The series of the last visit may have been erased since.
+// Does the pending work for the series. Begins anew if the series of the last
+// visit was erased.
 bool EndWalks::Visit(const StepContext& step, Series& series, Walk* walk,
                      size_t* units) {
   if (series.number != std::exchange(walk->series, series.number)) {

@@ -41,8 +41,9 @@ bool GroupEnds::HasLeftBefore(const ProcId& proc,
          left->second.groups.contains(end.participants);
 }
 
-// A member has received the replies to all earlier ends, from this agent or a
-// predecessor. A process that has left does not expect any reply.
+// The other members have received the replies to all earlier destructs of the
+// series, from this agent or a predecessor. A process that has left does not
+// expect any reply.
 void GroupEnds::SkipLeft(Series& series, int index) const {
   if (series.id.op != CollectiveOp::kGroupDestruct) return;
   const ProcId& proc = series.members->local[index];

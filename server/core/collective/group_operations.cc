@@ -52,9 +52,10 @@ void ForEachLocalJob(const std::vector<ProcId>& participants,
   }
 }
 
-// A member has received the replies to all earlier ends, from this agent or a
-// predecessor. This must be recorded for a successor: the counts that processes
-// report to it lack the ends of groups that they have left.
+// A member has received the replies to all earlier destructs of the series,
+// from this agent or a predecessor. This must be recorded for a successor: the
+// counts that processes report to it lack the ends of groups that they have
+// left.
 std::vector<ProcId> SkipEndsBefore(const Group& group, uint64_t sequence,
                                    Series& series) {
   std::vector<ProcId> members;

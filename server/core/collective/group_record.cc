@@ -18,7 +18,7 @@ Bytes EncodeGroupRecord(const GroupRecord& record) {
 
 std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes) {
   GroupRecord record;
-  // An INFO takes more than a byte.
+  // Each shared INFO takes more than a byte.
   if (bytes.empty() || !wire::Decode(bytes, &record) ||
       record.num_shared > record.shared.size()) {
     return std::nullopt;

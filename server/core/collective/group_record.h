@@ -42,9 +42,9 @@ void Describe(V& v, wire::Is<RestartedMember> auto& m) {
 
 struct GroupRecord {
   uint32_t flags = 0;  // bits of GroupFlag
-  // Number that distinguishes the group from any other group, also of the same
-  // name. Set in the result of its construct, in contributions to its end, and
-  // in the result of its end.
+  // Number that distinguishes the group from every other group, even one of the
+  // same name. Set in the result of its construct, in contributions to its end,
+  // and in the result of its end.
   uint64_t made = 0;
   uint64_t context_id = 0;  // set in results; 0: not requested
   ProcId leader;            // an empty namespace: none
@@ -57,7 +57,7 @@ struct GroupRecord {
   size_t num_shared = 0;
   std::string shared;
   // Only in contributions to a construct: the data that the node's members have
-  // committed for other nodes, as ModexWriter writes it.
+  // committed for other nodes, in the format of ModexWriter.
   std::string committed;
 
   // Returns whether the group continues without participants that have ended.

@@ -21,7 +21,8 @@ namespace canopy::core {
 // and replaces any name that the member has written there. Other infos stay
 // unchanged.
 std::string SharedBy(const ProcId& member, std::string_view info);
-// Returns one key and its VALUE, which `member` shares, as such an array.
+// Returns a key and its VALUE as an array of PMIX_GROUP_INFO that `member`
+// shares.
 std::string SharedBy(const ProcId& member, std::string_view key,
                      std::string_view value);
 

@@ -30,7 +30,8 @@ void PutHead(const char* key, Encoder* out) {
   out->PutUint32(0);
 }
 
-// Returns PMIX_GROUP_INFO with a value of kLocalCid, as a process gives it.
+// Returns PMIX_GROUP_INFO with a value of kLocalCid, as a process passes it to
+// a construct.
 std::string Info(size_t number, const ProcId* member = nullptr) {
   Encoder out;
   PutHead("pmix.grp.info", &out);

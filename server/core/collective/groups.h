@@ -21,8 +21,8 @@ namespace canopy::core {
 
 struct Group {
   std::string name;
-  // The participants in the identity of the construct. The identity of the
-  // destruct is the same, even if members have left.
+  // The participants that identify the group's construct. They also identify
+  // its destruct, even if members have left.
   std::vector<ProcId> participants;
   uint64_t sequence = 0;  // the construct's sequence
   // The result of the construct, decoded and as received. A successor sends the
@@ -38,8 +38,8 @@ struct Group {
   std::vector<ProcId> Members(const JobTable& jobs) const;
 };
 
-// Maximum number of records of processes that left a group unknown here; the
-// latest ones are kept.
+// Maximum number of records of processes that left a group which is unknown
+// here; the latest ones are kept.
 inline constexpr size_t kMaxLeftEarly = 1024;
 
 // Several groups may have one name if no process is in two of them. Pointers

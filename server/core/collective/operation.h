@@ -50,7 +50,7 @@ class Operation {
   // computes (MakeResult).
   virtual bool has_result() const { return false; }
   // Returns whether the agent of a member that is gone decides for that member:
-  // it contributes, or fails the collective, when it is sent a request.
+  // when it gets a request, it contributes or fails the collective.
   virtual bool asks_agents_of_gone_members() const { return false; }
 
   // Called when the collective begins at this agent.
@@ -60,7 +60,7 @@ class Operation {
   // arrived.
   virtual Bytes OwnContribution(const Series& series,
                                 Instance* instance) const = 0;
-  // Called when the first contribution of a node has come.
+  // Called when the first contribution of a node has arrived.
   virtual void OnContribution(const Bytes& /*data*/,
                               Instance* /*instance*/) const {}
   // Computes the result; called at the top, when all nodes have contributed.

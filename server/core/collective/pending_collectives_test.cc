@@ -22,7 +22,7 @@ class PendingCollectivesTest : public testing::Test {
     jobs_.Connect(20, {"other", 0});
   }
 
-  // Returns ranks 0 and 1, and the ranks whose bits are set.
+  // Returns rank 0, rank 1 and each rank r + 2 for which bit r is set.
   static Procs Subset(const std::string& nspace, uint32_t bits) {
     Procs procs = {{nspace, 0}, {nspace, 1}};
     for (Rank rank = 2; bits != 0; bits >>= 1, ++rank) {
@@ -40,7 +40,8 @@ class PendingCollectivesTest : public testing::Test {
     const auto replies = All<ReplyClient>(actions);
     return replies.empty() ? kNone : replies.front().status;
   }
-  // Returns the number of fences that the rank could begin.
+  // Makes the rank begin up to `count` different fences. Returns the number of
+  // fences that were accepted.
   size_t FenceAhead(ClientId client, const std::string& nspace, uint32_t first,
                     uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) {
@@ -55,7 +56,7 @@ class PendingCollectivesTest : public testing::Test {
     jobs_.MarkEnded(nspace, rank);
     engine_.OnRankGone({now_, *actions}, {nspace, rank});
   }
-  // Returns the number of slices that were needed.
+  // Does all pending work. Returns the number of slices that this takes.
   int Continue(Actions* actions) {
     int slices = 0;
     while (engine_.NextDeadline() == 0) {
@@ -92,7 +93,7 @@ TEST_F(PendingCollectivesTest,
   size_t begun = 1;
   while (Fence(10, pair) == kNone) ++begun;
   EXPECT_EQ(Fence(10, pair), kErrOutOfResource);
-  // The refused fences were no arrivals.
+  // The refused fences did not count as arrivals.
   for (size_t i = 0; i < begun; ++i) ASSERT_EQ(Fence(11, pair), kSuccess);
   EXPECT_EQ(Fence(11, pair), kNone);
   EXPECT_EQ(Fence(10, pair), kSuccess);

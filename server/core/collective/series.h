@@ -15,7 +15,7 @@
 // Invariants: all sequences below `next` have completed here. All sequences
 // below `recovered` completed under a predecessor; `recovered <= next`. This
 // agent contributes to a collective only if it is number `next`, so a
-// contribution tells that its sender has the results of all earlier
+// contribution shows that its sender has the results of all earlier
 // collectives. The delta base `acknowledged` depends on that.
 // docs/design/collectives.md has the table of transitions.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_SERIES_H_
@@ -107,7 +107,7 @@ struct CompletedCollective {
   std::vector<ProcId> missing;
   Contributions contributions;
   std::set<NodeId> notified;  // neighbours that have the result
-  NodeId parent = kNoNode;    // the parent at that time
+  NodeId parent = kNoNode;    // parent to which it was last reported
   Bytes result = {};          // of a group operation, as in CollectiveDown
   // local members of the group that this collective has ended
   std::vector<ProcId> members = {};
@@ -126,7 +126,7 @@ struct DeferredCollective {
 
 struct Series {
   CollectiveId id;         // the sequence is unused
-  std::string charged_to;  // the job whose limits the series counts in
+  std::string charged_to;  // the job whose limits apply
   // Set by SeriesTable: the number of the series, its jobs, and its deadlines.
   uint64_t number = 0;
   std::vector<std::string> jobs;
@@ -167,8 +167,8 @@ struct Series {
   }
   // Advances a number of arrivals past the completed collectives.
   void SkipOver(uint64_t* arrivals) const;
-  // Returns whether the series can be erased: no process or agent may refer to
-  // its state, and a later arrival would find the same state.
+  // Returns whether the series can be erased: no process or agent can refer to
+  // its state any more, and a later arrival would make an equal series.
   bool IsBlank() const;
   // Returns the result of a collective that completed under a predecessor;
   // empty unless `sequence` is the last of these.
@@ -184,8 +184,8 @@ struct Series {
   // Looks up the members; the maps of all jobs must be here. Returns false and
   // sets no members if the participants name a process that does not exist.
   bool SetMembers(const JobTable& jobs, const Tree& tree, NodeId self);
-  // Updates `place` to the tree. If the place has changed, the suspects are
-  // determined again.
+  // Updates `place` after a change of the tree. If the place has changed, the
+  // suspects are determined again.
   void UpdatePlace(const JobTable& jobs, const Tree& tree, NodeId self);
   Instance& FindOrAddInstance(TimeNs now, uint64_t sequence);
   // Advances `next` past collectives that have completed out of order.

@@ -59,8 +59,8 @@ TEST_F(SeriesTest, FailuresMayCompleteOutOfOrder) {
   Complete(0, kSuccess);
   EXPECT_TRUE(series_.IsOver(0));
   EXPECT_FALSE(series_.IsOver(1));
-  // Collectives complete out of order, because a failure may come before an
-  // earlier one.
+  // Collectives may complete out of order, because a failure may arrive before
+  // an earlier collective has completed.
   Complete(2, kErrTimeout);
   EXPECT_EQ(series_.next, 1u);
   EXPECT_TRUE(series_.IsOver(2));

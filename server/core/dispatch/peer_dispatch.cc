@@ -90,7 +90,8 @@ void OnBody(Engines& e, const PeerMessage& message, const EventMessage& body) {
   if (!e.events.OnMessage(e.step(), message.src, body)) return;
   const std::optional<LeftGroup> group = GroupLeft(body);
   const Job* job = e.jobs.Find(body.source.nspace);
-  // The group that a local process leaves is known from its own call.
+  // For a local process, the call by which it left the group was handled
+  // already.
   if (!group || job == nullptr || job->is_local(body.source.rank)) return;
   e.collectives.OnLeft(e.step(), body.source, group->name, group->made);
 }

@@ -147,7 +147,8 @@ void On(Engines& e, const HoldsRecorded& holds) {
   if (e.config.persists) e.out.push_back(holds.record);
 }
 
-// The limits of a job that is held again are checked when they are due.
+// When a hold begins, nothing is done for the time limits of the job: they are
+// checked when they are due.
 void On(Engines& e, const HoldChanged& change) {
   if (!change.held) e.engine.OnHoldEnded(e.step(), change.nspace);
   e.out.push_back(JobHeld{change.nspace, change.held});

@@ -11,8 +11,8 @@ namespace canopy::core {
 
 // Handles the events in the queue, including those that are posted meanwhile.
 // Must be called after each input. Must also be called within an input after an
-// engine has removed an object, if another engine that has not been notified
-// would look it up.
+// engine has removed an object, if an engine that has not been notified would
+// look up the object.
 void PropagateChanges(Engines& e);
 
 // Removes the process from the group. The group may end with that, so `group`

@@ -24,7 +24,8 @@ constexpr int kSignalContinue = 18;  // SIGCONT
 constexpr char kBreakpointKey[] = "pmix.brkpnt";
 constexpr char kNspaceKey[] = "pmix.nspace";
 constexpr std::string_view kInInit = "pmix-init";
-// No process raises an event when it is stopped at its exec.
+// Used as the name of the breakpoint for processes that are stopped at their
+// exec, which raise no event.
 constexpr std::string_view kAtExec = "pmix-exec";
 
 // Returns the name of the breakpoint, "" if the event has none, and no value if
@@ -78,7 +79,8 @@ uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
   return kAgentsEvent | kOfNode | (digest & (kOfNode - 1));
 }
 
-// Returns the id of a round's event, like those of the warnings of time limits.
+// Returns the id of the event of one round of stops. It contains the number of
+// the round, as the id of a warning contains the number of the time limit.
 // Processes are stopped at their exec only once, so a successor raises that
 // stop with the same id.
 uint64_t IdOfRound(uint32_t round) {
@@ -88,7 +90,8 @@ uint64_t IdOfRound(uint32_t round) {
 constexpr uint32_t kRounds = (1 << 24) - 1;
 constexpr uint32_t kRoundAtExec = kRounds;
 
-// Stands for the event of a process that is stopped at its exec.
+// Used as the number of the event of a process that is stopped at its exec,
+// because it raises none.
 constexpr uint64_t kNumberAtExec = UINT64_MAX;
 
 EventRaised ReadyEvent(const Job& job, const std::string& breakpoint) {

@@ -1,10 +1,10 @@
 // Processes that wait for a debugger. A process that stops in PMIx_Init or in
 // the program raises PMIX_READY_FOR_DEBUG for the resource manager alone. The
 // agent itself stops processes at their exec, so these raise no event. When all
-// processes of a job that must stop at a place have done so, the job's
-// controller raises PMIX_READY_FOR_DEBUG for all receivers. Processes handle
-// PMIX_DEBUGGER_RELEASE themselves, except those stopped at their exec, which
-// the agent continues.
+// processes of a job that must stop at one of these points have done so, the
+// job's controller raises PMIX_READY_FOR_DEBUG for all receivers. Processes
+// handle PMIX_DEBUGGER_RELEASE themselves, except those stopped at their exec,
+// which the agent continues.
 //
 // Only the list of held processes (local_holds.h) is persisted here: the events
 // of processes are persisted too, and a successor gets them again.

@@ -55,8 +55,7 @@ class DebugStopsTest : public testing::Test {
     event.info = Bytes(info.Take());
     stops_.OnEvent(0, event);
   }
-  // Delivers an event that was raised here or by that node's agent, as from the
-  // tree.
+  // Delivers an event of the agent of node `from`, as it arrives by the tree.
   void Return(const EventRaised& raised, NodeId from) {
     EventMessage event = Event(raised.status, raised.source, DataRange::kRm);
     event.range = raised.range;

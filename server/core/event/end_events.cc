@@ -52,8 +52,9 @@ EndEvents::EndEvents(const CoreConfig& config, const JobTable& jobs,
 
 void EndEvents::OnExit(const StepContext& step, const Job& job,
                        const ProcExit& exit, bool told) {
-  // While a job is being ended, only clients that registered for the codes get
-  // the consequences.
+  // While a job is being ended, its own processes, those connected to them and
+  // the members of their groups get these events only if they have registered
+  // for the codes.
   if (!job.ending) {
     NotifyJob(step, job, exit);
     NotifyConnected(step, {job.nspace(), exit.rank}, exit);
@@ -81,8 +82,8 @@ void EndEvents::Announce(const StepContext& step, const Job& job,
   AnnounceEnd(step, job, exit, code, ran ? &exit_code : nullptr);
 }
 
-// The job's spawner gets the end of a process from the job's controller, which
-// knows what the spawner requested.
+// The job's spawner is notified of the end of a process by the job's
+// controller, which knows what the spawner requested.
 void EndEvents::AnnounceEnd(const StepContext& step, const Job& job,
                             const ProcExit& exit, int code,
                             const int* exit_code) {
@@ -158,7 +159,8 @@ void EndEvents::NotifyInvited(const StepContext& step, const Job& job,
   }
 }
 
-// Every member's agent knows which participants are missing.
+// Only local clients are notified, because every member's agent knows which
+// participants are missing.
 void EndEvents::OnIncomplete(const StepContext& step, const Group& group) {
   if ((group.record.flags & kGroupNotifies) == 0) return;
   for (const ProcId& proc : group.record.missing) {

@@ -41,9 +41,10 @@ class EndEvents final : public Engine {
   // Notifies the leader of a failed construct of the participants that are
   // missing.
   void OnFailed(const StepContext& step, const FailedConstruct& construct);
-  // Notifies the clients of this agent of the consequences of the loss of a
-  // node; every agent learns of the loss and does the same. The controllers of
-  // the jobs announce the ends of the node's processes.
+  // Notifies the clients of this agent of a lost node, and of the losses of
+  // processes and controllers that follow. Every agent learns of the loss and
+  // does the same. The controllers of the jobs announce the ends of the node's
+  // processes.
   void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
 
  private:

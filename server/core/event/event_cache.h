@@ -29,12 +29,12 @@ inline constexpr size_t kRecentEvents = size_t{16} << 10;
 // Flag in EventRaised::id: the identity was made by an agent, not by a client.
 inline constexpr uint64_t kAgentsEvent = uint64_t{1} << 63;
 
-// The identity by which every agent and client recognises the event.
+// Returns the identity by which every agent and client recognises the event.
 EventId IdOf(const EventMessage& message);
 
 struct CachedEvent {
   EventMessage message;
-  ClientId raised_by = 0;  // if it was raised at this agent
+  ClientId raised_by = 0;  // the client, if it raised the event here
   std::set<ClientId> delivered = {};
   // True if every agent raises the event for itself; with `stays_here`, under a
   // number of its own.

@@ -12,13 +12,14 @@
 
 namespace canopy::core {
 
-// Number of events of a job that the journal keeps: the latest of them.
+// Maximum number of events of one job that the journal keeps; the latest ones
+// are kept.
 inline constexpr uint64_t kEventsInJournal = 64;
 
 struct EventRecord {
   EventMessage event;
   uint64_t count = 0;      // events of the job before this one
-  uint32_t recovered = 0;  // number of times it was recovered
+  uint32_t recovered = 0;  // number of times the event was recovered
 };
 PersistRecord EncodeEvent(const EventRecord& record);
 // Returns the record that erases the event's record, which is no longer needed.

@@ -42,8 +42,8 @@ bool OutlivesJob(const EventMessage& message) {
   return frees || IsOfWholeJob(message);
 }
 
-// Returns true if that process raised the event itself; its library has called
-// its handlers already.
+// Returns true if that process raised the event itself. In this case the
+// library of the process has already called its handlers.
 bool RaisedBy(const ProcId& proc, const EventMessage& message) {
   return message.request != 0 && (message.request & kAgentsEvent) == 0 &&
          message.source == proc;
@@ -115,8 +115,9 @@ uint64_t Events::NextNumber(TimeNs now) {
   return last_number_ = std::max(last_number_ + 1, static_cast<uint64_t>(now));
 }
 
-// A client cannot choose the source of its event, and its number is never taken
-// for a number that an agent has made.
+// Makes the message of an event. A client cannot choose the source of the
+// event, and the number that a client gives is never taken for a number that an
+// agent has made.
 EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
   EventMessage message;
   message.origin = self_;
@@ -237,8 +238,8 @@ void Events::Route(const StepContext& step, EventMessage message, NodeId from) {
 
 bool Events::IsNew(const EventMessage& message) {
   const EventId id = IdOf(message);
-  // Two sets, so that events which only some agents see do not evict events
-  // which all agents see.
+  // There are two sets, so that events which only some agents see do not evict
+  // events which all agents see.
   RecentEvents& recent =
       StaysHere(message.range) || IsLoss(message) ? recent_others_ : recent_;
   // A kept event may be sent again after its identity has left the set.

@@ -138,7 +138,8 @@ class Events final : public Engine {
   std::set<ClientId> returned_;
   EventCache cache_;
   RoutedEvents routed_;
-  // Events that every agent gets, and other events.
+  // The last events: those that every agent gets, and those that only some
+  // agents get.
   RecentEvents recent_{kRecentEvents};
   RecentEvents recent_others_{kRecentEvents};
   EventJournal journal_;

@@ -313,7 +313,8 @@ TEST_F(EventsTest, AReleaseWithoutTargetsIsNotKept) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 1u);
 }
 
-// The debugger was a job and has ended: processes that stop later are not held.
+// The debugger was a job, which has ended. Its release still reaches processes
+// that stop later.
 TEST_F(EventsTest, AReleaseWithTargetsOutlivesItsJob) {
   EventMessage release = Message(3, 1);
   release.source = {"debugger", 0};
@@ -413,7 +414,7 @@ TEST_F(LifecycleTest, OnlyClientsThatNameTheCodeGetTheEvent) {
   ASSERT_EQ(All<NotifyClient>(actions_).size(), 1u);
   EXPECT_EQ(All<NotifyClient>(actions_)[0].event->source, (ProcId{"job", 1}));
   // The neighbours are notified once when the code is registered here, and once
-  // when it is no longer.
+  // when it is deregistered.
   EXPECT_EQ(Sent<EventMessage>(actions_).size(), 3u);
   actions_.clear();
   events_.OnWanted({0, actions_}, {10, 2, false, {kEventProcTerminated}});

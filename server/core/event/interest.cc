@@ -32,8 +32,8 @@ uint32_t Interest::Of(NodeId neighbour) const {
 }
 
 uint32_t Interest::Take(NodeId src, const EventMessage& message) {
-  // An older agent may have forwarded the message, which describes the origin's
-  // interest then and not the sender's.
+  // An older agent may have forwarded the message. It then describes the
+  // interest of its origin, not that of the sender.
   if (message.origin != src) return 0;
   Told& told = wanted_[src];
   if (message.number <= told.number) return 0;

@@ -1,4 +1,5 @@
-// Tracks which parts of the tree have clients for which lifecycle events.
+// Tracks, for each part of the tree, the lifecycle events for which clients in
+// that part have registered.
 #ifndef CANOPY_SERVER_CORE_EVENT_INTEREST_H_
 #define CANOPY_SERVER_CORE_EVENT_INTEREST_H_
 

@@ -43,8 +43,8 @@ class Invitations final : public Engine {
   // Called when a process of this node has ended. Returns the events to raise
   // (PMIX_GROUP_LEADER_FAILED or PMIX_GROUP_INVITE_FAILED).
   std::vector<EventRaised> OnExit(const ProcId& proc);
-  // Does the same for all processes of a lost node. Every agent learns of the
-  // loss, so these events are for local clients only.
+  // Does what OnExit does, for all processes of a lost node. Every agent learns
+  // of the loss, so these events are for local clients only.
   std::vector<EventRaised> OnLoss(NodeId node);
   void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
 
@@ -71,7 +71,7 @@ class Invitations final : public Engine {
   struct Wait {
     ClientId client = 0;
     RequestId request = 0;
-    TimeNs since = 0;  // start of the interval that the timeout counts
+    TimeNs since = 0;                  // time from which the timeout counts
     std::vector<std::string> nspaces;  // jobs of the processes that take part
   };
 

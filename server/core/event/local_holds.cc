@@ -17,13 +17,13 @@
 namespace canopy::core {
 namespace {
 
-// Key of the time for which processes have been held, in nanoseconds; negative:
-// none is held.
+// Key of the time for which processes have been held, in nanoseconds. A
+// negative value means that no process is held.
 constexpr char kHeldKey[] = "canopy.held";
 
-// Returns a notification of other agents. Every agent receives this event, but
-// no process does. An agent that does not know the key takes the event for a
-// release without targets.
+// Returns the event that notifies the other agents of the holds of this agent.
+// Every agent receives this event, but no process does. An agent that does not
+// know the key takes the event for a release without targets.
 EventRaised Word(const std::string& nspace, int64_t age) {
   Encoder info;
   info.PutSize(2);

@@ -24,12 +24,12 @@
 
 namespace canopy::core {
 
-// The texts of the operations as which `why` reports held ranks.
+// Texts that `why` reports as the operations of held ranks.
 inline constexpr char kHeldAtExec[] = "hold before the first instruction";
 inline constexpr char kHeldInProgram[] = "hold in PMIx_Init or at a breakpoint";
 
-// Decodes such a notification. Returns the job and its state at the sending
-// agent; no value for any other event.
+// Decodes another agent's notification of its holds. Returns the job and its
+// state at the sending agent; no value for any other event.
 std::optional<std::pair<std::string, HoldWord>> HoldWordIn(
     TimeNs now, const EventMessage& event);
 
@@ -61,9 +61,9 @@ class LocalHolds {
   // that are held here.
   void OnPeerIsNew(TimeNs now) const;
 
-  // Appends operations for the processes held here, of all jobs or of one: one
-  // for those at their exec, and one for those in PMIx_Init or the program.
-  // `missing` of an operation has its processes.
+  // Appends, for each job or only for `nspace`, one operation for the processes
+  // held here at their exec, and one for those held in PMIx_Init or the
+  // program. `Waiting::missing` has the processes.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 

@@ -48,7 +48,8 @@ class RoutedEvents {
                   const EventMessage& message);
 
   void OnTreeChanged(const StepContext& step);
-  // The caller calls Tell afterwards.
+  // Called when the node has a new agent, which has none of its predecessor's
+  // state. The caller calls Tell afterwards.
   void OnNodeRestarted(NodeId node);
   void OnClientGone(ClientId client) { cache_.OnClientGone(client); }
   void OnJobRemoved(const std::string& nspace) { cache_.OnJobOver(nspace); }

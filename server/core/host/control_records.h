@@ -24,7 +24,7 @@ struct ControlId {
   auto operator<=>(const ControlId&) const = default;
 };
 
-// Number of requests kept for each job: the latest of them.
+// Maximum number of requests kept for each job; the latest ones are kept.
 inline constexpr size_t kControlsKept = 1024;
 
 // Not synchronised.

@@ -53,7 +53,8 @@ void ControlTargets::OnRequest(const StepContext& step, NodeId src,
   if (controller == src) {
     return Leave(src, request, SignalHere(step, request));
   }
-  // The job's processes end together with the agent that controlled the job.
+  // The sender and this agent disagree about the controller. If it is lost, the
+  // processes of its job have ended.
   Refuse(step.now, src, request, kErrNotFound);
 }
 

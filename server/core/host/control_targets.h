@@ -59,7 +59,7 @@ class ControlTargets {
   // Called when the rank may have ended.
   void OnRankGone(const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
-  // Called when messages, and nodes, may have been lost.
+  // Called when messages or nodes may have been lost.
   void OnTreeChanged(const StepContext& step);
   void Recover(const std::string& nspace, const PersistedRecord& record) {
     records_.Recover(nspace, record);

@@ -80,7 +80,8 @@ void HostCalls::ControlJobs(const StepContext& step, const ProcId& caller,
   int status = ParseJobControl(in.call, &control);
   LogRefused(step, control);
   if (status == kSuccess && control.cleanup) {
-    // The files are removed at the end of the caller's job.
+    // Only a caller with a job can register files: they are removed at the end
+    // of that job.
     if (jobs_.Find(caller.nspace) != nullptr) {
       return AskLocalHost(step, caller, in);
     }
@@ -205,7 +206,8 @@ void HostCalls::OnReply(const StepContext& step, NodeId src,
   if (it == controls_.end()) return;
   Control& control = it->second;
   if (control.open.erase(reply.nspace) == 0) return;
-  // The job has ended together with the agent that controlled it.
+  // After a repetition, "not found" means that the job has ended together with
+  // the agent that controlled it.
   const bool gone =
       reply.status == kErrNotFound && control.repeated && control.ends;
   if (control.status == kSuccess && !gone) control.status = reply.status;

@@ -158,7 +158,8 @@ struct Agent {
     table.Add(Spec("mine", agents));
     table.Connect(5, {"mine", 0});
   }
-  // Launches a job at this agent.
+  // Launches "job", which this agent controls, with one rank on each of
+  // `agents`.
   void Control(const std::vector<NodeId>& agents, uint32_t uid = 7) {
     engine.OnLaunchRequested({now, out}, {Spec("job", agents, uid)});
     for (const NodeId node : std::set<NodeId>(agents.begin(), agents.end())) {
@@ -334,7 +335,8 @@ TEST(JobControlTargets, TheControllerRefusesInvalidRequests) {
   EXPECT_TRUE(Sent<HostRequest>(agent.out).empty());
 }
 
-// The process has received the refusal.
+// The process has received the refusal, so a repetition must not be executed,
+// even if the job exists by then.
 TEST(JobControlTargets, ARepetitionOfARefusedRequestIsRefused) {
   Agent agent(0);
   agent.calls.OnRequest({agent.now, agent.out}, 2, agent.Request({}));

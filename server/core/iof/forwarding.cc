@@ -10,8 +10,8 @@
 namespace canopy::core {
 namespace {
 
-// How long the controller keeps a puller whose client may be gone, and the
-// unread output of a finished job, until the next read. In nanoseconds.
+// Time for which the controller keeps a puller whose client may be gone, and
+// the unread output of a finished job, if no read arrives. In nanoseconds.
 constexpr TimeNs kLinger = 60'000'000'000;
 
 // Maximum number of ended pullers that are recorded for each job.
@@ -80,7 +80,8 @@ void Forwarding::OnArrived(const StepContext& step, const HostCallArrived& in) {
   if (!IsBehindPush(added.first)) Send(step, request);
 }
 
-// The request that ends the puller has the number of its last read.
+// Prepares the request that ends the puller. It has the number of the puller's
+// last read.
 void Forwarding::Own(const HostCallArrived& in, const HostRequest& request,
                      OutputRead read) {
   const OwnedId id{{request.proc, read.handle}, request.nspace};
@@ -265,7 +266,8 @@ int Forwarding::Serve(const StepContext& step, NodeId src,
   return kSuccess;
 }
 
-// A job that is over has no further output.
+// Answers, as complete, a read that ends its puller, and a read with a cursor
+// if the job is over. Returns false for any other read.
 bool Forwarding::AnswerOver(const StepContext& step, const Asker& asker,
                             const OutputRead& read) {
   if (!read.ends && (read.cursor.empty() || !jobs_.WasRemoved(asker.nspace))) {
@@ -362,7 +364,7 @@ Forwarding::Entry* Forwarding::FindOrAdd(TimeNs now, const HostRequest& request,
   Puller puller(last_epoch_, source->cache.num_nodes(),
                 RanksOf(request.targets), read);
   if (!read.cursor.empty() && puller.Resume(read.cursor)) {
-    // Output that only the previous controller's cache had is lost with it.
+    // Output that only the cache of the previous controller had is lost.
     if (!read.only_cached) source->cache.Refill(&puller);
   } else {
     source->cache.Fill(read.from_now, &puller);

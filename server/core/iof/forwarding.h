@@ -44,7 +44,7 @@ inline constexpr size_t kMaxReads = 64;
 
 // A puller is a subscription to the output of a job. It is driven by reads:
 // each read names its puller (process and handle) and carries a cursor, which
-// acknowledges the answer before. The controller answers a read when there is
+// acknowledges the previous answer. The controller answers a read when there is
 // output. Nothing is sent without a read, and a puller that reads too slowly
 // loses output that exceeds its cache.
 //
@@ -110,7 +110,8 @@ class Forwarding final : public Engine, public OutputTap {
   // ----------------------------------------------------------- changes ---
 
   void OnNodeLost(const StepContext& step, const NodeStateChanged& in) override;
-  // The node's new agent has no pending reads; its clients repeat theirs.
+  // Called when the node has a new agent. That agent has no pending reads; its
+  // clients repeat theirs.
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
   void OnTreeChanged(const StepContext& step) override;
   void OnTick(const StepContext& step) override;
@@ -121,7 +122,7 @@ class Forwarding final : public Engine, public OutputTap {
   void Count(ResourceCounts* counts) const override {
     counts->forwarding = size();
   }
-  // Returns the number of pullers here and of pending requests.
+  // Returns how many pullers and pending requests this object holds.
   size_t size() const;
 
  private:
@@ -176,7 +177,7 @@ class Forwarding final : public Engine, public OutputTap {
     uint32_t uid = 0;
     bool over = false;
     // For a job that another agent controlled before: the time until which
-    // pullers that are unknown here may appear. 0: none may any more.
+    // pullers that are unknown here may appear. 0: no more may appear.
     TimeNs until = 0;
   };
 

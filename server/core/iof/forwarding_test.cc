@@ -63,7 +63,7 @@ class ForwardingTest : public testing::Test {
     return actions;
   }
 
-  // Returns the run in the only reply, which must have this status.
+  // Returns the output in the only reply. Expects that reply to have `status`.
   static OutputRun RunOf(const Actions& actions, int status = kSuccess) {
     OutputRun run;
     const auto replies = All<ReplyClient>(actions);
@@ -278,13 +278,14 @@ TEST_F(ForwardingTest, ALateReadDoesNotRestoreAnEndedPuller) {
   ASSERT_TRUE(wire::Decode(again[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
-  // A late first read does not revive it either.
+  // A late first read does not revive the puller either.
   const auto first = Ask(Want(), 1);
   ASSERT_EQ(first.size(), 1u);
   ASSERT_TRUE(wire::Decode(first[0].results, &run));
   EXPECT_TRUE(run.complete);
   EXPECT_EQ(forwarding_.size(), 0u);
-  // A new process, even with the same number, makes a new puller.
+  // A first read with another number comes from a new process and makes a new
+  // puller. After some time, so does a read with the number of an ended puller.
   EXPECT_EQ(Ask(Want(), 4).size(), 1u);
   EXPECT_EQ(forwarding_.size(), 1u);
   EXPECT_EQ(Ask(end, 5).size(), 1u);

@@ -33,8 +33,8 @@ int InputPushes::Check(const HostRequest& request) const {
              : kErrNotSupported;
 }
 
-// A repeated push that is still pending is answered to the agent that sent it
-// last.
+// Returns true if the push has arrived before, and sets `*answered` if it was
+// answered. The answer to a pending push goes to the agent that sent it last.
 bool InputPushes::IsKnown(NodeId src, const HostRequest& request, Input* input,
                           bool* answered) {
   for (Pending& pending : input->pending) {

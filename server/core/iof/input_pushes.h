@@ -56,7 +56,8 @@ class InputPushes {
   // pending.
   std::optional<int> OnRequest(const StepContext& step, NodeId src,
                                const HostRequest& request);
-  // The processes of the job have consumed `bytes` more bytes of input.
+  // Called when the processes of the job have consumed `bytes` more bytes of
+  // input.
   void OnTaken(const std::string& nspace, uint64_t bytes);
   void OnJobRemoved(const std::string& nspace);
   void OnNodeLost(NodeId node);

@@ -27,7 +27,7 @@ inline constexpr uint64_t kLeastCache = uint64_t{64} << 10;
 class OutputCache {
  public:
   // `free` is the part of kAllCaches that other jobs' caches leave. The cache
-  // may have half of it, so that further jobs find some.
+  // may have half of it, so that the rest is free for further jobs.
   OutputCache(uint32_t num_nodes, const JobForwarding& forwarding,
               uint64_t free = kAllCaches);
 

@@ -29,7 +29,7 @@ void Describe(V& v, wire::Is<ClosedRanks> auto& m) {
   v.Field(2, m.runs);
 }
 
-// A cursor as pullers receive it.
+// The encoded form of a cursor.
 struct EncodedCursor {
   uint64_t epoch = 0;
   uint64_t answers = 0;
@@ -120,7 +120,8 @@ bool Puller::Wants(Rank rank, uint16_t channel) const {
          (ranks_.empty() || ranks_.contains(rank));
 }
 
-// A node without output here may have sent output to another controller before.
+// Sets the positions. Output of a node from which none has arrived here may
+// follow a gap, because earlier output may have gone to another controller.
 void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
                    bool from_now) {
   seen_ = seen;

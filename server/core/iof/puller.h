@@ -56,7 +56,7 @@ class Puller {
   // Adds output that follows the output added before. Output that this puller
   // did not select only advances its positions.
   void Add(const JobOutput& output);
-  // The job's output is complete; anything added later is ignored.
+  // Records that the job's output is complete; anything added later is ignored.
   void Complete() { complete_ = true; }
 
   // Drops the output that a read's cursor acknowledges. Returns false if the
@@ -114,7 +114,7 @@ class Puller {
   uint64_t answers_ = 0;         // answers that contained output
   std::vector<uint64_t> seen_;   // end position in each node's output
   std::vector<bool> resumed_;    // the next output may follow a gap
-  // Bytes of each node dropped for lack of room.
+  // Number of bytes of each node's output dropped for lack of room.
   std::vector<uint64_t> refused_;
   // By channel and rank: true if its close was sent.
   std::map<uint16_t, std::vector<bool>> closed_;

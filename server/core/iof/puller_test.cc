@@ -145,7 +145,7 @@ TEST(Puller, DroppedOutputIsReportedAtItsPositionInTheStream) {
   EXPECT_EQ(Text(run), big);
   EXPECT_EQ(run.dropped, 0u);
 
-  // Another agent has room for it.
+  // The puller at another agent has room for the output that this puller drops.
   Puller after(2, 1, {}, Want());
   ASSERT_TRUE(after.Resume(run.cursor));
   after.Add(Out("bbcd", big.size() + 4));

@@ -243,7 +243,8 @@ void JobEngine::OnNodeLost(const StepContext& context,
   resync_.Release(step);
 }
 
-// The returned node may route messages between other agents.
+// This agent's place in the tree of a job may have changed, because the
+// returned node routes messages between other agents.
 void JobEngine::OnNodeReturned(const StepContext& context) {
   const JobStep step = StepOf(context);
   resync_.OnNodeReturned(step.now);

@@ -38,10 +38,10 @@ namespace canopy::core {
 //   JobMessages  messages of other agents
 //   JobResync    divergent views, and jobs that are unknown here
 //
-// AgentCore calls the engine from one thread. `actions` is appended to and is
-// never null. AgentCore updates the tree before it calls OnNodeLost. Whether a
-// process has initialized and finalized is in the job table. Inputs that name
-// an unknown job are ignored unless stated otherwise.
+// AgentCore calls the engine from one thread. The engine appends its actions to
+// those of the step. AgentCore updates the tree before it calls OnNodeLost.
+// Whether a process has initialized and finalized is in the job table. Inputs
+// that name an unknown job are ignored unless stated otherwise.
 class JobEngine final : public Engine {
  public:
   // `node_names` is indexed by NodeId. Tree and table outlive the engine. The
@@ -89,9 +89,9 @@ class JobEngine final : public Engine {
   void OnLocalOutput(const StepContext& step, const LocalOutput& in);
   void OnLocalInputDone(const StepContext& step, const LocalInputDone& in);
 
-  // The next functions do something only at the job's controller. A signal that
-  // arrives before the processes run is dropped. A second kill request sends
-  // SIGKILL at once.
+  // The next three functions have an effect only at the job's controller. A
+  // signal that arrives before the processes run is dropped. A second kill
+  // request sends SIGKILL at once.
   void OnSignalRequested(const StepContext& step, const SignalRequested& in);
   void OnKillRequested(const StepContext& step, const KillRequested& in);
   void OnTimeLimitSet(const StepContext& step, const TimeLimitSet& in);

@@ -114,7 +114,7 @@ TEST(JobEngine, ALateStartDoesNotStartRanksAgain) {
   c.network_.clear();
   order();
   EXPECT_EQ(c.Seen<StartLocal>(3).size(), 1u);
-  // The sender of the order learns that the rank is gone.
+  // The sender of the late order is notified that the rank is gone.
   const bool told = std::ranges::any_of(c.network_, [](const PeerMessage& m) {
     const auto* lost = std::get_if<NodeLost>(&m.body);
     return m.dst == 1 && lost != nullptr && lost->ranks.size() == 1;
@@ -190,7 +190,7 @@ TEST(JobEngine, JobsEndAfterRandomFaults) {
       if (quiet && c.Last().phase == JobPhase::kEnded) break;
       const uint32_t what = below(100);
       if (what < 70 && !c.network_.empty()) {
-        // The first message of some link.
+        // Delivers the first message of a random link.
         const PeerMessage& any = c.network_[below(c.network_.size())];
         const auto first =
             std::ranges::find_if(c.network_, [&](const PeerMessage& m) {
@@ -283,7 +283,8 @@ TEST(JobEngine, ARestartedForwardingAgentLearnsOfTheJob) {
 
 TEST(JobEngine, OnlyTheControllerReportsThatAJobIsOver) {
   Cluster c(7, 2);
-  // Agent 1 does not know the job; agent 0 would.
+  // Agent 1 has no record of the job. Only agent 0 can report that the job is
+  // over.
   c.Do(1, [&](JobEngine& e, const StepContext& step) {
     e.OnPeer(step, {3, 1, JobPrepared{"job", 1, {}}});
   });

@@ -18,8 +18,8 @@ class ControllerRestart : public testing::TestWithParam<uint32_t> {
     for (NodeId n = 0; n < kNodes; ++n) c->engine(n).set_persists(true);
     return c;
   }
-  // Makes the launcher reattach. It has no output yet, and offers input from
-  // `input_begin` on.
+  // Makes the launcher reattach. The launcher has received no output yet, and
+  // offers input from `input_begin` on.
   static void BringCaller(Cluster& c,
                           std::optional<uint64_t> input_begin = {}) {
     c.Do(0, [&](JobEngine& e, const StepContext& step) {

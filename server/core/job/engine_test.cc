@@ -127,7 +127,8 @@ TEST(JobEngine, AStartErrorKillsTheRunningProcesses) {
   c.ExpectClean();
 }
 
-// The cause must arrive before its consequence, even if another node is slow.
+// The start error is the cause, so it must be reported before the exit that
+// follows from it, even if another node is slow.
 TEST(JobEngine, AStartErrorIsReportedWithoutWaitingForOtherNodes) {
   Cluster c(7, 2);
   c.node(2).auto_start = false;
@@ -241,7 +242,7 @@ TEST(JobEngine, TheTimeLimitEndsTheJob) {
   c.Do(0, [&](JobEngine& e, const StepContext& step) {
     e.OnTick({1000 + 10 * kSecond, step.out});
   });
-  // No report of the operations for which the job waits arrives.
+  // The launcher does not report the operations for which the job waits.
   EXPECT_EQ(c.Last().phase, JobPhase::kRunning);
   EXPECT_TRUE(c.Last().out_of_time);
   EXPECT_EQ(c.engine(0).NextDeadline(), 1000 + 40 * kSecond);

@@ -11,8 +11,8 @@
 namespace canopy::core {
 namespace {
 
-// How long a job that has exceeded its time limit waits for the launcher's
-// report before it is ended.
+// Time for which a job that has exceeded its time limit waits for the
+// launcher's report before it is ended.
 constexpr TimeNs kTimeoutReport = 30 * kNsPerSecond;
 constexpr int kSigKill = 9;
 

@@ -149,7 +149,7 @@ class JobTable {
   // Connects a process of a local rank. Returns false if there is no such rank
   // here or the client number is in use.
   bool Connect(ClientId client, const ProcId& proc);
-  // Connects a tool of that owner. Returns false if its namespace is that of a
+  // Connects a tool of `owner`. Returns false if its namespace is that of a
   // job, or if the client number is in use. `of_other_user` is true if the
   // owner is not the agent's user.
   bool ConnectTool(ClientId client, const ProcId& proc, Owner owner,

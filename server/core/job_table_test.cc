@@ -248,7 +248,8 @@ TEST(JobTable, AnEndedParentIsKeptForItsChildren) {
   EXPECT_TRUE(table.IsFormerParent("parent", kRankWildcard));
   EXPECT_FALSE(table.IsFormerParent("parent", 3));
   EXPECT_EQ(table.size(), 2u);
-  // The former parent's data was removed with it, so it is registered again.
+  // The data of the former parent was removed with its job, so it is registered
+  // again.
   table.Register("parent", &actions);
   table.Register("parent", &actions);
   EXPECT_EQ(actions.size(), 1u);

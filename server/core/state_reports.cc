@@ -52,7 +52,7 @@ void StateReports::OnNodeLost(const StepContext& step,
   OnNodeRestarted(step, in.node);
 }
 
-// The node's new agent has not received the query.
+// Stops waiting for the node, because its new agent has not received the query.
 void StateReports::OnNodeRestarted(const StepContext& step, NodeId node) {
   for (auto it = questions_.begin(); it != questions_.end();) {
     Question& question = it->second;

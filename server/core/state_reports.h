@@ -46,7 +46,7 @@ class StateReports final : public Engine {
 
  private:
   struct Question {
-    uint64_t request = 0;  // the requester's number
+    uint64_t request = 0;  // numbered by the requester
     std::set<NodeId> awaited;
     TimeNs deadline = kNever;
   };

@@ -50,7 +50,7 @@ class Tree {
   // living members and releases the collective: their lowest common ancestor,
   // or the root after LetRootDecide.
   NodeId TopOf(std::span<const NodeId> nodes) const;
-  // From now on, the root takes part in every collective.
+  // Makes the root take part in every collective from now on.
   void LetRootDecide() { root_decides_ = true; }
 
  private:

@@ -15,7 +15,7 @@
 namespace canopy::core {
 
 // A process for which an operation waits. `sure` is true if the process's own
-// agent has reported that; otherwise that agent has not answered yet.
+// agent has confirmed it; otherwise that agent has not answered yet.
 struct MissingProc {
   ProcId proc;
   NodeId node = kNoNode;

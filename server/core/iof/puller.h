@@ -37,8 +37,8 @@ inline constexpr uint64_t kMaxCache = uint64_t{64} << 20;
 // Output in flight stays here until the next read acknowledges it, so a lost
 // answer can be repeated. A cursor contains more than an acknowledgement: it
 // has the position in each node's output from which another agent that becomes
-// the controller can resume. A puller only keeps the books; the caller sends
-// the answers. Not synchronised.
+// the controller can resume. A puller only makes the answers; the caller sends
+// them. Not synchronised.
 class Puller {
  public:
   // `epoch` differs from that of every earlier puller. Empty `ranks` means all.

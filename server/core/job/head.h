@@ -69,7 +69,7 @@ class JobHead {
 
   // Records that the part has received an answer of a launch phase.
   void OnAnswer() { changed_ = true; }
-  // Records the end of a rank that the part did not know before.
+  // Records the end of a rank. Called only if the part did not know the end.
   void OnExit(const JobStep& step, const ProcExit& exit);
   // `reason` is text for the log and may be empty.
   void OnNodeLost(const JobStep& step, NodeId node, const std::string& reason);

@@ -70,7 +70,8 @@ bool JobHead::Describe(TimeNs now, Waiting* waiting) const {
   return true;
 }
 
-// One rank represents each node that has not answered.
+// Returns the ranks for which the job waits. During the launch, these are one
+// rank of each node that has not answered.
 std::vector<Rank> JobHead::Awaited(std::string* operation) const {
   const JobPartState state = part_.state();
   if (state == JobPartState::kPreparing || state == JobPartState::kStarting) {

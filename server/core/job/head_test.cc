@@ -30,7 +30,8 @@ class HeadTest : public testing::Test {
   void Launch(bool check_only = false) {
     head_->Launch(Step(), {spec_, false, check_only});
   }
-  // Returns true if the job is over.
+  // Delivers the answers of both agents to the first phase. Returns true if the
+  // job is over then.
   bool Prepare(int status = 0) {
     part_->OnLocalPrepared(Step(), {"job", status, "why"});
     part_->answers().AnswerPrepare(1, {1, {}});
@@ -44,7 +45,7 @@ class HeadTest : public testing::Test {
     part_->answers().AnswerStart(1, {2, {}});
     EXPECT_FALSE(head_->Advance(Step()));
   }
-  // Returns true if the job is over.
+  // Ends the rank. Returns true if the job is over then.
   bool Exit(Rank rank, int wait_status = 0) {
     const ProcExit exit{rank, wait_status, false, false, false};
     part_->AddEnd({exit, false});

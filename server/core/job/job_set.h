@@ -132,7 +132,7 @@ class JobSet {
   JobTable& table_;
   JobResync& resync_;
   bool persists_ = false;
-  // Ordered, so that the order of effects does not depend on a hash.
+  // The map is ordered, so that the order of effects does not depend on a hash.
   std::map<std::string, std::unique_ptr<JobEntry>> entries_;
   RecentJobs without_processes_;  // jobs whose local processes are gone
   std::vector<PeerMessage> released_;

@@ -59,7 +59,7 @@ TEST_F(JobSetTest, TakePartAddsTheJobAndPreparesTheChildren) {
   EXPECT_EQ(jobs_.FindControlled("job"), nullptr);
   EXPECT_NE(table_.Find("job"), nullptr);
   EXPECT_EQ(Sent<JobPrepare>(out_).size(), 1u);
-  // The inquirer is a provisional child, so it is sent the job's end.
+  // The inquirer is a provisional child, so it gets the job's end.
   EXPECT_EQ(job.part.place().Below(), (std::vector<NodeId>{3, 6}));
 }
 

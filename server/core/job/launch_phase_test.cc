@@ -21,8 +21,8 @@ TEST(LaunchPhaseTest, SumAddsOnlyTheAnswersOfAwaitedAgents) {
   LaunchPhase phase;
   phase.Answer(3, {2, {{3, -1, "a"}}});
   phase.Answer(5, {1, {{5, -2, "b"}}});
-  // The answer of 7 is contained in that of the agent from which an answer is
-  // expected in its place.
+  // Agent 7 is not asked, because its answer is contained in the answer of an
+  // agent that is asked.
   phase.Answer(7, {4, {}});
   const PhaseAnswer sum = phase.Sum({3, 5});
   EXPECT_EQ(sum.count, 3u);

@@ -84,7 +84,8 @@ void JobMaps::MarkLost(const std::string& nspace,
   }
 }
 
-// Returns false if the bytes are not the job's map.
+// Adds the map of a job that `src` has sent. Returns false if the bytes are not
+// that map.
 bool JobMaps::Borrow(NodeId src, const std::string& nspace,
                      const Bytes& bytes) {
   Result<JobSpec> spec = DecodeJobSpec(bytes.view());

@@ -1,7 +1,7 @@
 // Maps of jobs in which this agent takes no part. Some are maps to which local
 // clients refer, which are requested from the root; the others are maps of jobs
-// in which this agent took part while it connected other agents. They are
-// released when the job is over.
+// in which this agent took part while it forwarded messages between other
+// agents. They are released when the job is over.
 #ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
 #define CANOPY_SERVER_CORE_JOB_MAPS_H_
 

@@ -146,7 +146,7 @@ TEST_F(JobMapsTest, ABorrowedMapIsReleasedWithTheJob) {
   EXPECT_NE(jobs_.Find("x"), nullptr);
   maps_.OnForget(0, "x");
   EXPECT_EQ(jobs_.Find("x"), nullptr);
-  // The job may be known again, so the root gets a request.
+  // The job may have become known since, so the root gets another request.
   maps_.OnReply(0, JobMapReply{Ask("x"), kErrNotFound, "x", {}});
   EXPECT_EQ(Unknown(), std::vector<std::string>{"x"});
 }

@@ -51,7 +51,7 @@ JobEntry* JobMessages::FindReported(const JobStep& step, NodeId src,
                                     const std::string& nspace) {
   JobEntry* job = jobs_.Find(nspace);
   if (job != nullptr && !job->releasing()) return job;
-  // The job may have ended before its node could report it.
+  // The job may have ended before `src` could report about it.
   resync_.OnUnknown(step, src, nspace);
   return nullptr;
 }

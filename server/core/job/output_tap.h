@@ -26,11 +26,11 @@ struct TappedOutput {
 };
 
 // Implemented by Forwarding. The job engine calls both functions during its
-// steps, on its own thread. `actions` is never null.
+// steps, on its own thread.
 class OutputTap {
  public:
   virtual ~OutputTap() = default;
-  // Returns true if another reader has the output instead of the launcher.
+  // Returns true if another reader gets the output instead of the launcher.
   virtual bool OnOutput(const StepContext& step,
                         const TappedOutput& output) = 0;
   // Called when all ranks of a job with pushed input have consumed `bytes` more

@@ -54,10 +54,10 @@ enum class JobPartState : uint8_t {
   kReleasing,
 };
 
-// A part goes from kPreparing (the processes are being prepared) over kStarting
-// (they may run) to kRunning once every child and the local process adapter
-// have answered, or one has reported an error. kReleasing is entered only if
-// the job is over while local processes still run.
+// A part goes from kPreparing (the processes are being prepared) through
+// kStarting (they may run) to kRunning, once every child and the local process
+// adapter have answered, or one has reported an error. kReleasing is entered
+// only if the job is over while local processes still run.
 //
 // Not synchronised. The step's tree is the tree of `place`.
 class JobPart {

@@ -51,8 +51,8 @@ void PartStreams::OnInputTaken(const JobStep& step, const LocalInputDone& in) {
   step.Send(place_.controller(), CreditOf(in));
 }
 
-// In a later run, `bytes` may include input of the run before. It is therefore
-// reported only if the total is unknown.
+// In a later input run, `bytes` may include input of the previous run. It is
+// therefore reported only if the total is unknown.
 InputCredit PartStreams::CreditOf(const LocalInputDone& in) const {
   const uint64_t run = input_.run().id;
   const bool counts = run == 0 || in.total == 0;

@@ -36,13 +36,13 @@ class JobProgress {
  public:
   explicit JobProgress(std::shared_ptr<const JobSpec> job);
 
-  // Records a failure. Only the first failure counts; later failures are its
-  // consequences. Returns true if this is the first.
+  // Records a failure. Only the first failure counts, because later failures
+  // follow from it. Returns true if this is the first.
   bool Fail(JobFailure failure);
   // Records a failure that a recoverable job survives.
   void Tolerate(JobFailure failure);
-  // Returns the first failure. If all ranks have ended and none of them well,
-  // this may be the first tolerated failure.
+  // Returns the first failure. If all ranks have ended and none of them has
+  // ended well, this may be the first tolerated failure.
   const std::optional<JobFailure>& failure() const {
     const bool none_well = all_ended() && num_well_ == 0;
     return failure_ || !none_well ? failure_ : tolerated_;

@@ -13,7 +13,8 @@
 
 namespace canopy::core {
 
-// The end of one rank, either of its process or with its node.
+// The end of one rank: its process has ended, or the rank was lost with its
+// node.
 struct RankEnd {
   ProcExit exit;  // only the rank, if it was lost with its node
   bool lost_with_node = false;

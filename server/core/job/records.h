@@ -90,8 +90,8 @@ PersistRecord KilledRecord(const std::string& nspace,
                            const std::set<Rank>& killed);
 std::set<Rank> RecoverKilled(const std::vector<PersistedRecord>& records);
 
-// Returns the record of the position at which an input run begins at a node's
-// ranks.
+// Returns the record of the position at which an input run begins in the input
+// of a node's ranks.
 PersistRecord InputRunRecord(const std::string& nspace,
                              const InputOrder::Run& run);
 InputOrder::Run RecoverInputRun(const std::vector<PersistedRecord>& records);

@@ -20,8 +20,8 @@ inline constexpr TimeNs kRestartInterval = 1'000'000'000;
 
 // A successor needs no record: the exits show how many processes a rank has
 // had, and exits whose restart had not begun are reported to the successor
-// again. The class only keeps the books; the caller starts the processes. Not
-// synchronised.
+// again. The class only keeps the schedule; the caller starts the processes.
+// Not synchronised.
 class Restarts {
  public:
   // `limit` is JobSpec::max_restarts.

@@ -59,7 +59,8 @@ bool JobResync::IsAuthoritative() const {
   return unconfirmed_members_.empty() || *unconfirmed_members_.begin() > self_;
 }
 
-// Returns true if this agent was waiting for this node only.
+// Records that the node has completed its resynchronisation. Returns true if
+// this agent now waits for no other node.
 bool JobResync::MarkSynced(NodeId node) {
   if (unsynced_members_.erase(node) == 0 || !unsynced_members_.empty()) {
     return false;

@@ -1,6 +1,6 @@
 // Divergent views and resynchronisation: decides whether a job that this agent
-// does not know is over, and defers messages that arrive before their sender is
-// this agent's parent in its view of the tree.
+// does not know is over, and defers messages whose sender is not yet the parent
+// in this agent's view of the tree.
 #ifndef CANOPY_SERVER_CORE_JOB_RESYNC_H_
 #define CANOPY_SERVER_CORE_JOB_RESYNC_H_
 

@@ -104,8 +104,8 @@ void InputOrder::Forget() {
 }
 
 // If it is unknown which input the ranks have received, the piece is dropped.
-// After the shim has reported the position, the whole run is requested and sent
-// again.
+// After the shim has reported the position, the whole input run is requested
+// and sent again.
 InputOrder::Verdict InputOrder::OnPiece(uint64_t size, uint64_t end,
                                         uint64_t run) {
   const bool begins = run > run_.id;

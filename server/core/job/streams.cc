@@ -10,7 +10,7 @@
 namespace canopy::core {
 namespace {
 
-// If a stream outlives its process and has no output for this long, a process
+// If a stream outlives its process and has no output for this time, a process
 // that the rank left behind is assumed to hold it open.
 constexpr TimeNs kDrainIdle = 3'000'000'000;
 
@@ -26,8 +26,8 @@ NodeId JobStreams::AgentOf(uint32_t node) const {
   return part_.spec()->nodes[node].agent;
 }
 
-// The predecessor's copy of the input is lost with it. The launcher retains the
-// input that the ranks have not consumed, and pushed input is pushed again.
+// The copy of the input that the predecessor had is lost. The launcher retains
+// the input that the ranks have not consumed, and pushed input is pushed again.
 void JobStreams::AwaitLauncher(TimeNs now) {
   acknowledges_ = detached_ = true;
   if (part_.spec()->forwarding.input) {
@@ -212,7 +212,8 @@ void JobStreams::OnInputTaken(const JobStep& step, uint32_t node,
   if (in.resend) ResendInput(step, node, in.total);
 }
 
-// Input for all ranks is resent only to the ranks of this node.
+// Resends input to the ranks of `node` alone, even if the input is for all
+// ranks.
 void JobStreams::ResendInput(const JobStep& step, uint32_t node,
                              uint64_t from) const {
   if (std::ranges::count(progress_.InputNodes(), node) == 0) return;

@@ -30,7 +30,7 @@ class JobStreams {
   void set_acknowledges(bool acknowledges) { acknowledges_ = acknowledges; }
   // Called in a successor: output is held back until the launcher has
   // reattached, and the position of the input is unknown. Pushed input begins a
-  // new run.
+  // new input run.
   void AwaitLauncher(TimeNs now);
   void OnLauncherReattached(const JobStep& step, const LauncherReattached& in);
   // Called when the node's agent was restarted: credit in flight to the node,

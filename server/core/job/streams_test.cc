@@ -175,8 +175,8 @@ TEST_F(StreamsTest, InputIsSentOnceAndResentOnRequest) {
   EXPECT_EQ(sent[1].second.ranks, std::vector<Rank>{1});
 }
 
-// Totals of ranks that have received no input of the run count the input of
-// another agent, and are ignored.
+// Ranks that have received no input of the present run report totals of an
+// earlier run. These totals are ignored.
 TEST_F(StreamsTest, ASuccessorBeginsANewRunOfPushedInput) {
   spec_->forwarding.input = true;
   Tap tap;

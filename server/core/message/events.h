@@ -16,7 +16,7 @@ struct EventMessage {
   NodeId origin = kNoNode;
   uint64_t number = 0;  // numbered by the origin
   // Identifies the event if the source may raise it a second time, otherwise 0.
-  // See IdOf in server/core/event/events.h.
+  // See IdOf in server/core/event/event_cache.h.
   uint64_t request = 0;
   int status = 0;
   ProcId source;

@@ -31,7 +31,7 @@ struct StateReply {
 // sender's node: about the receiver's processes, its node, and the jobs that it
 // controls. The answer is FactsReply; it comes at once or after a measurement.
 struct FactsRequest {
-  uint64_t request = 0;  // the requester's own number
+  uint64_t request = 0;  // numbered by the requester
   // the job whose processes on the node are requested; empty: none
   std::string nspace;
   Rank rank = kRankWildcard;  // the rank requested; kRankWildcard: all

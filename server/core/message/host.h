@@ -19,7 +19,7 @@ namespace canopy::core {
 // HostReply.
 struct HostRequest {
   ProcId proc;           // the requesting process
-  uint64_t request = 0;  // the process's own number
+  uint64_t request = 0;  // numbered by the process
   HostOp op = HostOp::kJobControl;
   uint32_t uid = 0;  // user of the process's job
   uint32_t gid = 0;

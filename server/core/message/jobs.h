@@ -182,7 +182,7 @@ struct NodeLost {
 // ranks. Sent to the root, which records the sender as a reader and reports the
 // job's end to it with JobForget.
 struct JobMapRequest {
-  uint64_t request = 0;  // the requester's own number
+  uint64_t request = 0;  // numbered by the requester
   std::string nspace;
   // true if the requester has the map and needs only the status
   bool exists_only = false;
@@ -202,7 +202,7 @@ struct JobMapReply {
 // spawn, so that it is executed once even if the message arrives several times.
 struct SpawnRequest {
   ProcId proc;
-  uint64_t request = 0;  // the spawner's own number
+  uint64_t request = 0;  // numbered by the spawner
   Bytes call;            // codec form: SIZE n, n INFO, SIZE m, m APP
 };
 

@@ -14,7 +14,7 @@ namespace canopy::core {
 // Direct modex: requests from a process's agent the data that the process has
 // committed.
 struct DmodexRequest {
-  uint64_t request = 0;  // the requester's own number
+  uint64_t request = 0;  // numbered by the requester
   ProcId target;
   std::string key;          // the answer waits for this key; empty: no wait
   uint32_t timeout_ms = 0;  // 0: as long as the target lives

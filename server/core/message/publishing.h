@@ -12,8 +12,9 @@
 
 namespace canopy::core {
 
-// The identity of a publication: the data of a call of PMIx_Publish, a key on a
-// range. The steward of a publication is the agent that decides when it ends.
+// Identifies a publication: a key and value that a call of PMIx_Publish has
+// made visible to a range. The steward of a publication is the agent that
+// decides when it ends.
 struct PublicationId {
   ProcId publisher;
   uint64_t number = 0;  // numbered by the agent where it was published
@@ -25,7 +26,7 @@ struct PublicationId {
 // of the call counts as the same reader.
 struct PublicationReader {
   ProcId proc;            // empty nspace: none
-  uint64_t request = 0;   // the process's own number
+  uint64_t request = 0;   // numbered by the process
   NodeId node = kNoNode;  // the process's agent
 };
 
@@ -56,7 +57,7 @@ struct Publication {
 // owner of the key; an agent that has a copy also sends it to a steward that
 // was restarted. The answer is DirectoryAnswer.
 struct DirectoryStore {
-  uint64_t request = 0;  // the requester's own number
+  uint64_t request = 0;  // numbered by the requester
   Publication publication;
   // True for a new publication, which is rejected if the key exists on its
   // range.
@@ -87,7 +88,7 @@ struct LookupKey {
 // The process that makes a lookup.
 struct Searcher {
   ProcId proc;
-  uint64_t request = 0;  // the process's own number
+  uint64_t request = 0;  // numbered by the process
   uint32_t uid = 0;
   uint32_t gid = 0;
   uint8_t range = 0;            // range to search: pmix_data_range_t

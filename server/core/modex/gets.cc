@@ -375,7 +375,8 @@ void Gets::OnNodeRestarted(const StepContext& step, NodeId node) {
     if (held.node == node) dropped.push_back(id);
   }
   for (const uint64_t id : dropped) held_.Drop(id);
-  // A second answer with the same number is harmless.
+  // Pending requests are sent again. A second answer with the same number is
+  // harmless.
   for (const auto& [number, fetch] : fetches_) Ask(step, number, fetch);
 }
 

@@ -98,7 +98,7 @@ class Gets final : public Engine {
     ProcId target;
     std::string key;
     NodeId node = kNoNode;
-    uint64_t held = 0;  // the only get that it serves; 0: all of the key
+    uint64_t held = 0;  // the only get that it serves; 0: all gets of the key
   };
   // Returns the status of the answer, or no value while the get must wait.
   std::optional<int> Decide(const Held& held) const;
@@ -126,8 +126,8 @@ class Gets final : public Engine {
   void RetryQualified(const StepContext& step, const ProcId& target,
                       std::string_view stored);
   void Finish(const StepContext& step, uint64_t id, int status);
-  // Postpones the deadline if a debugger holds a job. Returns false if the
-  // deadline has really expired.
+  // Postpones the deadline if a debugger holds the job of the caller or of the
+  // target. Returns false if the deadline has really expired.
   bool PutOff(TimeNs now, uint64_t id);
   // Returns the gets that depend on a fetch.
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;

@@ -35,8 +35,8 @@ std::optional<int> Gets::Decide(const Held& held) const {
                                                             : kErrNotFound;
   }
   if (jobs_.WasRemoved(held.target.nspace)) return kErrNotFound;
-  // Job data of another namespace is available as soon as its map is, so only
-  // the map is waited for.
+  // Job data of another namespace is available as soon as its map is, so the
+  // get waits only for the map.
   if (held.immediate && held.target.rank != kRankWildcard) return kErrNotFound;
   return std::nullopt;
 }
@@ -99,7 +99,7 @@ std::optional<int> Gets::DecideHere(const Held& held) const {
   return std::nullopt;
 }
 
-// For a remote process the agent's answer is forwarded unchanged.
+// For a remote process, the answer of its agent is forwarded unchanged.
 std::optional<int> Gets::DecideProcess(const Held& held, const Job& job) const {
   if (job.is_local(held.target.rank)) {
     const auto status = DecideFact(job, held.target.rank, held.key);

@@ -245,7 +245,7 @@ TEST_F(GetsTest, TimeThatADebuggerHoldsTheTargetDoesNotCount) {
   gets_.OnTick({5000 * kMs, actions_});
   EXPECT_TRUE(Replies().empty());
   EXPECT_EQ(gets_.NextDeadline(), 9000 * kMs);
-  // The owner's agent may have given up already, so the request is sent once
+  // The target's agent may have given up already, so the request is sent once
   // more.
   gets_.OnReply({5001 * kMs, actions_}, 1,
                 {number, kErrTimeout, {"job", 1}, {}});

@@ -33,7 +33,7 @@ struct HeldGet {
   uint64_t known = 0;    // version that the requesting agent has
   TimeNs started = 0;
   TimeNs deadline = kNever;
-  TimeNs since = 0;  // start of the interval that the deadline counts
+  TimeNs since = 0;  // time from which the deadline counts
   // The job of the client; for another agent's get, that of the target.
   std::string job = {};
 };

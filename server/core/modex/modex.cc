@@ -142,7 +142,8 @@ void ModexStore::Merge(RankData* data, const ScopedData& scoped,
   KvalPiece piece;
   while (TakeKval(&rest, &piece)) {
     auto it = data->keys.find(piece.key);
-    // No copy has a key that was never put.
+    // A deletion of a key that was never put is ignored, because no copy has
+    // the key.
     if (it == data->keys.end() && piece.deleted) continue;
     if (it == data->keys.end()) {
       it = data->keys.emplace(std::string(piece.key), Put()).first;
@@ -154,7 +155,8 @@ void ModexStore::Merge(RankData* data, const ScopedData& scoped,
     const bool to_others = scoped.scope != Scope::kLocal &&
                            !(piece.deleted && sides.others.empty());
     sides.split |= !to_here || !to_others;
-    // Some libraries commit all their data each time.
+    // Some libraries commit all their data each time. A value that has not
+    // changed is skipped.
     if ((!to_here || sides.here.view() == piece.whole) &&
         (!to_others || sides.others.view() == piece.whole)) {
       continue;

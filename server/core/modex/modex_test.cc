@@ -93,7 +93,7 @@ TEST(Modex, AValueIsFoundBySomeOfItsQualifiers) {
   EXPECT_EQ(store.FindHere({"job", 4}, Name("c")), Found::kNo);
 }
 
-// Data from the construct of a group may be newer than a state that the owner's
+// Data from the construct of a group may be newer than a state that the rank's
 // agent has sent before.
 TEST(Modex, AddedDataOfARemoteRankIsMergedWithALaterState) {
   ModexStore store;

@@ -28,7 +28,8 @@ std::optional<std::string> NameIn(const Bytes& info) {
   return read ? std::optional<std::string>(name) : std::nullopt;
 }
 
-// The number distinguishes the event from the ends of other sets of the job.
+// Returns the event of the end of a set. The hash distinguishes it from the
+// ends of the job's other sets.
 EventRaised EndOf(const std::string& nspace, const std::string& name) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : name) {
@@ -150,8 +151,8 @@ void ProcessSets::Drop(const std::string& nspace) {
                 [&](const auto& set) { return set.second.owner == nspace; });
 }
 
-// An event that a process raises by itself has no agent's number, and is
-// ignored.
+// An event that a process raises by itself does not have a number of an agent,
+// and is ignored.
 bool ProcessSets::OnEvent(const EventMessage& event) {
   if (event.status != kSetDefine && event.status != kSetDelete) return false;
   if ((event.request & kAgentsEvent) == 0) return false;

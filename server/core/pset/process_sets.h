@@ -36,7 +36,7 @@ class ProcessSets final : public Engine {
   struct Set {
     std::string owner;           // the job that owns the set
     ProcId definer;              // the process that has defined it
-    uint64_t event = 0;          // the number of its event
+    uint64_t event = 0;          // number of the event that announced it
     NodeId raised_at = kNoNode;  // the agent that has raised the event
     std::vector<ProcId> members;
   };

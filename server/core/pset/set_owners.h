@@ -50,15 +50,15 @@ class SetOwners final : public Engine {
                     const RemovedJob& job) override {
     asked_.erase(job.nspace);
   }
-  // Called when this agent is the root and resynchronised: jobs that it does
-  // not know do not exist.
+  // Called when this agent is the root and has completed its resynchronisation:
+  // jobs that it does not know do not exist.
   void OnAuthoritative();
 
   // Returns whether OnAuthoritative has nothing to do.
   bool is_idle() const { return asked_.empty(); }
 
  private:
-  // Returns the owners of sets that this agent does not know.
+  // Returns the jobs that own sets and that are unknown to this agent.
   std::set<std::string> Unknown() const;
   // Returns the agent to query; kNoNode if there is none.
   NodeId WhoKnows(const std::string& nspace) const;

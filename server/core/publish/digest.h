@@ -25,8 +25,8 @@ inline uint64_t Mix(uint64_t v) {
   return v ^ (v >> 31);
 }
 
-// Returns the digest of item `number` of a series; `of_series` is the digest of
-// the series' identity.
+// Returns the digest of item `number` of a numbered sequence. `of_series` is
+// the digest of the sequence's identity.
 inline uint64_t DigestOf(uint64_t of_series, uint64_t number) {
   return Mix(Mix(of_series + 1) + number);
 }

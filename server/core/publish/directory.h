@@ -109,7 +109,7 @@ class Directory {
   void Answer(PublishStep& step, NodeId to, uint64_t request, int status);
   // Sends the answers that can be given now.
   void TryAnswer(PublishStep& step, const LookupId& id);
-  // Registers the lookup as waiting for these of its keys.
+  // Registers the lookup as waiting for `keys`, which are a part of its keys.
   void Await(const LookupId& id, DirectoryLookup lookup,
              std::vector<LookupKey> keys);
   void WakeUp(PublishStep& step, const std::string& key);

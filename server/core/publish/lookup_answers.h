@@ -25,7 +25,7 @@ inline constexpr uint32_t kMaxLookupAnswers = 16;
 
 // The answer to one request.
 struct LookupAnswer {
-  uint64_t request = 0;  // the process's own number
+  uint64_t request = 0;  // numbered by the process
   int status = 0;
   Bytes payload;
 };

@@ -112,7 +112,7 @@ class Lookups {
     LookupCall call;
     TimeNs started = 0;
     TimeNs deadline = kNever;
-    TimeNs since = 0;  // start of the interval that the timeout counts
+    TimeNs since = 0;  // time from which the timeout counts
     std::map<std::string, Key> keys;
     std::set<NodeId> asked;  // agents that may have registered it as waiting
     uint64_t claims = 0;

@@ -33,7 +33,7 @@ class PeerCalls {
   // Starts the numbering at the time of this agent's start, so that a late
   // answer to a predecessor's request matches no request of this agent.
   void set_began(TimeNs when) { next_ += static_cast<uint64_t>(when); }
-  // Returns a number for a request whose answer is another message than
+  // Returns a number for a request whose answer is a message other than
   // DirectoryAnswer.
   uint64_t NextNumber() { return next_++; }
 

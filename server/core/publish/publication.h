@@ -32,8 +32,7 @@ int CheckRange(uint8_t range);
 // Returns true if only processes of the publisher's node see the publication;
 // it never leaves that node.
 bool StaysHere(const Publication& publication);
-// Returns true if the publication outlives its publisher's job (and so that
-// job's agent).
+// Returns true if the publication outlives its publisher's job.
 bool OutlivesJob(const Publication& publication);
 // Returns true if the publication also outlives the loss of its steward. A
 // publication for one reader does not: the steward may be cut off but alive,

@@ -17,7 +17,7 @@ namespace {
 constexpr uint64_t kMaxTimeoutSeconds =
     std::numeric_limits<uint32_t>::max() / 1000;
 
-// Maximum size to which the value of one directive may be decoded, in bytes.
+// Maximum memory, in bytes, of the decoded value of one directive.
 constexpr size_t kMaxDecoded = size_t{4} << 20;
 
 struct Info {

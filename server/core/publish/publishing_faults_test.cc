@@ -1,5 +1,5 @@
 // Tests of publications and lookups while agents are lost, return or are
-// restarted, at any message.
+// restarted, after any number of messages.
 #include <gtest/gtest.h>
 
 #include "common/status.h"

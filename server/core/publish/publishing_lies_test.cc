@@ -1,5 +1,5 @@
-// Agents that send messages about publications without the right to do so, and
-// claims that are returned.
+// Tests with agents that send messages about publications without the right to
+// do so, and tests of claims that are returned.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// The rules of PMIx_Publish, PMIx_Lookup and PMIx_Unpublish from the view of
-// processes. publishing_faults_test.cc covers losses of agents.
+// Tests of PMIx_Publish, PMIx_Lookup and PMIx_Unpublish as processes see them.
+// publishing_faults_test.cc covers losses of agents.
 #include "server/core/publish/publishing.h"
 
 #include <gtest/gtest.h>

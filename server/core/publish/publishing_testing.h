@@ -177,7 +177,8 @@ class PublishingAgents {
     agents_[NodeOf(proc)]->jobs.Disconnect(ClientOf(proc));
     Run();
   }
-  // Replaces the process of a rank by another one, its `number`th restart.
+  // Replaces the process of a rank by another one, which has the incarnation
+  // `number`.
   void NextProcess(const ProcId& proc, uint32_t number) {
     Agent& agent = *agents_[NodeOf(proc)];
     agent.jobs.MarkRestarted(proc.nspace, proc.rank, number);
@@ -316,7 +317,7 @@ class PublishingAgents {
                                               const std::string& nspace) {
     return agents_[node]->journal[nspace];
   }
-  // Publications held by any agent.
+  // Returns the number of publications that the agents hold together.
   size_t publications() const {
     size_t n = 0;
     for (const auto& a : agents_) {
@@ -324,7 +325,7 @@ class PublishingAgents {
     }
     return n;
   }
-  // Operations in progress at any agent.
+  // Returns the number of operations in progress at the agents together.
   size_t operations() const {
     size_t n = 0;
     for (const auto& a : agents_) {

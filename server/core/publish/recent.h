@@ -1,4 +1,4 @@
-// A bounded set of recent events.
+// A bounded set of the digests of recent events.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_RECENT_H_
 #define CANOPY_SERVER_CORE_PUBLISH_RECENT_H_
 
@@ -29,7 +29,7 @@ class Recent {
   }
 
  private:
-  // A bucket keeps its last 16 digests. 4096 events put 8 into each bucket on
+  // A bucket keeps its last 16 digests. 4096 digests put 8 into each bucket on
   // average, and more than 16 into about one bucket in a hundred.
   static constexpr size_t kBuckets = 512;
   static constexpr size_t kBucketSize = 16;

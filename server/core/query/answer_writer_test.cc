@@ -10,7 +10,7 @@
 namespace canopy::core {
 namespace {
 
-// QRY-02
+// Rule QRY-02 of tests/conformance/rules.tsv.
 TEST(AnswerWriterTest, TheStatusDependsOnTheNumberOfAnswers) {
   AnswerWriter all;
   all.Add("a", Value::Int(1));
@@ -24,7 +24,7 @@ TEST(AnswerWriterTest, TheStatusDependsOnTheNumberOfAnswers) {
   EXPECT_TRUE(none.Take().empty());
 }
 
-// QRY-05
+// Rule QRY-05 of tests/conformance/rules.tsv.
 TEST(AnswerWriterTest, WritesOneInfoForEachKeyInOrder) {
   AnswerWriter writer;
   writer.Add("a", Value::Int(1));

@@ -81,8 +81,8 @@ void FactPlan::AddProcesses(const Query& query, Rank rank, bool local,
   }
 }
 
-// If the query names a process, only that process is measured, otherwise all of
-// the job.
+// If the query names a process, only that process is measured, otherwise all
+// processes of the job.
 void FactPlan::AddMemory(const Query& query) {
   const Rank rank = query.names_rank() ? query.proc.rank : kRankWildcard;
   AddProcesses(query, rank, query.local_only, true);

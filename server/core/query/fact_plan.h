@@ -45,7 +45,7 @@ class FactPlan {
   }
   // Returns the requested keys of job data, in the order of the queries.
   const std::vector<DataKey>& keys() const { return keys_; }
-  // Returns the namespaces of these keys.
+  // Returns the namespaces of keys().
   const std::vector<std::string>& nspaces() const { return nspaces_; }
 
  private:

@@ -80,8 +80,8 @@ class FactsService {
   struct Measured {
     NodeId src = kNoNode;
     FactsReply reply;
-    // The measured processes: first those with these indices in
-    // reply.processes, then clients.
+    // The processes whose memory is measured: those of the reply, by their
+    // indices in reply.processes, and after them the clients of the agent.
     std::vector<size_t> processes;
     std::vector<size_t> users;  // processes with measured statistics
   };
@@ -94,7 +94,8 @@ class FactsService {
   void AddControlled(TimeNs now, const std::string& nspace,
                      FactsReply* reply) const;
   void AddClients(std::vector<int>* pids) const;
-  // Lists the running processes of the reply in *pids, and their indices.
+  // Appends the PIDs of the reply's running processes to `*pids`. Returns the
+  // indices of these processes.
   static std::vector<size_t> AddRunning(const FactsReply& reply,
                                         std::vector<int>* pids);
 

@@ -26,8 +26,8 @@ namespace {
 constexpr size_t kMaxIgnored = 64;
 // Marks the number of an AskHost made by a query; HostCalls makes the others.
 constexpr uint64_t kOfQuery = uint64_t{1} << 63;
-// Used in place of a query's index for the request for the host's supported
-// services.
+// Stands for the index of a query in the request for the services that the host
+// supports.
 constexpr size_t kOfSupport = SIZE_MAX;
 constexpr int kOperationSucceeded = -157;  // PMIX_OPERATION_SUCCEEDED
 
@@ -198,7 +198,8 @@ void Queries::Advance(const StepContext& step, uint64_t id) {
   }
 }
 
-// Returns false if there would be too many requests.
+// Sends the call's requests to agents. Returns false if there would be too many
+// requests.
 bool Queries::AskAgents(const StepContext& step, uint64_t id, Call* call) {
   const QueryScope scope = ScopeOf(*call);
   if (call->usage) {

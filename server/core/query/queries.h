@@ -35,8 +35,8 @@
 
 namespace canopy::core {
 
-// Time limit for the answers of other agents, in nanoseconds. Keys that need
-// later answers are reported as not found.
+// Time limit for the answers of other agents, in nanoseconds. A key whose
+// answer arrives later is reported as not found.
 inline constexpr TimeNs kQueryTime = 3'000'000'000;
 // Time limit for a call that involves the host. The host's own limit is a
 // second shorter, so that its error reaches the caller.

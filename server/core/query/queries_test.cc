@@ -301,7 +301,7 @@ TEST_F(QueriesTest, KeysOfJobDataAreReadFromTheSegment) {
   EXPECT_EQ(answer_.FindString(PMIX_HOSTNAME), "n1");
 }
 
-// QRY-13
+// Rule QRY-13 of tests/conformance/rules.tsv.
 TEST_F(QueriesTest, JobsOfAnotherUserAreHidden) {
   const InfoList theirs{{PMIX_NSPACE, Value::String("theirs")}};
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PROC_TABLE}, theirs}})), kErrNotFound);
@@ -419,7 +419,7 @@ TEST_F(QueriesTest, TheMapOfAnotherJobIsFetchedFirst) {
   EXPECT_EQ(Answered(out), kErrNotFound);
 }
 
-// Answers queries that involve the host.
+// Makes queries that involve the host, and answers in place of the host.
 class HostQueriesTest : public QueriesTest {
  protected:
   AskHost AskForHost(const std::vector<TestQuery>& queries) {
@@ -441,7 +441,7 @@ class HostQueriesTest : public QueriesTest {
   }
 };
 
-// QRY-11
+// Rule QRY-11 of tests/conformance/rules.tsv.
 TEST_F(HostQueriesTest, AttributesOfAFunctionAreReturned) {
   EXPECT_EQ(
       Answer(AskForHost({{{PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Get", "none"},

@@ -44,7 +44,7 @@ bool IsForHost(std::string_view key);
 std::string SupportedKeys(bool has_scheduler);
 std::string SupportedQualifiers(std::string_view key);
 // Returns true if the qualifier changes the answer for the key, or limits the
-// time.
+// time of the answer.
 bool Supports(std::string_view key, std::string_view qualifier);
 
 }  // namespace canopy::core

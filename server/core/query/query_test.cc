@@ -57,7 +57,7 @@ TEST(QueryTest, ParsesKeysAndQualifiers) {
   EXPECT_EQ(out[1].levels, std::vector<std::string>{PMIX_HOST_ATTRIBUTES});
 }
 
-// QRY-08
+// Rule QRY-08 of tests/conformance/rules.tsv.
 TEST(QueryTest, AProcessMayBeNamedOnlyOnce) {
   const Value proc = Value::Proc({"job", 3});
   EXPECT_EQ(StatusOf({{PMIX_PROCID, proc}}), kSuccess);
@@ -81,7 +81,7 @@ TEST(QueryTest, InvalidValuesAreRejected) {
       << "two realms";
 }
 
-// GEN-11
+// Rule GEN-11 of tests/conformance/rules.tsv.
 TEST(QueryTest, ARequiredUnknownQualifierIsRefused) {
   InfoList qualifiers;
   qualifiers.Add("not.known", Value::Int(1), PMIX_INFO_REQD);
@@ -95,7 +95,7 @@ struct Effect {
   bool has = true;
 };
 
-// GEN-10, GEN-11
+// Rules GEN-10 and GEN-11 of tests/conformance/rules.tsv.
 TEST(QueryTest, QualifiersWithoutAnEffectAreRefusedOrListed) {
   const Value yes = Value::Bool(true);
   const Value text = Value::String("text");

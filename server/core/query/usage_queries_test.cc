@@ -57,7 +57,8 @@ class UsageQueriesTest : public testing::Test {
     wanted_.caller = {"job", 0};
   }
 
-  // Stores the requests to other agents and to this agent's reader.
+  // Begins a sample. Stores its requests to other agents and to this agent's
+  // reader.
   void Want() {
     Actions out;
     wanted_.number = ++number_;

@@ -61,7 +61,7 @@ bool UsageReport::IsWanted(const pmix_info_t& device) const {
   return wanted.empty() || (name && std::ranges::count(wanted, *name) > 0);
 }
 
-// The name of the device remains the first info.
+// Adds the infos of a device. The device's name remains the first of them.
 void UsageReport::AddDevice(NodeId node, const pmix_info_t& device,
                             InfoList* report) const {
   const auto infos = *InfosOf(device.value);

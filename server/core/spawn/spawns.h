@@ -36,7 +36,7 @@ namespace canopy::core {
 //
 // Spawns of tools are executed by the root, which ends them when the tool or
 // its node is gone. If the root is lost, they end with it; the next root
-// executes those that were not answered again.
+// executes again those that were not answered.
 //
 // Not synchronised. Table and engine outlive this object.
 class Spawns final : public Engine {
@@ -96,7 +96,7 @@ class Spawns final : public Engine {
   };
   struct Held {
     ClientId client = 0;
-    RequestId request = 0;  // the client's own number
+    RequestId request = 0;  // numbered by the client
     Bytes call;
     TimeNs since = 0;
   };

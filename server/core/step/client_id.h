@@ -10,7 +10,7 @@ namespace canopy::core {
 // connection assigns the number; its top 8 bits identify the adapter (see
 // server/ports/client_port.h).
 using ClientId = uint64_t;
-// The client's own number of a request that needs a reply.
+// Number that a client has given to a request that needs a reply.
 using RequestId = uint64_t;
 
 }  // namespace canopy::core

@@ -169,7 +169,7 @@ struct SpawnReplyDue {
   SpawnReply reply;
 };
 
-// A push of input may be sent, because the push before it was answered.
+// A push of input may be sent, because the previous push was answered.
 struct PushDue {
   ProcId proc;
   uint64_t request = 0;

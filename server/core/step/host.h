@@ -33,8 +33,7 @@ struct AskHost {
   uint64_t number = 0;
   HostOp op = HostOp::kJobControl;
   ProcId source;  // the process that makes the request
-  // the process's own number, which is the same if the process repeats the
-  // request
+  // numbered by the process; a repetition of the request has the same number
   uint64_t request = 0;
   uint32_t uid = 0;  // user of the process's job
   uint32_t gid = 0;

@@ -49,8 +49,8 @@ struct SetIncarnation {
 };
 
 // Reports that a debugger holds processes of the job, on any node, or no longer
-// holds any. The job's time limits stand still while it does. The job need not
-// be known here.
+// holds any. While a debugger holds them, the job's time limits stand still.
+// The job need not be known here.
 struct JobHeld {
   std::string nspace;
   bool held = false;

@@ -27,7 +27,7 @@ struct NodeStateChanged {
 };
 
 // Reports that the agent of a node was replaced by a successor that recovered
-// the node's processes. Only the agent's volatile state is lost, and messages
+// the node's processes. The agent's volatile state is lost, and so are messages
 // in flight to the agent or through it.
 struct NodeRestarted {
   NodeId node = kNoNode;

@@ -1,4 +1,4 @@
-// The step in progress: what every engine of the core gets with each call.
+// The step in progress, which every engine of the core gets with each call.
 #ifndef CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 #define CANOPY_SERVER_CORE_STEP_STEP_CONTEXT_H_
 

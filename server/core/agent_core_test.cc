@@ -72,8 +72,8 @@ class LifecycleCoreTest : public AgentCoreTest {
          kErrExitNonzeroTerm, kErrProcFailedToStart, kEventNodeDown,
          kEventNodeOffline, kErrJobAbortedBySysEvent}});
   }
-  // Returns the events that the watcher gets because of the input, with their
-  // ranks.
+  // Handles the input. Returns the events that the watcher gets then, with
+  // their ranks.
   using Heard = std::vector<std::pair<int, Rank>>;
   Heard HearOf(Input input) {
     Heard out;

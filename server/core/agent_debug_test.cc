@@ -1,5 +1,5 @@
-// Timeouts of processes while a debugger holds one of them on another node: the
-// notifications between agents, and the effect of a restart.
+// Tests of the timeouts of processes while a debugger holds one of them on
+// another node: the notifications between agents, and the effect of a restart.
 #include <gtest/gtest.h>
 
 #include <deque>

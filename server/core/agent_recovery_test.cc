@@ -396,7 +396,7 @@ TEST_F(RestartTest, ASuccessorRecoversTheRoleOfController) {
   Make(1);
   Step(1, JobRecovered{job, true, records_[1], {}, true, control_[1]});
   EXPECT_TRUE(forgotten_.empty());
-  // Exits of this job's own processes do not go to the root.
+  // The exits of processes of "other" do not go to the root.
   exits_to_.clear();
   LocalExits exits{"other", {ProcExit{0, 0, false, false, false}}};
   Step(1, exits);

@@ -147,9 +147,9 @@ TEST(RestartRecovery, PublicationsOfTheNewProcessAreRecovered) {
   EXPECT_EQ(again[0].status, kSuccess);
 }
 
-// Agent 3 is below agent 1, which forwards messages for a job of agent 0 and is
-// replaced. A fence is over here but may not be over for other agents below
-// agent 1.
+// Agent 3 is below agent 1, which forwards messages for a job that agent 0
+// controls, and which is replaced. A fence is over at agent 3 but may not be
+// over at other agents below agent 1.
 TEST(ReturnOfParentTest, TheAgentReportsEndedCollectivesBeforeLaterLeaves) {
   CoreConfig config;
   config.self = 3;

@@ -6,7 +6,7 @@
 namespace canopy::core {
 namespace {
 
-// Interval at which limits are checked again while processes are held, in
+// Interval at which time limits are checked again while processes are held, in
 // nanoseconds.
 constexpr TimeNs kLook = 1'000'000'000;
 // Maximum number of past intervals kept for each job. Beyond it, the two oldest
@@ -56,7 +56,8 @@ bool DebugHolds::HasRoom() {
   return true;
 }
 
-// A late notification may report an earlier begin than the others.
+// A late notification may report that the hold began earlier than the other
+// notifications did.
 void DebugHolds::Update(TimeNs now, const std::string& nspace, Of* job) {
   TimeNs since = kNever;
   for (const auto& [node, word] : job->words) {

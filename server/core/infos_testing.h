@@ -1,4 +1,5 @@
-// Makes the infos that processes pass with a request, for tests of the readers.
+// Makes the infos that processes pass with a request, for tests of the code
+// that reads them.
 #ifndef CANOPY_SERVER_CORE_INFOS_TESTING_H_
 #define CANOPY_SERVER_CORE_INFOS_TESTING_H_
 

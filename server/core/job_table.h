@@ -129,14 +129,14 @@ class JobTable {
   // is reset and its connections are dropped. Does nothing if the rank is
   // unknown or has ended, or if `incarnation` is not greater than before.
   void MarkRestarted(std::string_view nspace, Rank rank, uint32_t incarnation);
-  // Restores the incarnation of a rank's process that ran under this agent's
-  // predecessor, without a reset.
+  // Restores the incarnation of a process that ran under this agent's
+  // predecessor. Does not reset the rank's state.
   void RecoverIncarnation(std::string_view nspace, Rank rank,
                           uint32_t incarnation);
   // Records that the rank's own agent has reported that the rank finalized.
   void MarkFinalized(std::string_view nspace, Rank rank);
-  // Emits RegisterJob once, also for a former parent. Does nothing if the job
-  // is unknown.
+  // Emits RegisterJob unless it was emitted before, also for a former parent.
+  // Does nothing if the job is unknown.
   void Register(std::string_view nspace, Actions* actions);
   // Records that RegisterJob was emitted elsewhere.
   void MarkRegistered(std::string_view nspace);

@@ -159,7 +159,7 @@ TEST(JobTable, ARestartResetsTheStateOfTheRank) {
   ASSERT_TRUE(table.Connect(1, {"j", 0}));
   ASSERT_TRUE(table.Connect(2, {"j", 0}));
   events = {};
-  // The rank may be restarted.
+  // The rank may be restarted, so it does not count as gone yet.
   table.Disconnect(1);
   EXPECT_TRUE(events.empty());
   table.MarkRestarted("j", 0, 1);

@@ -53,7 +53,7 @@ std::string KeyOf(JournalRecordType type, const Id& id) {
 
 struct JournalKey {
   JournalRecordType type;
-  std::string_view id;  // the rest of the key after the type's name; a view
+  std::string_view id;  // view of the key after the name of the type
 };
 // Returns no value for a key of an unknown type.
 std::optional<JournalKey> ParseKey(std::string_view key);

@@ -1,6 +1,6 @@
-// PMIx_Abort: from the caller's agent to the agents that control the targets'
-// jobs, and back when the targets are gone (PMIx Standard, chapter "Process
-// management").
+// PMIx_Abort: a request goes from the caller's agent to the agents that control
+// the targets' jobs, and is answered when the targets are gone (PMIx Standard,
+// chapter "Process management").
 #ifndef CANOPY_SERVER_CORE_ABORT_ABORTS_H_
 #define CANOPY_SERVER_CORE_ABORT_ABORTS_H_
 
@@ -48,7 +48,7 @@ class Aborts final : public Engine {
   // one of them. Refusals: kErrNoPermissions for a source without a job,
   // kErrParamValueNotSupported if a target belongs to another user,
   // kErrBadParam if a target is not a rank of its job, kErrOutOfResource if the
-  // caller's job has its share of calls in progress.
+  // caller's job already has its share of the calls in progress.
   int OnArrived(const StepContext& step, const ProcId& source,
                 const AbortArrived& in);
   void OnMessage(const StepContext& step, const AbortMessage& message);

@@ -91,7 +91,8 @@ TEST(AbortsTest, AJobHasItsShareOfCalls) {
   EXPECT_EQ(agent.aborts.OnArrived({agent.now, agent.out}, {"other", 0},
                                    {6, 1, 3, "why", {{"", 1}}}),
             kSuccess);
-  // A process that ends with its own abort is not refused.
+  // A process that is a target of its own abort is not refused, because it gets
+  // no reply.
   EXPECT_EQ(agent.Call({{"", 0}}, 5000), kSuccess);
 }
 

@@ -91,7 +91,8 @@ int ArrivalCheck::Accepts(const Series& series, const CollectiveArrived& in,
   if (index < 0) return kErrBadParam;
   const uint64_t arrivals = series.arrivals[index];
   if (series.id.op == CollectiveOp::kDisconnect &&
-      // An arrival at a completed disconnect is a repetition.
+      // An arrival at a completed disconnect is a repetition and is not
+      // refused.
       arrivals >= series.next &&
       !p_.connections.Contains(series.id.participants)) {
     return kErrInvalidOperation;
@@ -108,7 +109,7 @@ int ArrivalCheck::Accepts(const Series& series, const CollectiveArrived& in,
 int ArrivalCheck::AcceptsGroup(const Series& series,
                                const CollectiveArrived& in, int index) const {
   const bool ends = series.id.op == CollectiveOp::kGroupDestruct;
-  // An arrival at a completed destruct is a repetition.
+  // An arrival at a completed destruct is a repetition and is not refused.
   if (ends && series.arrivals[index] >= series.next) {
     const Group* group = p_.groups.Find(series.id.name, series.id.participants);
     if (group == nullptr || !group->Has(series.members->local[index])) {

@@ -118,7 +118,8 @@ bool Collectives::AnswerRecovered(const StepContext& step, Series& series,
                                   const ProcId& proc,
                                   const CollectiveArrived& in) const {
   if (series.members || !reattached_.contains(proc)) return false;
-  // See GroupEnds::SkipLeft.
+  // A member of the group, and a process that has left it, expect no reply to
+  // an earlier destruct (GroupEnds::SkipLeft).
   if (in.op == CollectiveOp::kGroupDestruct &&
       (groups_.FindOf(in.name, proc) != nullptr ||
        group_ends_.HasLeftBefore(proc, series.id))) {
@@ -240,7 +241,7 @@ void Collectives::TakeUpDeferred(const StepContext& step, Series& series) {
 
 // --------------------------------------------------------------- groups ---
 
-// The directives were checked by Accepts.
+// The directives are valid, because Accepts has checked them.
 void Collectives::TakeDirectives(const StepContext& step,
                                  const CollectiveArrived& in,
                                  const ProcId& proc, Instance* instance) {

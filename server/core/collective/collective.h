@@ -3,7 +3,7 @@
 //
 // An agent whose local participants have all arrived contributes once.
 // Contributions are aggregated up the collective's tree: each agent forwards
-// the contributions of its subtree once they are complete. The top, which then
+// the contributions of its subtree when they are complete. The top, which then
 // has all contributions, releases the collective. Participants and nodes are
 // tracked by identity, so a duplicate message has no effect, and after a loss
 // everything is resent to the new parent.

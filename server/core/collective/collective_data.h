@@ -28,7 +28,7 @@ std::string MembersData(const Series& series, const Instance& instance,
 Contributions MembersDataOf(const Contributions& contributions);
 
 // Stores and publishes the data that other nodes have contributed. A node may
-// only supply data of its own ranks; other data is ignored, and malformed data
+// supply only data of its own ranks; other data is ignored, and malformed data
 // is logged.
 void PublishData(const StepContext& step, NodeId self,
                  const Contributions& contributions, const JobTable& jobs,

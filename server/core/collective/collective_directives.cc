@@ -14,7 +14,7 @@ namespace canopy::core {
 namespace {
 
 // Directives that every collective honours; the adapters parse them. Job data
-// needs no collection, because every agent derives it from the same map.
+// needs no collection, because every agent derives it from the job's map.
 constexpr std::array<std::string_view, 4> kHonoured = {
     "pmix.collect", "pmix.timeout", "pmix.collect.gen", "pmix.loc.col.st"};
 

@@ -132,7 +132,7 @@ TEST_F(CollectiveGroupTest, ASuccessorRecoversGroupsAndTheirMembers) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// A record that stayed in the journal of another job would be out of date.
+// A record in the journal of a job without members here would get out of date.
 TEST_F(CollectiveGroupTest, GroupRecordsAreOnlyInTheJournalsOfLocalJobs) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);

@@ -417,7 +417,7 @@ TEST_F(CollectiveGroupTest, AfterTheContributionTheTopDecidesOnATimeout) {
     const auto up = Sent<CollectiveUp>(actions_);
     ASSERT_EQ(up.size(), 1u);
     EXPECT_EQ(up[0].second.status, kErrTimeout);
-    // A successor of the top gets both messages.
+    // A successor of the top gets the request for the failure again.
     actions_.clear();
     engine_->OnNodeRestarted({kNow, actions_, &events_}, 0);
     EXPECT_TRUE(std::ranges::any_of(

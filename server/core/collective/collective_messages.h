@@ -15,8 +15,8 @@
 
 namespace canopy::core {
 
-// Returns a message to the parent with these contributions. `status` is
-// kSuccess or kAlreadyReleased.
+// Returns a message to the parent with `contributions`. `status` is kSuccess or
+// kAlreadyReleased.
 CollectiveUp ContributionsUp(const Series& series, uint64_t sequence,
                              int status, const Contributions& contributions);
 // Returns a report to the parent that the collective can no longer succeed.

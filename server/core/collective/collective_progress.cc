@@ -160,7 +160,7 @@ bool CollectiveProgress::IsOverFor(const Series& series, NodeId node) const {
 }
 
 // This function is called at every end of a process in a tolerant group, so the
-// search begins at the node that was missing before.
+// search begins at the node that was missing at the last call.
 bool CollectiveProgress::IsComplete(const Series& series,
                                     Instance* instance) const {
   const auto& needed =

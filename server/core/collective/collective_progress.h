@@ -3,7 +3,7 @@
 //
 // An active collective gathers contributions. This agent adds its own when its
 // local participants have arrived and all earlier collectives have completed
-// here. Once the contributions of all nodes below are here, they are sent to
+// here. When the contributions of all nodes below are here, they are sent to
 // the parent, once to each parent; the top releases the collective instead. A
 // release travels down: neighbours below first, then this node's shared memory
 // and the record for a successor, local clients last.
@@ -102,7 +102,7 @@ class CollectiveProgress {
                 uint64_t sequence, NodeId node, Instance* instance) const;
   void AddOwnContribution(const Series& series, uint64_t sequence,
                           Instance& instance);
-  // Returns whether all contributions are here that this agent must have before
+  // Returns whether this agent has all the contributions that it needs before
   // it forwards them.
   bool IsComplete(const Series& series, Instance* instance) const;
   // Returns whether no process of the node can take part any more.
@@ -116,7 +116,7 @@ class CollectiveProgress {
                    CompletedCollective* completed);
   void TakeResult(const StepContext& step, Series& series, uint64_t sequence,
                   CompletedCollective& completed, Instance* instance);
-  // Stores the data of a success for this node's processes.
+  // Stores the data of a successful collective for the processes of this node.
   void StoreResult(const StepContext& step, Series& series, uint64_t sequence,
                    const CompletedCollective& completed, Instance* instance);
   void Persist(const StepContext& step, const Series& series, uint64_t sequence,

@@ -16,7 +16,8 @@ struct SeriesKey {
   CollectiveOp op = CollectiveOp::kFence;
   std::vector<ProcId> participants;
   std::string name;
-  // Set for a failure, which has a record of its own: the failure's sequence.
+  // The sequence of a failed collective, which has a record of its own. No
+  // value in the record of a success.
   std::optional<uint64_t> failure;
 };
 

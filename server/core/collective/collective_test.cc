@@ -510,7 +510,7 @@ TEST_F(CollectiveTest, AFenceOfManyJobsEndsWhenAllMapsHaveArrived) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// After the loss of a node, a fence of other ranks only checks the ranks that
+// After the loss of a node, a fence of other ranks checks only the ranks that
 // may be gone, not all ranks.
 TEST(CollectiveGrowth, AFenceAfterALossChecksOnlySuspects) {
   const double growth = GrowthOf(500, [](size_t ranks) {
@@ -537,8 +537,8 @@ TEST(CollectiveGrowth, AFenceAfterALossChecksOnlySuspects) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
-// A restarted child requests a failure from its parent, because its predecessor
-// may have contributed, and has lost the answer.
+// A restarted child requests a failure from its parent: its predecessor may
+// have contributed, and the answer to the predecessor may be lost.
 TEST_F(CollectiveTest, AFailedConnectIsAnsweredAgainAfterTheChildsRestart) {
   for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
     CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};

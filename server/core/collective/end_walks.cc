@@ -8,7 +8,7 @@ namespace {
 
 // Value of Walk::sequence for a series that the ends do not concern.
 constexpr uint64_t kNoSequence = UINT64_MAX;
-// Units for a collective that is checked and may fail.
+// Units of work for the check of one collective, which may fail then.
 constexpr size_t kUnitsOfCheck = 10;
 
 // Spends `amount` units, or those that are left if these are fewer. Returns

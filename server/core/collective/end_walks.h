@@ -31,9 +31,10 @@ class EndWalks {
   EndWalks(SeriesTable& table, CollectiveProgress& progress)
       : table_(table), progress_(progress) {}
 
-  // Adds a process that is gone. `lost` is true if it has lost its connection
-  // but may be alive, so that only its agent can fail the collectives that wait
-  // for it, now or later. The calls of one step share a slice.
+  // Adds a process that is gone. `lost` is true if the process has lost its
+  // connection but may be alive, so that only its agent can fail the
+  // collectives that wait for it, now or later. The calls of one step share a
+  // slice.
   void Add(const StepContext& step, const ProcId& proc, bool lost);
   // Does the work of a slice, which all jobs with pending work share.
   void Continue(const StepContext& step);

@@ -51,7 +51,7 @@ class GroupConstruct final : public GroupOperation {
                 const Instance& instance,
                 const CompletedCollective& completed) const override;
 
-  // Records for a successor which members of the group have left.
+  // Persists, for a successor, which members have left the group.
   void PersistLeft(const StepContext& step, const Group& group) const;
   // Called when the group has ended: drops the results of its construct, here
   // and in the journals. `group` is null if no member was here.

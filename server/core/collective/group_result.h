@@ -15,8 +15,8 @@
 
 namespace canopy::core {
 
-// Returns the contribution of this node: the requests of its members, which
-// members are gone, and the `committed` data (GroupRecord::committed).
+// Returns the contribution of this node: the requests of its members, the
+// members that are gone, and the `committed` data (GroupRecord::committed).
 Bytes GroupContribution(const Series& series, const Instance& instance,
                         const JobTable& jobs, std::string committed);
 

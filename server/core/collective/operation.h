@@ -1,5 +1,5 @@
-// The operation of a collective as a policy: what fences, connects and
-// operations on process groups do differently. CollectiveProgress is the state
+// The operation of a collective as a policy: the differences between fences,
+// connects and operations on process groups. CollectiveProgress is the state
 // machine that all of them share; it calls the functions below at the points
 // where they differ.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_OPERATION_H_
@@ -56,8 +56,8 @@ class Operation {
   // Called when the collective begins at this agent.
   virtual void OnBegin(Series& /*series*/, uint64_t /*sequence*/,
                        Instance* /*instance*/) const {}
-  // Returns what this node contributes, when all local participants have
-  // arrived.
+  // Returns the contribution of this node. Called when all local participants
+  // have arrived.
   virtual Bytes OwnContribution(const Series& series,
                                 Instance* instance) const = 0;
   // Called when the first contribution of a node has arrived.
@@ -66,7 +66,7 @@ class Operation {
   // Computes the result; called at the top, when all nodes have contributed.
   virtual void MakeResult(TimeNs /*now*/, const Series& /*series*/,
                           Instance* /*instance*/) {}
-  // Adds to a successful release what the neighbour `to` lacks.
+  // Adds to the release of a success the data that the neighbour `to` lacks.
   virtual void FillRelease(const CompletedCollective& completed, NodeId to,
                            CollectiveDown* down) const = 0;
   // Adds to a release the result of a collective that completed under this

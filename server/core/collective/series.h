@@ -201,7 +201,7 @@ struct Series {
   // Drops the results of a group's constructs up to `sequence`: the end of the
   // group shows that every member has them.
   void Forget(uint64_t sequence);
-  // Marks collectives as completed that have ended for a process that has
+  // Marks collectives as completed if they have ended for a process that has
   // reattached.
   void ApplyReattached();
   // Called when one of the series' jobs is over. Keeps only the collectives

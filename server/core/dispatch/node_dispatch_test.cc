@@ -85,7 +85,7 @@ TEST_F(NodeDispatchTest, RequestsToARestartedAgentAreResent) {
 }
 
 // Agent 3 gets its part from agent 0, while agent 1 is still between them in
-// its view.
+// the view of agent 3.
 TEST(DeferredMessages, ADeferredMessageIsHandledWhenTheViewsConverge) {
   CoreConfig config;
   config.self = 3;

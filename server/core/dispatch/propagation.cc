@@ -204,8 +204,8 @@ void PropagateChanges(Engines& e) {
   }
 }
 
-// The event is persisted first: a successor that reads the record of the leave
-// raises the event.
+// The event is persisted before the leave, so a successor that finds the record
+// of the leave also finds the event, and raises it.
 void Leave(Engines& e, const Group& group, const ProcId& proc) {
   // The name and the number are copied, because a group of a single member ends
   // in this function.

@@ -63,7 +63,7 @@ class EventCache {
   std::deque<CachedEvent>& events() { return events_; }
   const std::deque<CachedEvent>& events() const { return events_; }
   bool Knows(const EventId& id) const { return ids_.contains(id); }
-  // Erases the records of the events that the client got, because its
+  // Erases the records of the events that the client got, because the client's
   // identifier may be reused.
   void OnClientGone(ClientId client);
   // Restricts the job's events to clients that reattach

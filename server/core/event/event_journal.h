@@ -19,7 +19,7 @@ namespace canopy::core {
 // A record is erased after this number of later events. Until then, an agent
 // that has received the event still recognises it if a successor distributes it
 // again (kRecentOfProcess is larger). Each recovery halves the number, so that
-// the total stays below twice this.
+// the total stays below twice this value.
 inline constexpr uint64_t kEventsUntilErased = kRecentOfProcess / 4;
 
 // Not synchronised.

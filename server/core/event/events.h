@@ -43,9 +43,9 @@ inline constexpr size_t kMaxEventCodes = 65536;
 // An event visits every agent once, along the edges of the tree. Each agent
 // delivers it to its own clients and keeps it for clients that register later.
 // Events of clients are persisted, and a restarted agent gets the events that
-// its neighbours keep. Its clients may then receive an event twice, and
-// recognise it by its identity. Lifecycle events (IsForItsCodeAlone) are sent
-// only to agents with clients that have registered for them.
+// its neighbours keep. The clients of that agent may then receive an event
+// twice, and recognise it by its identity. Lifecycle events (IsForItsCodeAlone)
+// are sent only to agents with clients that have registered for them.
 //
 // Not synchronised. The references passed to the constructor outlive this
 // object. Times are in nanoseconds.

@@ -480,7 +480,8 @@ TEST_F(LifecycleTest, LifecycleEventsOfAJobOutliveIt) {
   EXPECT_EQ(All<NotifyClient>(actions_).size(), 2u);
 }
 
-// The definition of a process set is also raised in the name of the job.
+// The definition of a process set is raised in the name of the job, as
+// lifecycle events are.
 TEST_F(LifecycleTest, EventsThatAreNotOfTheLifecycleEndWithTheirJob) {
   constexpr int kSetDefined = -55;
   EventMessage message = Message(3, 1);

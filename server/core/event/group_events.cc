@@ -21,7 +21,8 @@ constexpr int kGroupLeft = -160;          // PMIX_GROUP_LEFT
 constexpr int kGroupMemberFailed = -170;  // PMIX_GROUP_MEMBER_FAILED
 
 // Marks the identity of the event that a process has left a group; the rest of
-// the number identifies the group. Identities of ends have lower numbers.
+// the number identifies the group. The identities of events about ends have
+// lower numbers.
 constexpr uint64_t kIsLeft = uint64_t{1} << 62;
 
 uint64_t IdOfLeft(const Group& group) {

@@ -56,7 +56,7 @@ void Interest::ForgetLost(const Tree& tree) {
 std::vector<std::pair<NodeId, uint32_t>> Interest::TakeNews(
     const std::vector<NodeId>& neighbours) {
   // others[i] is the interest behind all neighbours from i on; `before`
-  // collects that of the earlier ones.
+  // collects the interest behind the neighbours before i.
   std::vector<uint32_t> others(neighbours.size() + 1);
   for (size_t i = neighbours.size(); i-- > 0;) {
     others[i] = others[i + 1] | Of(neighbours[i]);

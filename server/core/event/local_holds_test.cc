@@ -22,8 +22,9 @@ class LocalHoldsTest : public testing::Test {
     job.debug.in_init.emplace();
     jobs_.Add(std::make_shared<const JobSpec>(job));
   }
-  // Returns the time for which the only due notification, if any, reports the
-  // job as held at `now`; -1: not held any more; -2: no notification.
+  // Returns the time for which the only due notification reports the job as
+  // held, as of `now`; -1 if it reports that the job is not held any more; -2
+  // if there is no notification.
   TimeNs Said(TimeNs now) {
     const std::vector<EventRaised> due = Due();
     if (due.empty()) return -2;

@@ -16,7 +16,7 @@ bool IsEveryone(const std::vector<ProcId>& targets) {
          std::ranges::count(targets, kRankWildcard, &ProcId::rank) > 0;
 }
 
-// Returns the ranks in ascending order.
+// Returns the ranks of the targets, ascending.
 std::vector<Rank> RanksOf(const Job& job, const std::vector<ProcId>& targets) {
   std::set<Rank> ranks;
   if (IsEveryone(targets)) {
@@ -103,7 +103,8 @@ int ControlTargets::Check(const Job& job, const HostRequest& request) const {
   return executions_.size() < kMaxExecutions ? kSuccess : kErrOutOfResource;
 }
 
-// Signals that arrive before the processes run would be lost.
+// A signal that arrives before the processes run would be lost, so it waits for
+// the launch.
 void ControlTargets::Execute(const StepContext& step, const Key& key) {
   Execution& execution = executions_.at(key);
   if (execution.ends()) {

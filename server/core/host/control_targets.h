@@ -32,8 +32,8 @@ inline constexpr TimeNs kControlTimeout = 60'000'000'000;
 // The controller sends each agent that has targets a request to signal them,
 // and repeats the request until it is answered. Each agent executes a request
 // once and records it, so a controller need not know its predecessor's
-// requests. The job engine ends targets; it may be requested repeatedly to do
-// so. Not synchronised.
+// requests. The job engine ends targets, and a repeated request to it does no
+// harm. Not synchronised.
 class ControlTargets {
  public:
   struct Answer {
@@ -71,7 +71,7 @@ class ControlTargets {
   size_t size() const { return executions_.size(); }
 
  private:
-  // the target job's namespace first
+  // the namespace of the target job, and the request
   using Key = std::pair<std::string, ControlId>;
   struct Execution {
     HostRequest request;

@@ -63,7 +63,7 @@ class HostCalls final : public Engine {
   void OnReply(const StepContext& step, NodeId src, const HostReply& reply);
 
   void OnClientGone(const StepContext& step, ClientId client) override;
-  // Called when processes of the job, and perhaps all of them, were started.
+  // Called when processes of the job were started, perhaps all of them.
   void OnLaunched(const StepContext& step, const std::string& nspace);
   // Called when the rank may have ended.
   void OnRankGone(const StepContext& step, const ProcId& proc) override;

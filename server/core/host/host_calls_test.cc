@@ -207,7 +207,7 @@ TEST(JobControlCalls, SendsOneRequestForEachJobAndRepliesOnce) {
   EXPECT_EQ(sent[1].second.uid, 7u);
   agent.calls.OnReply({0, agent.out}, 0,
                       {{"mine", 0}, 9, "mine", kSuccess, {}});
-  // A reply from an agent without a request is ignored.
+  // A reply is ignored if it comes from an agent that got no request.
   agent.calls.OnReply({0, agent.out}, 2,
                       {{"mine", 0}, 9, "other", kSuccess, {}});
   EXPECT_TRUE(agent.Replies().empty());

@@ -19,7 +19,8 @@ constexpr size_t kMaxEnded = 256;
 
 constexpr uint16_t kOutputs = kOutputChannel | kErrorChannel;
 
-// Returns an empty set if the targets include all ranks.
+// Returns the ranks of the targets; an empty set if the targets include all
+// ranks.
 std::set<Rank> RanksOf(const std::vector<ProcId>& targets) {
   std::set<Rank> ranks;
   for (const ProcId& target : targets) {
@@ -500,8 +501,8 @@ void Forwarding::OnNodeRestarted(const StepContext& step, NodeId node) {
 void Forwarding::OnTreeChanged(const StepContext& step) { AskAgain(step, ""); }
 
 // Sends the pending requests of the job again, or those of all jobs if `nspace`
-// is empty. Requests to a controller that was lost go to the root once the job
-// is removed.
+// is empty. Requests to a controller that was lost go to the root when the job
+// has been removed.
 void Forwarding::AskAgain(const StepContext& step, const std::string& nspace) {
   const auto is_meant = [&](const HostRequest& request) {
     return nspace.empty() || request.nspace == nspace;

@@ -37,9 +37,9 @@
 
 namespace canopy::core {
 
-// Maximum pullers of one job, at its controller.
+// Maximum number of pullers of one job, at its controller.
 inline constexpr size_t kMaxPullers = 64;
-// Maximum pending reads of one process, at its agent.
+// Maximum number of pending reads of one process, at its agent.
 inline constexpr size_t kMaxReads = 64;
 
 // A puller is a subscription to the output of a job. It is driven by reads:
@@ -115,8 +115,8 @@ class Forwarding final : public Engine, public OutputTap {
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
   void OnTreeChanged(const StepContext& step) override;
   void OnTick(const StepContext& step) override;
-  // Returns the earliest time at which a puller may expire; kNever if none may.
-  // A read may have postponed the puller's end meanwhile.
+  // Returns the earliest time at which a puller may expire; kNever if no puller
+  // may. A read may have postponed the puller's end meanwhile.
   TimeNs NextDeadline() const override { return next_expiry_; }
 
   void Count(ResourceCounts* counts) const override {

@@ -361,8 +361,8 @@ TEST_F(ForwardingTest, APullerThatHasReadAllStaysUntilItEnds) {
   EXPECT_EQ(forwarding_.size(), 0u);
 }
 
-// The job's pullers belonged to another controller and may find this one after
-// the end.
+// The job's pullers belonged to another controller, and may find this one after
+// the end of the job.
 TEST_F(ForwardingTest, UnreadOutputOfARecoveredJobWaitsForPullers) {
   OutputRead read = Want(RunOf(Read(Want())).cursor);
   Forwarding next(0, jobs_, engine_);

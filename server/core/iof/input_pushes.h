@@ -74,8 +74,9 @@ class InputPushes {
   };
   struct Input {
     std::deque<Pending> pending;
-    // Not only the last number is kept, because numbers need not grow from one
-    // process of a rank, or one tool of a name, to the next.
+    // More than the last number is kept, because numbers need not grow from one
+    // process of a rank to the next, or from one tool to the next tool of the
+    // same name.
     RecentEvents answered{kPushesKept};
     uint64_t pushed = 0;
     uint64_t taken = 0;

@@ -16,7 +16,8 @@
 
 namespace canopy::core {
 
-// Bytes of the caches of all jobs of one controller, without the least caches.
+// Limit, in bytes, of the caches of all jobs of one controller together. A
+// cache of kLeastCache is allowed beyond it.
 inline constexpr uint64_t kAllCaches = uint64_t{1} << 30;
 // The size that each cache may have, whatever the others have.
 inline constexpr uint64_t kLeastCache = uint64_t{64} << 10;
@@ -32,10 +33,10 @@ class OutputCache {
               uint64_t free = kAllCaches);
 
   void Add(const JobOutput& output);
-  // Adds the cached output that a new puller has selected to the puller. With
+  // Adds to a new puller the cached output that it has selected. With
   // `from_now`, adds only the positions and the closed channels.
   void Fill(bool from_now, Puller* puller) const;
-  // Adds the output that follows a resumed puller's cursor to the puller.
+  // Adds to a resumed puller the output that follows its cursor.
   void Refill(Puller* puller) const;
 
   uint64_t size() const { return size_; }

@@ -1,5 +1,5 @@
-// One puller: which output of a job it has selected, and what it has not read
-// yet.
+// One puller: its selection of a job's output, and the output that it has not
+// read yet.
 #ifndef CANOPY_SERVER_CORE_IOF_PULLER_H_
 #define CANOPY_SERVER_CORE_IOF_PULLER_H_
 

@@ -45,8 +45,8 @@ namespace canopy::core {
 class JobEngine final : public Engine {
  public:
   // `node_names` is indexed by NodeId. Tree and table outlive the engine. The
-  // engine adds jobs to the table before it emits RegisterJob, marks ranks
-  // there that have ended, and removes jobs with DropJob.
+  // engine adds jobs to the table before it emits RegisterJob, marks there the
+  // ranks that have ended, and removes jobs with DropJob.
   JobEngine(NodeId self, std::vector<std::string> node_names, const Tree& tree,
             JobTable& table);
 

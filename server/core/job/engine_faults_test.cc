@@ -123,7 +123,8 @@ TEST(JobEngine, ALateStartDoesNotStartRanksAgain) {
   EXPECT_EQ(c.engine(3).num_jobs(), 0u);
 }
 
-// Agent 2 gets a part from agent 1, which is not its parent in its view.
+// Agent 2 gets a part from agent 1, which is not the parent in the view of
+// agent 2.
 TEST(JobEngine, ADeferredPartIsDroppedWhenTheJobIsOver) {
   Cluster c(7, 2);
   const auto job = MakeJob({5}, 1);

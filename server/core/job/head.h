@@ -45,8 +45,8 @@ namespace canopy::core {
 //
 // The head acts through the controller's own JobPart and reports to the
 // launcher with JobChanged. Its states are those of JobPhase;
-// docs/design/job_states.md has the transitions. Invariants: once `ending_` is
-// set it stays set; the state that an effect depends on is persisted before
+// docs/design/job_states.md has the transitions. Invariants: `ending_` stays
+// set after it was set; the state that an effect depends on is persisted before
 // that effect.
 //
 // Functions that return bool return true when the job is over: its end has been

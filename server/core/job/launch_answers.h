@@ -37,7 +37,8 @@ class LaunchAnswers {
   // Returns whether all agents have answered or one has reported an error. An
   // error ends the job, and must be reported before the exits that it causes.
   bool StartIsAnswered() const;
-  // Return the sum of the answers so far.
+  // Return the sum of the answers so far to the first phase (Prepared) and to
+  // the second phase (Started).
   PhaseAnswer Prepared() const { return prepare_.Sum(Asked()); }
   PhaseAnswer Started() const { return start_.Sum(Asked()); }
   // Returns the job-relative nodes with ranks whose answer is missing: the

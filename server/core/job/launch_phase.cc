@@ -31,8 +31,8 @@ void AddNote(const ProgramNote& note, std::vector<ProgramNote>* notes) {
 PhaseAnswer LaunchPhase::Sum(const std::vector<NodeId>& asked) const {
   PhaseAnswer sum;
   for (const auto& [from, answer] : answers_) {
-    // If a node is no longer in `asked`, another node's answer includes its
-    // answer.
+    // If a node is no longer in `asked`, its answer is included in the answer
+    // of another node.
     if (std::ranges::count(asked, from) == 0) continue;
     sum.count += answer.count;
     if (answer.port != 0) sum.port = answer.port;

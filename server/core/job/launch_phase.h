@@ -14,13 +14,13 @@
 
 namespace canopy::core {
 
-// Maximum number of errors in one answer. More are dropped, because the user
-// reads the first.
+// Maximum number of errors in one answer. More are dropped, because a user
+// reads only the first ones.
 inline constexpr size_t kMaxNodeErrors = 64;
 // Maximum number of different program notes in one answer.
 inline constexpr size_t kMaxProgramNotes = 16;
 
-// One answer to a launch phase: a subtree's, or this agent's own.
+// One answer to a launch phase: that of a subtree, or this agent's own.
 struct PhaseAnswer {
   uint32_t count = 0;  // nodes ready, or processes started
   std::vector<NodeError> errors;
@@ -42,7 +42,8 @@ class LaunchPhase {
   void Drop(NodeId from) { answers_.erase(from); }
   // Returns true if all agents in `asked` have answered.
   bool Complete(const std::vector<NodeId>& asked) const;
-  // Returns the sum of the answers so far of the agents in `asked`.
+  // Returns the sum of the answers that the agents in `asked` have given so
+  // far.
   PhaseAnswer Sum(const std::vector<NodeId>& asked) const;
 
   // True if the parent has the answer; cleared when the parent may have lost

@@ -120,7 +120,7 @@ void JobMaps::Keep(const StepContext& step, const std::string& nspace,
   DropLost(step);
 }
 
-// The answer shows whether the job is over. If it is not, the lender will
+// Queries the lender whether the job is over. If it is not, the lender will
 // report its end.
 void JobMaps::Check(const StepContext& step, const std::string& nspace,
                     Loan* loan) {
@@ -149,7 +149,8 @@ void JobMaps::OnPrepare(const Bytes& bytes) {
   if (borrowed_.empty()) return;
   const Result<JobSpec> spec = DecodeJobSpec(bytes.view());
   if (!spec.ok() || borrowed_.erase(spec->nspace) == 0) return;
-  // The records of the job's collectives and connections stay in the table.
+  // Only the registration is withdrawn. The records of the job's collectives
+  // and connections stay in the table.
   jobs_.Unregister(spec->nspace);
 }
 

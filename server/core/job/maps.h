@@ -45,10 +45,10 @@ class JobMaps final : public Engine {
   // over already.
   void Keep(const StepContext& step, const std::string& nspace, NodeId lender);
   // Handles the report of `src` that the job is over. Ignores it unless `src`
-  // supplied the map or was sent the request for it.
+  // supplied the map or got the request for it.
   void OnForget(NodeId src, const std::string& nspace);
-  // Called before this agent takes part in the job, whose map is then not
-  // borrowed.
+  // Called before this agent takes part in the job. The job's map is not
+  // borrowed from then on.
   void OnPrepare(const Bytes& spec);
   // Notifies the agents that have borrowed the map that the job is over.
   void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;

@@ -307,7 +307,7 @@ void JobPart::OnNodeRestarted(const JobStep& step, NodeId node) {
   if (place_.IsChild(node)) SyncChild(step, node);
   if (place_.controls() || !place_.OnRoute(node)) return;
   if (node == place_.parent()) ResendAnswers();
-  // A recovered controller requests the output once its launcher has
+  // A recovered controller requests the output when its launcher has
   // reattached.
   if (has_local() && node != place_.controller()) {
     step.out.push_back(ResendOutput{nspace()});

@@ -55,7 +55,7 @@ enum class JobPartState : uint8_t {
 };
 
 // A part goes from kPreparing (the processes are being prepared) through
-// kStarting (they may run) to kRunning, once every child and the local process
+// kStarting (they may run) to kRunning, when every child and the local process
 // adapter have answered, or one has reported an error. kReleasing is entered
 // only if the job is over while local processes still run.
 //
@@ -111,7 +111,7 @@ class JobPart {
 
   // ------------------------------------------------------------ its ends ---
 
-  // Returns false if the end is already known.
+  // Records an end. Returns false if the end is already known.
   bool AddEnd(const RankEnd& end);
   // Returns whether a new process may follow a failed process of the local
   // rank: the start had no error, and neither the rank nor the job was ordered

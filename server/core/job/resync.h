@@ -70,7 +70,8 @@ class JobResync {
   bool IsUnconfirmed(NodeId node) const {
     return unconfirmed_members_.contains(node);
   }
-  // Must be called before the jobs handle the loss; Release follows.
+  // Must be called before the jobs handle the loss. The caller calls Release
+  // afterwards.
   void OnNodeLost(NodeId node);
   void OnNodeReturned(TimeNs now);
   void OnSyncComplete(const JobStep& step, NodeId src);

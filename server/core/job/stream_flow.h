@@ -22,8 +22,8 @@ class OutputFlow {
   explicit OutputFlow(const JobSpec& job);
 
   void OnClosed(Rank rank, uint16_t channel);
-  // Records that no more output comes from the rank. Returns false if none was
-  // awaited.
+  // Records that no more output comes from the rank. Returns false if no output
+  // was awaited.
   bool CloseAll(Rank rank);
   bool IsOpen(Rank rank, uint16_t channel) const {
     return (streams_[rank] & channel) != 0;

@@ -135,7 +135,7 @@ TEST(InputOrderTest, ANewInputRunBeginsAfterTheReceivedInput) {
 }
 
 // Input that the shim has and the ranks have not consumed also precedes the
-// run.
+// input run.
 TEST(InputOrderTest, AnInputRunIsRejectedUntilItsBeginIsKnown) {
   InputOrder order;
   order.Forget();

@@ -67,7 +67,8 @@ void JobStreams::OnNodeRestarted(const JobStep& step, NodeId node) {
 
 bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   const JobSpec& spec = *part_.spec();
-  // A launcher that reattaches requests the output again.
+  // Output is dropped while no launcher is attached. A launcher that reattaches
+  // requests it again.
   if (output.rank >= spec.procs.size() || detached_) return false;
   const uint32_t node = spec.procs[output.rank].node;
   const uint64_t size = output.data.size();
@@ -124,7 +125,8 @@ bool JobStreams::OnConsumed(const JobStep& step, const OutputConsumed& in) {
   return asked_;
 }
 
-// Credit may have been lost with an agent that forwarded it.
+// Sends the total of the credit, because credit may have been lost with an
+// agent that forwarded it.
 void JobStreams::ResendCredit(const JobStep& step, uint32_t node) const {
   const NodeId agent = AgentOf(node);
   const uint64_t total = output_.consumed(node);

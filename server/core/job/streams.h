@@ -42,8 +42,8 @@ class JobStreams {
   // Gives credit to the rank's node. Returns true if this may have been the
   // last output.
   bool OnConsumed(const JobStep& step, const OutputConsumed& in);
-  // Records that no more output comes from the rank. Returns false if none was
-  // awaited.
+  // Records that no more output comes from the rank. Returns false if no output
+  // was awaited.
   bool CloseAll(Rank rank) { return output_.CloseAll(rank); }
   // Returns whether the output of all ranks is delivered. Call this after all
   // ranks have ended.

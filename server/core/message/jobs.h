@@ -40,8 +40,8 @@ struct AbortReply {
 };
 
 // The two-phase launch. JobPrepare and JobStart go down the tree to every agent
-// with a rank of the job and every agent between; the answers are aggregated on
-// the way up.
+// with a rank of the job and to the agents on the way; the answers are
+// aggregated on the way up.
 struct JobPrepare {
   Bytes spec;  // EncodeJobSpec
   // The agent that controls the job. It is always set, and the message is
@@ -207,7 +207,7 @@ struct SpawnRequest {
 };
 
 // The answer to a SpawnRequest: every process of the new job has started, or,
-// with an error, none is left.
+// with an error, no process of it is left.
 struct SpawnReply {
   ProcId proc;
   uint64_t request = 0;

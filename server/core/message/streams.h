@@ -19,8 +19,8 @@ struct OutputData {
   Rank rank = 0;
   uint16_t channel = 0;  // pmix_iof_channel_t bit
   Bytes data;            // empty: the stream is closed
-  // Total output of the job on its node, including this data. 0: unknown,
-  // unless `data` is empty.
+  // Total output of the job on the rank's node, including this data. 0:
+  // unknown, unless `data` is empty.
   uint64_t end = 0;
 };
 

@@ -233,7 +233,7 @@ void Gets::StoreReply(const StepContext& step, const Fetch& fetch,
   if (!changed && !hidden) return;
   if (hidden) modex_.NoteOutside(fetch.target, fetch.key);
   // Data of a job without ranks here may not have been published yet, so all
-  // data is published.
+  // data of the target is published.
   const bool all = hidden || job->local_ranks().empty();
   jobs_.Register(fetch.target.nspace, &step.out);
   step.out.push_back(all ? modex_.Publication(fetch.target)

@@ -87,7 +87,8 @@ class Gets final : public Engine {
   void Count(ResourceCounts* counts) const override;
   size_t num_held() const { return held_.size(); }
   size_t num_fetches() const { return fetches_.size(); }
-  // Adds the held gets of one namespace, or of all if it is empty.
+  // Appends the held gets of one namespace, or of all namespaces if `nspace` is
+  // empty.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
 

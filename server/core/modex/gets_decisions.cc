@@ -85,7 +85,8 @@ std::optional<int> Gets::DecideWildcard(const Held& held) const {
   return job_data && IsForeign(held) ? kSuccess : kErrNotFound;
 }
 
-// Decides from local data, and for keys that exist nowhere else.
+// Decides from the data that this node sees. Reserved keys need no data of
+// another node.
 std::optional<int> Gets::DecideHere(const Held& held) const {
   switch (modex_.FindHere(held.target, held.key)) {
     case ModexStore::Found::kYes:

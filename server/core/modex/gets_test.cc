@@ -63,8 +63,8 @@ class GetsTest : public testing::Test {
   TimeNs now_ = 0;
 };
 
-// Gets of another user's job data, and of data that its ranks have put, are
-// refused.
+// Gets of another user's job data are refused, and so are gets of data that the
+// ranks of such a job have put.
 TEST_F(GetsTest, JobsOfOtherUsersAreNotRead) {
   auto theirs = std::make_shared<JobSpec>(*JobOn("theirs", {0}));
   theirs->uid = jobs_.Find("job")->spec->uid + 1;

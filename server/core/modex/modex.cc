@@ -17,8 +17,8 @@ namespace {
 // higher.
 constexpr uint64_t kRestored = 1;
 
-// Limit of the unmerged updates of a remote rank in bytes, in addition to the
-// size of its data.
+// Limit, in bytes, of the unmerged updates of a remote rank beyond the size of
+// its data.
 constexpr size_t kMaxNews = 64 << 10;
 
 // Up to this size in bytes, searching a remote rank's data is faster than

@@ -184,7 +184,7 @@ class ModexStore {
   struct JobData {
     std::map<Rank, RankData> ranks;
     // Built by the first OwnerOf and maintained from then on: jobs without gets
-    // of rank UNDEF do not pay for it.
+    // of rank UNDEF need no memory for it.
     mutable std::unique_ptr<KeyOwners> owners;
   };
 

@@ -14,10 +14,9 @@
 namespace canopy::core {
 
 // Persists the data that a local rank has just committed to `modex`. Each key
-// has one record, so a later value replaces the earlier one. Once a key was put
-// for one side only, the key has one record for each side, because a record
-// that does not change keeps its place in the order. `data` must be
-// well-formed.
+// has one record, so a later value replaces the earlier one. After a key was
+// put for one side only, it has one record for each side, because a record that
+// does not change keeps its place in the order. `data` must be well-formed.
 void PersistCommit(const ModexStore& modex, const ProcId& proc,
                    const std::vector<ScopedData>& data, Actions* actions);
 

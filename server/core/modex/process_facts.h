@@ -11,11 +11,11 @@
 
 namespace canopy::core {
 
-// Returns the status of a get of such a key of a local rank: kSuccess,
+// Returns the status of a get of a process fact of a local rank: kSuccess,
 // kErrNotFound, or no value while the process has not been started.
 std::optional<int> DecideFact(const Job& job, Rank rank, std::string_view key);
 
-// Returns the KVAL; empty unless DecideFact returns kSuccess.
+// Returns the fact as a KVAL; empty unless DecideFact returns kSuccess.
 Bytes FactOf(const Job& job, Rank rank, std::string_view key);
 
 }  // namespace canopy::core

@@ -27,8 +27,8 @@ uint64_t DefinitionId(uint64_t number);
 // wildcards.
 EventRaised SetDefined(const SetEventSource& source, const std::string& name,
                        const std::vector<ProcId>& members);
-// Returns PMIX_PROCESS_SET_DEFINE for an application of a job; the job's
-// launcher is the definer.
+// Returns PMIX_PROCESS_SET_DEFINE for an application of a job. The definer is
+// the job as a whole (kRankWildcard).
 EventRaised SetOfApplication(const SetEventSource& source,
                              const std::string& name,
                              const std::vector<ProcId>& members);

@@ -21,7 +21,7 @@ namespace canopy::core {
 
 // An agent that does not know a job learns of the end of the job's sets from an
 // event. That event may be lost, or sets may arrive from a neighbour's cache
-// after it. In that case the agent sends a JobQuery, to the agent that has
+// after it. In both cases the agent sends a JobQuery, to the agent that has
 // announced the set if that agent lives, otherwise to the root. The answer
 // comes when the job is over. Not synchronised.
 class SetOwners final : public Engine {

@@ -129,7 +129,7 @@ class Lookups {
   static bool IsComplete(const Lookup& lookup);
   static int StatusOf(const Lookup& lookup);
   void Finish(PublishStep& step, uint64_t number, int status);
-  // Returns null if the client has too many lookups.
+  // Adds a lookup. Returns null if the client has too many lookups.
   Lookup* Add(TimeNs now, uint64_t number, LookupCall call);
   Lookup Extract(uint64_t number);
   // Postpones the deadline if a debugger has stopped the job. Returns false if

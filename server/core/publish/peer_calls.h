@@ -1,4 +1,4 @@
-// Requests of this agent to others that are answered by DirectoryAnswer.
+// Requests of this agent to other agents, which answer with DirectoryAnswer.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_PEER_CALLS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_PEER_CALLS_H_
 
@@ -72,7 +72,7 @@ class PeerCalls {
   uint64_t next_ = 1;
 };
 
-// Calls `done` once all pending requests of a set have ended.
+// Calls `done` when all pending requests of a set have ended.
 class Countdown {
  public:
   using Done = std::function<void(PublishStep&)>;

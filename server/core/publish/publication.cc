@@ -48,7 +48,7 @@ bool Lists(const std::vector<ProcId>& members, const ProcId& proc) {
   });
 }
 
-// Returns true if a range, as `proc` of `node` gave it, includes the process
+// Returns true if a range that `proc` on `node` has given includes the process
 // `other`.
 bool Includes(uint8_t range, const std::vector<ProcId>& members,
               const ProcId& proc, NodeId node, const ProcId& other,

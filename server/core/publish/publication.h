@@ -59,8 +59,8 @@ enum class Visibility : uint8_t {
 
 // Determines the visibility for a searcher on `node`. The checks are made in
 // the order of the Standard: the searcher's range must include the publisher,
-// then the publication's range the searcher, then the permissions must allow
-// it.
+// the publication's range must include the searcher, and the permissions must
+// allow the read.
 Visibility VisibilityOf(const Publication& publication,
                         const Searcher& searcher, NodeId node);
 // Orders the publications that a searcher sees: the narrowest range comes

@@ -14,7 +14,7 @@ bool IsOf(const Publication& p, const std::string& nspace) {
   return p.id.publisher.nspace == nspace;
 }
 
-// An agent may claim and return only for readers on its own node.
+// An agent may claim and return publications only for readers on its own node.
 bool IsOf(const PublicationReader& reader, NodeId node,
           const DirectoryClaim& claim) {
   return reader.node == node && IsSameReader(reader, claim.reader);
@@ -105,7 +105,7 @@ void Publications::OnOffered(PublishStep& step, const PublicationId& id,
   Owned* owned = FindOwned(id);
   if (owned == nullptr) return done(step, kErrNotFound);
   // An owner that refused the publication stays in `holders`: a repetition of
-  // this message may still be under way and be accepted once the key is free.
+  // the offer may still be under way, and be accepted when the key is free.
   if (status == kErrUnreach) owned->holders.erase(owner);
   if (status == kErrUnreach || OwnerOf(owned->publication) != owner) {
     return Offer(step, id, done);

@@ -76,7 +76,7 @@ class Publications {
     return quota_.Fits(publication);
   }
   // Adds a publication of a client; `publication.id` is set already. Calls
-  // `done` with the status once the owner has accepted or rejected it.
+  // `done` with the status when the owner has accepted or rejected it.
   void Add(PublishStep& step, ClientId client, Publication publication,
            std::function<void(PublishStep&, int status)> done);
   // Called before the publishing call succeeds: persists the publication and,
@@ -98,8 +98,8 @@ class Publications {
   // Called when the process has finalized: it will repeat none of its calls.
   void OnFinalized(PublishStep& step, const ProcId& publisher);
   void OnRankEnded(PublishStep& step, const ProcId& publisher);
-  // Called when a tool, which is in no job, has disconnected: publications that
-  // would end with its job end now.
+  // Called when a tool, which is in no job, has disconnected. Ends the
+  // publications whose life is that of their publisher's job.
   void OnToolGone(PublishStep& step, const ProcId& publisher);
   void OnJobRemoved(PublishStep& step, const std::string& nspace);
 

@@ -144,7 +144,7 @@ class Queries final : public Engine {
   void WantMaps(Call* call);
   void WantMap(const std::string& nspace, Call* call);
   void OnMap(const StepContext& step, const std::string& nspace);
-  // Sends the requests of the call once all maps are here.
+  // Sends the requests of the call when all maps are here.
   void Begin(const StepContext& step, uint64_t id);
   // Finishes the call if all answers are here; the call may be gone afterwards.
   void Advance(const StepContext& step, uint64_t id);
@@ -160,7 +160,7 @@ class Queries final : public Engine {
   void ReadData(const StepContext& step, uint64_t id, const FactPlan& plan,
                 Call* call);
   void Send(const StepContext& step, const Ask& ask);
-  // Answers requests that have waited long enough.
+  // Answers the requests, which have waited for starting processes.
   void Serve(const StepContext& step,
              const std::vector<FactsService::Request>& requests);
   void Note(const StepContext& step, NodeId src, FactsReply reply);

@@ -228,8 +228,7 @@ Value QueryAnswers::TimeRemaining(const Query& query) const {
 
 // --------------------------------------------------------- process sets ---
 
-// The set's controller has already checked the access if the job is unknown
-// here.
+// If the job that owns the set is unknown here, the access is not checked here.
 bool QueryAnswers::MaySee(const ProcessSets::Set& set) const {
   const Job* job = scope_.jobs().Find(set.owner);
   return job == nullptr || scope_.MaySee(job->spec->uid);

@@ -19,9 +19,10 @@ namespace canopy::core {
 // this object.
 class QueryScope {
  public:
-  // `caller` is as its connection proved it. `uid` is the user of its job at
-  // the time of the call (the job may have ended since). Without a value, the
-  // caller may see all jobs, as a tool of the agent's own user does.
+  // `caller` is the process whose identity its connection has proved. `uid` is
+  // the user of its job at the time of the call (the job may have ended since).
+  // Without a value, the caller may see all jobs, as a tool of the agent's own
+  // user does.
   QueryScope(NodeId self, const std::vector<std::string>& node_names,
              const JobTable& jobs, const ProcId& caller,
              std::optional<uint32_t> uid)

@@ -1,4 +1,5 @@
-// Samples of resource usage: the targets, the requests to agents, the results.
+// Tests of samples of resource usage: the targets, the requests to agents, and
+// the results.
 #include <gtest/gtest.h>
 
 #include <memory>

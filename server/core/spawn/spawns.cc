@@ -60,7 +60,8 @@ void Spawns::Send(const StepContext& step, const Id& id, const Held& held) {
 
 void Spawns::SendAgain(const StepContext& step) {
   for (const auto& [id, held] : held_) {
-    // A request executed here is not lost, and its answer would change `held_`.
+    // A request that this agent executes itself is not lost. If it were sent
+    // again, its answer would change `held_` in this loop.
     if (engine_.ControllerOf(id.proc.nspace) != self_) {
       Send(step, id, held);
     }
@@ -156,7 +157,7 @@ void Spawns::OnNodeLost(const StepContext& step, const NodeStateChanged& in) {
   for (const ProcId& tool : gone) OnToolGone(step, in.node, tool);
 }
 
-// Executes a request once.
+// Executes the request, or answers it again if it was executed before.
 void Spawns::Execute(const StepContext& step, const SpawnRequest& request) {
   const Id id{request.proc, request.request};
   if (executing_.contains(id)) return;

@@ -1,4 +1,5 @@
-// Everything that the core can request of its shell; see agent_core.h.
+// The actions: everything that the core can request of its shell; see
+// agent_core.h.
 #ifndef CANOPY_SERVER_CORE_STEP_ACTION_H_
 #define CANOPY_SERVER_CORE_STEP_ACTION_H_
 

@@ -1,4 +1,5 @@
-// How the core identifies connected local processes and their requests.
+// The numbers by which the core identifies connected local processes and their
+// requests.
 #ifndef CANOPY_SERVER_CORE_STEP_CLIENT_ID_H_
 #define CANOPY_SERVER_CORE_STEP_CLIENT_ID_H_
 

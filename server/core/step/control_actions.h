@@ -65,8 +65,8 @@ struct JobChanged {
   JobUsage used = {};  // usage of the ranks that have ended
 };
 
-// Maximum number of spawns that one process may have in progress, and of its
-// last spawns whose result it may request again.
+// Maximum number of spawns that one process may have in progress. It can
+// request the results of the same number of its last spawns again.
 inline constexpr size_t kMaxSpawnsOfProcess = 32;
 
 // Requests the execution of a spawn for a process of a job controlled here. The

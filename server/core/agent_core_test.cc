@@ -91,7 +91,7 @@ TEST_F(LifecycleCoreTest, TheEndOfAProcessRaisesEventsForItsCause) {
   constexpr int kTerminated = 15;
   EXPECT_EQ(HearOf(LocalExits{"job", {{0, kCrash}}}),
             (Heard{{kEventProcTerminated, 0}, {kErrProcAbortedBySig, 0}}));
-  // The job is being ended from now on.
+  // The crash of rank 0 ends the job, so rank 1 ends on request.
   EXPECT_EQ(HearOf(LocalExits{"job", {{1, kTerminated}}}),
             (Heard{{kEventProcTerminated, 1}, {kErrProcKilledByCmd, 1}}));
 }
@@ -141,7 +141,7 @@ TEST_F(LifecycleCoreTest, LossAndLeaveOfANodeRaiseDifferentEvents) {
   EXPECT_EQ(HearOf(NodeStateChanged{1, false, "left", 6, true}),
             (Heard{{kEventNodeOffline, 1}}));
   Step(NodeStateChanged{1, true, ""});
-  // This agent was cut off, not the other agent.
+  // This agent was cut off. The other agent was not lost.
   EXPECT_TRUE(HearOf(NodeStateChanged{1, false, "cut off"}).empty());
 }
 

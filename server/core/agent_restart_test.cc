@@ -59,7 +59,7 @@ TEST_F(RestartCoreTest, AFenceWaitsForTheNextProcess) {
 TEST_F(RestartCoreTest, AFenceFailsWhenTheLastProcessOfARankIsGone) {
   Step(Fence(1, 5));
   Exit(1, 0);
-  // The connection of the first process ends late.
+  // The connection of rank 1's first process ends only after the process has.
   EXPECT_TRUE(All<ReplyClient>(Step(ClientGone{2})).empty());
   Step(ClientConnected{3, {"job", 1}});
   const auto replies = All<ReplyClient>(Step(ClientGone{3}));
@@ -139,7 +139,7 @@ TEST(RestartRecovery, PublicationsOfTheNewProcessAreRecovered) {
   ASSERT_EQ(All<SetIncarnation>(actions).size(), 1u);
   EXPECT_EQ(All<SetIncarnation>(actions)[0].incarnation, 1u);
   EXPECT_GE(successor.Count().publications, 1u);
-  // The publishing call of the second process is still known.
+  // A repetition of the second process's publishing call is recognised.
   successor.Step(0, ClientConnected{2, {"job", 0}});
   const auto again =
       All<ReplyClient>(successor.Step(0, PublishArrived{2, 5, data}));

@@ -105,7 +105,7 @@ class JobTable {
     Post(LeftJob{nspace, controller});
   }
 
-  // Returns null if the job is unknown.
+  // Returns the job; null if it is unknown.
   const Job* Find(std::string_view nspace) const;
   const std::map<std::string, Job, std::less<>>& jobs() const { return jobs_; }
   // Returns true if the namespace was known and was removed recently.
@@ -174,7 +174,7 @@ class JobTable {
   // Records that the client finalized; its connection still exists.
   void Finalize(ClientId client);
   void Disconnect(ClientId client);
-  // Returns null if the client is not connected.
+  // Returns the process of the client; null if the client is not connected.
   const ProcId* ProcOf(ClientId client) const;
   // Returns the connections of a rank, in order of arrival; there are several
   // if its process has forked.
@@ -207,7 +207,7 @@ class JobTable {
     if (events_ != nullptr) events_->Post(std::move(event));
   }
   RankState* FindRank(const ProcId& proc);
-  // Returns null if the process is not a connected tool.
+  // Returns the client of a tool; null if the process is not a connected tool.
   const Client* FindTool(const ProcId& proc) const;
   // Returns the map of a job or of a former parent; null if neither is known.
   const JobSpec* SpecOf(std::string_view nspace) const;

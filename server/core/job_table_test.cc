@@ -173,7 +173,7 @@ TEST(JobTable, ARestartResetsTheStateOfTheRank) {
   EXPECT_EQ(job->ranks[0].incarnation, 1u);
   table.Disconnect(2);
   EXPECT_FALSE(job->ranks[0].lost);
-  // No further restart is allowed.
+  // No further restart is allowed, so the rank is lost.
   ASSERT_TRUE(table.Connect(3, {"j", 0}));
   table.Disconnect(3);
   EXPECT_TRUE(job->ranks[0].lost);

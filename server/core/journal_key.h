@@ -55,7 +55,8 @@ struct JournalKey {
   JournalRecordType type;
   std::string_view id;  // view of the key after the name of the type
 };
-// Returns no value for a key of an unknown type.
+// Splits a key into its type and its identifier. Returns no value for a key of
+// an unknown type.
 std::optional<JournalKey> ParseKey(std::string_view key);
 
 // Returns whether the key is of this type.

@@ -22,14 +22,16 @@ class Tree {
 
   uint32_t size() const { return static_cast<uint32_t>(alive_.size()); }
   uint32_t radix() const { return radix_; }
-  // Does nothing for a node that is not in the list.
+  // Records whether a node is alive. Does nothing for a node that is not in the
+  // list.
   void SetAlive(NodeId node, bool alive);
-  // Returns false for a node that is not in the list.
+  // Returns whether the node is alive; false for a node that is not in the
+  // list.
   bool alive(NodeId node) const { return node < alive_.size() && alive_[node]; }
   // Returns a number that changes whenever a member is lost or returns.
   uint64_t version() const { return version_; }
 
-  // Returns kNoNode if every member is lost.
+  // Returns the root; kNoNode if every member is lost.
   NodeId root() const { return root_; }
   // Returns the parent, whose number is always lower; kNoNode for the root. For
   // a lost member, returns the parent that it would have.

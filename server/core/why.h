@@ -89,7 +89,7 @@ void Describe(V& v, wire::Is<StateAnswer> auto& m) {
 }
 
 std::string EncodeStateAnswer(const StateAnswer& answer);
-// Returns kErrUnpackFailure for a malformed answer.
+// Decodes an answer. Returns kErrUnpackFailure if it is malformed.
 Result<StateAnswer> DecodeStateAnswer(std::string_view bytes);
 
 // Merges the agents' answers: each operation appears once, with its oldest age

@@ -234,7 +234,7 @@ TEST(AbortsTest, TheControllerAnswersWhenTheTargetsAreGone) {
   EXPECT_EQ(replies[0].second.status, kSuccess);
   EXPECT_EQ(replies[0].second.nspace, "job");
   EXPECT_EQ(root.aborts.size(), 0u);
-  // The abort is repeated; the targets are gone.
+  // A repeated abort is answered at once, because the targets are gone.
   root.aborts.OnMessage({root.now, root.out}, Message({{"job", 1}}));
   EXPECT_EQ(Sent<AbortReply>(root.out).size(), 2u);
 }

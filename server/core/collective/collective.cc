@@ -113,7 +113,7 @@ void Collectives::Defer(const StepContext& step, Series& series,
                  DeferredCollective{in, deadline, *std::move(charge)});
 }
 
-// No map of the other jobs, which may be over, is needed here.
+// This function needs no maps of the other jobs, which may be over.
 bool Collectives::AnswerRecovered(const StepContext& step, Series& series,
                                   const ProcId& proc,
                                   const CollectiveArrived& in) const {

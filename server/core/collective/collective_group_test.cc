@@ -377,7 +377,7 @@ TEST_F(CollectiveGroupTest, TheResultOfAnEndedGroupIsDropped) {
   Destruct(11);
   actions_.clear();
   Up(CollectiveOp::kGroupDestruct);
-  // The record of the construct for a successor is small as well.
+  // The record of the construct, which a successor needs, is small as well.
   const auto records = All<PersistRecord>(actions_);
   ASSERT_EQ(records.size(), 2u);
   for (const PersistRecord& record : records) {

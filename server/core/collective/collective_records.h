@@ -48,7 +48,8 @@ void Describe(V& v, wire::Is<CollectiveRecord> auto& m) {
 PersistRecord EncodeCollective(const std::string& nspace,
                                const CollectiveId& series,
                                const CollectiveRecord& record);
-// Returns no value if the record is of another type or malformed.
+// Decodes a record. Returns no value if the record is of another type or
+// malformed.
 std::optional<std::pair<CollectiveId, CollectiveRecord>> DecodeCollective(
     const PersistedRecord& record);
 

@@ -52,7 +52,7 @@ class CollectiveRecoveryTest : public testing::Test {
     jobs_.Add(JobOn("other", {1}));
     collectives_.OnJobAdded({0, actions}, "other");
   }
-  // Replaces the rank's process.
+  // Replaces the process of rank 0 of "mine".
   void Follow() {
     Actions actions;
     jobs_.MarkRestarted("mine", 0, 1);

@@ -16,7 +16,8 @@ TEST(Connections, ConnectionsLastFromConnectToDisconnect) {
   EXPECT_FALSE(connections.Contains(kBoth));
   connections.OnCompleted(CollectiveOp::kConnect, kBoth, kSuccess);
   EXPECT_TRUE(connections.Contains(kBoth));
-  // A process that tried to disconnect no longer depends on the others.
+  // A process that tried to disconnect no longer depends on the processes to
+  // which it was connected.
   connections.OnCompleted(CollectiveOp::kDisconnect, kBoth, kErrTimeout);
   EXPECT_EQ(connections.size(), 0u);
 }

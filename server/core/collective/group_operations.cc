@@ -37,8 +37,8 @@ bool IsHere(const Job& job, Rank rank) {
 }
 
 // Calls `what` for each job with participants on this node. Every such job's
-// journal has the record; a record in only one journal would get out of date in
-// the others. Participants are sorted by namespace.
+// journal has the record: a change that reached only one journal would leave
+// old records in the others. Participants are sorted by namespace.
 void ForEachLocalJob(const std::vector<ProcId>& participants,
                      const JobTable& jobs,
                      const std::function<void(const std::string&)>& what) {
@@ -253,8 +253,8 @@ void GroupDestruct::OnCompleted(const StepContext& step, Series& series,
   const CollectiveId id = IdOf(series, sequence);
   const Group* group = parts().groups.Find(id.name, id.participants);
   const uint64_t made = MadeOf(instance);
-  // A process that has left may be in the next group before the end of the last
-  // one is known here.
+  // A process that has left may be in the next group before the end of the
+  // previous group is known here.
   if (group != nullptr && made != 0 && group->record.made != made) return;
   if (group != nullptr) {
     completed->members = SkipEndsBefore(*group, sequence, series);

@@ -82,7 +82,7 @@ void Describe(V& v, wire::Is<GroupRecord> auto& m) {
 }
 
 Bytes EncodeGroupRecord(const GroupRecord& record);
-// Returns no value if the bytes are malformed.
+// Decodes a record. Returns no value if the bytes are malformed.
 std::optional<GroupRecord> DecodeGroupRecord(const Bytes& bytes);
 
 }  // namespace canopy::core

@@ -28,7 +28,7 @@ bool ReadHead(Decoder* in, std::string_view* key) {
 // The array in an info with the key PMIX_GROUP_INFO.
 struct Array {
   size_t count = 0;        // number of infos after the name
-  std::string_view infos;  // these infos and what follows them
+  std::string_view infos;  // these infos, and the bytes after them
   std::optional<ProcId> member;
 };
 

@@ -54,7 +54,7 @@ class Groups {
                std::vector<ProcId> left);
   void DropJob(const std::string& nspace);
 
-  // Returns null if there is no such group.
+  // Returns the group; null if there is no such group.
   const Group* Find(const std::string& name,
                     const std::vector<ProcId>& participants) const;
   // Returns the group of that name of which the process is a member; null if

@@ -80,8 +80,8 @@ TEST_F(PendingCollectivesTest,
   const size_t begun = FenceAhead(10, "big", 0, 40000);
   EXPECT_GT(begun, 2000u);
   EXPECT_LT(begun, 20000u);
-  // The other processes of its job have their own share, and so have other
-  // jobs.
+  // The other processes of job "big" have shares of their own, and so have
+  // other jobs.
   EXPECT_EQ(FenceAhead(11, "big", 100000, 100), 100u);
   EXPECT_EQ(FenceAhead(20, "other", 0, 2000), 2000u);
 }

@@ -152,7 +152,7 @@ struct Series {
   std::map<ProcId, uint64_t> reattached;
   // By local index: the version of the data that the nodes of all members have
   // acknowledged (the delta base). A node that contributes to the next
-  // collective has completed the last one.
+  // collective has completed the previous one.
   std::vector<uint64_t> acknowledged;
   std::map<uint64_t, Instance> active;
   std::map<uint64_t, CompletedCollective> completed;

@@ -53,7 +53,7 @@ class SeriesTable {
   // `id`. Series reported by other agents or a predecessor are not limited
   // here, because they were limited at the agents where they began.
   Series& FindOrAdd(const CollectiveId& id);
-  // Returns null if there is no such series.
+  // Returns the series; null if there is no such series.
   Series* Find(const CollectiveId& id);
   // Like FindOrAdd, for a process of job `nspace`. Returns null if a new series
   // would exceed the job's limits.

@@ -86,7 +86,8 @@ TEST_F(SeriesTest, ResultsAreRetainedForLaterArrivals) {
   series_.PruneCompleted(jobs_);
   EXPECT_FALSE(series_.completed.contains(0));
   EXPECT_TRUE(series_.completed.contains(1));
-  // A process that has ended arrives at no collective.
+  // A process that has ended arrives at no collective, so no result is retained
+  // for it.
   jobs_.MarkEnded("job", 1);
   series_.PruneCompleted(jobs_);
   EXPECT_FALSE(series_.completed.contains(1));

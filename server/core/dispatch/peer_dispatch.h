@@ -7,7 +7,7 @@
 
 namespace canopy::core {
 
-// A message that is addressed to another agent is dropped.
+// Handles the message. Drops it if it is addressed to another agent.
 void OnPeerMessage(Engines& e, const PeerMessage& message);
 
 // Sends the order to the agents below, then ends this agent.

@@ -164,7 +164,7 @@ void On(Engines& e, const LateSetEnded& set) {
   if (e.tree.root() == e.self) RaiseForAll(e, set.event);
 }
 
-// Subscriptions for events of the job are dropped as well.
+// The events of the job are dropped, as at the end of a job that is known here.
 void On(Engines& e, const SetsDropped& sets) {
   e.events.OnJobRemoved(e.step(), {sets.nspace});
 }

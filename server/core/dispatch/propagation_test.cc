@@ -66,7 +66,7 @@ TEST_F(PropagationTest, AMapThatAnEngineNeedsIsRequested) {
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_EQ(requests[0].first, 0u);
   EXPECT_EQ(requests[0].second.nspace, "strange");
-  // No agent has the map.
+  // The root replies that no agent has the map.
   e_.maps.OnReply(0, {requests[0].second.request, kErrNotFound, "strange", {}});
   const auto replies = All<ReplyClient>(Propagate());
   ASSERT_EQ(replies.size(), 1u);

@@ -24,7 +24,8 @@ struct EventRecord {
 PersistRecord EncodeEvent(const EventRecord& record);
 // Returns the record that erases the event's record, which is no longer needed.
 PersistRecord NoEvent(const std::string& nspace, uint64_t count);
-// Returns no value for a record of another type and for a malformed one.
+// Decodes a record. Returns no value if the record is of another type or
+// malformed.
 std::optional<EventRecord> DecodeEvent(const PersistedRecord& record);
 
 }  // namespace canopy::core

@@ -230,7 +230,8 @@ void Forwarding::Refuse(const StepContext& step, NodeId src,
          {});
 }
 
-// Returns kSuccess if the request was answered or will be answered later.
+// Serves the request. Returns kSuccess if it was answered or will be answered
+// later.
 int Forwarding::Serve(const StepContext& step, NodeId src,
                       const HostRequest& request) {
   OutputRead read;

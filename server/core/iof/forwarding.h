@@ -83,7 +83,7 @@ class Forwarding final : public Engine, public OutputTap {
   // Handles HostOp::kReadOutput and kPushInput. Replies kErrInit, kErrBadParam
   // or kErrOutOfResource at once; other results come from the controller.
   void OnArrived(const StepContext& step, const HostCallArrived& in);
-  // Returns false if no request of this agent expects the reply.
+  // Handles a reply. Returns false if no request of this agent expects it.
   bool OnReply(const StepContext& step, NodeId src, const HostReply& reply);
   // Ends the pullers of the client.
   void OnClientGone(const StepContext& step, ClientId client) override;

@@ -50,10 +50,10 @@ class InputPushes {
   InputPushes(const JobTable& jobs, JobEngine& engine)
       : jobs_(jobs), engine_(engine) {}
 
-  // Returns the status, or no value if the answer follows later. Errors:
-  // kErrNotSupported if input may not be pushed to the job or to these targets,
-  // kErrIofComplete if the input has ended, kErrOutOfResource if too much is
-  // pending.
+  // Handles a push. Returns its status, or no value if the answer follows
+  // later. Errors: kErrNotSupported if input may not be pushed to the job or to
+  // these targets, kErrIofComplete if the input has ended, kErrOutOfResource if
+  // too much is pending.
   std::optional<int> OnRequest(const StepContext& step, NodeId src,
                                const HostRequest& request);
   // Called when the processes of the job have consumed `bytes` more bytes of

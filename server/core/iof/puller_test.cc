@@ -121,7 +121,7 @@ TEST(Puller, AnotherAgentResumesFromTheCursor) {
   ASSERT_TRUE(before.Acknowledge(run.cursor));
   const std::string cursor = run.cursor;
 
-  // The nodes send again what the launcher has not received.
+  // The nodes send again the output that the launcher has not received.
   Puller after(2, 2, {}, Want());
   EXPECT_FALSE(after.Acknowledge(cursor));
   ASSERT_TRUE(after.Resume(cursor));

@@ -112,8 +112,8 @@ void JobEngine::OnLocalExits(const StepContext& context, const LocalExits& in) {
   const Job* known = table_.Find(in.nspace);
   for (ProcExit exit : in.exits) {
     if (known == nullptr || !known->is_local(exit.rank)) continue;
-    // The shim reports how a process ended. What the process did before is
-    // known from its connection, through the table.
+    // The shim reports only the end of a process. The table has the earlier
+    // facts, which are known from the process's connection.
     const RankState& rank = known->ranks[exit.rank];
     exit.called_init |= rank.called_init;
     exit.finalized |= rank.finalized;

@@ -227,7 +227,7 @@ TEST_P(ControllerRestart, OutputWaitsForTheLauncher) {
     e.OnLauncherReattached(step, {"job", std::vector<uint64_t>{3, 2, 0, 0, 0}});
   });
   c->Run();
-  // Nodes 0 and 1 resend the output that was not received.
+  // Nodes 0 and 1 resend the output that the launcher has not received.
   EXPECT_EQ(c->Seen<CreditOutput>(0).at(0).total, 3u);
   EXPECT_EQ(c->Seen<CreditOutput>(1).at(0).total, 2u);
   EXPECT_EQ(c->Seen<ResendOutput>(0).size(), 1u);

@@ -59,7 +59,7 @@ TEST(EngineRestarts, AFailureAfterTheLastRestartEndsTheJob) {
   c.Run();
   c.Exit(3, kCrash);
   c.Run();
-  // The second restart has to wait.
+  // The second restart waits for the interval.
   EXPECT_EQ(c.Seen<RestartLocal>(1).size(), 1u);
   EXPECT_EQ(c.engine(1).NextDeadline(), c.now + kRestartInterval);
   c.now += kRestartInterval;

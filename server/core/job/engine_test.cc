@@ -339,7 +339,7 @@ TEST(JobEngine, AKillRequestEndsAJobInPreparation) {
   EXPECT_EQ(c.Last().phase, JobPhase::kEnded);
   EXPECT_EQ(c.Last().status, kErrJobCanceled);
   c.ExpectClean();
-  // The late answer has no effect.
+  // A late answer to the preparation has no effect.
   c.Do(2, [&](JobEngine& e, const StepContext& step) {
     e.OnLocalPrepared(step, {"job", 0, ""});
   });

@@ -52,8 +52,9 @@ class JobSet {
 
   void set_persists(bool persists) { persists_ = persists; }
 
-  // Return null if the job is not here; FindControlled also if this agent does
-  // not control the job. The pointer is valid until the job is dropped.
+  // Return the job; null if it is not here. FindControlled also returns null if
+  // this agent does not control the job. The pointer is valid until the job is
+  // dropped.
   JobEntry* Find(const std::string& nspace);
   JobEntry* FindControlled(const std::string& nspace);
   const JobEntry* Find(const std::string& nspace) const;

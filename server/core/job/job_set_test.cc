@@ -81,7 +81,7 @@ TEST_F(JobSetTest, AJobWithProcessesIsReleasedWhenTheyHaveEnded) {
   jobs_.RecordExit(Step(), job, {0, 15});
   jobs_.Advance(Step(), job);
   EXPECT_EQ(jobs_.size(), 0u);
-  // The message for the next part is due.
+  // The message that was deferred for the next part is released.
   const auto released = jobs_.TakeReleased();
   ASSERT_EQ(released.size(), 1u);
   EXPECT_EQ(released[0].src, 0u);
@@ -116,7 +116,7 @@ TEST_F(JobSetTest, RanksOfAnEndedPartAreMarkedAsEndedInABorrowedMap) {
   jobs_.OnMap("job");
   EXPECT_TRUE(table_.Find("job")->ranks[0].ended);
   EXPECT_FALSE(table_.Find("job")->ranks[1].ended) << "of another agent";
-  // A job whose part has yet to arrive is not affected.
+  // The ranks of a job whose part has yet to arrive are not marked.
   table_.Add(JobOn("later", {1}));
   jobs_.OnMap("later");
   EXPECT_FALSE(table_.Find("later")->ranks[0].ended);

@@ -24,7 +24,8 @@ class LocalRanks {
   const JobLayout& layout() const { return *layout_; }
   uint32_t node() const { return node_; }
   bool any() const { return node_ != kNoNode; }
-  // Returns false also for a rank that the job does not have.
+  // Returns whether the rank runs here; false also for a rank that the job does
+  // not have.
   bool Has(Rank rank) const {
     return any() && rank < spec_->procs.size() &&
            spec_->procs[rank].node == node_;

@@ -17,7 +17,7 @@ class JobMessages {
   // Both references outlive this object.
   JobMessages(JobSet& jobs, JobResync& resync) : jobs_(jobs), resync_(resync) {}
 
-  // Returns false if the message is not about the life of jobs.
+  // Handles the message. Returns false if it is not about the life of jobs.
   bool Take(const JobStep& step, const PeerMessage& message);
   // Ends the targets in jobs that this agent controls. If there are no targets,
   // ends the whole job of the source.

@@ -102,7 +102,7 @@ TEST_F(JobMessagesTest, TheEndIsAcceptedOnlyFromTheRouteOrTheRoot) {
   Take(0, JobQueryReply{"job", JobVerdict::kEnded});
   EXPECT_FALSE(Knows());
   EXPECT_TRUE(resync_.HasEnded("job"));
-  // The job is not started again.
+  // A late JobPrepare does not start the job again.
   Take(0, Prepare());
   EXPECT_FALSE(Knows());
 }

@@ -93,7 +93,7 @@ TEST_F(PartStreamsTest, ANewInputRunFollowsTheEarlierInput) {
   EXPECT_EQ(credit[0].second.bytes, 0u);
   EXPECT_EQ(credit[0].second.total, 2u);
   EXPECT_EQ(credit[0].second.run, 7u);
-  // A successor of this agent knows where the run began.
+  // A successor of this agent knows where the input run began.
   Make(0);
   streams_->Recover({{record.key, record.value}});
   out_.clear();

@@ -70,7 +70,7 @@ TEST_F(PartTest, ThePreparationIsReportedOnceWhenAllHaveAnswered) {
   ASSERT_EQ(sent.size(), 1u);
   EXPECT_EQ(sent[0].second.nodes_ready, 2u);
   EXPECT_EQ(sent[0].second.errors[0].text, "no program");
-  // A new parent has none of the answers.
+  // A new parent has none of the answers, so they are sent again.
   part_->OnPreparedAgain(Step(), 0);
   part_->ReportUp(Step());
   EXPECT_EQ(Sent<JobPrepared>(out_).size(), 2u);

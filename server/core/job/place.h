@@ -32,7 +32,7 @@ class JobPlace {
   NodeId self() const { return self_; }
   NodeId controller() const { return controller_; }
   bool controls() const { return controller_ == self_; }
-  // Returns kNoNode at the controller.
+  // Returns the parent; kNoNode at the controller.
   NodeId parent() const { return parent_; }
   // Returns all hops from the parent to the controller.
   const std::vector<NodeId>& route() const { return route_; }

@@ -61,7 +61,7 @@ void Describe(V& v, wire::Is<HeadRecord> auto& m) {
 }
 
 std::string EncodeHeadRecord(const HeadRecord& record);
-// Returns no value if the bytes are malformed.
+// Decodes a record. Returns no value if the bytes are malformed.
 std::optional<HeadRecord> DecodeHeadRecord(std::string_view bytes);
 
 // Persists the head's state before the effects that depend on it.

@@ -72,7 +72,7 @@ TEST_F(ResyncTest, AfterAPartitionLowerMembersMustBeConfirmed) {
     tree_.SetAlive(n, false);
     inner_.OnNodeLost(n);
   }
-  // Jobs that ended on this side may run on the other.
+  // Jobs that ended on this side of the partition may run on the other side.
   EXPECT_FALSE(inner_.HasEnded("job"));
   EXPECT_TRUE(inner_.IsUnconfirmed(0));
   EXPECT_FALSE(inner_.IsAuthoritative());

@@ -64,7 +64,7 @@ TEST(InputFlowTest, InputIsConsumedByTheSlowestNode) {
   EXPECT_EQ(flow.OnTaken(0, 10, 0, {0, 1}), 0u);
   EXPECT_EQ(flow.OnTaken(1, 4, 0, {0, 1}), 4u);
   EXPECT_EQ(flow.OnTaken(1, 0, 6, {0, 1}), 2u);
-  // The result never exceeds the number of bytes sent.
+  // OnTaken never returns more than the number of bytes that were sent.
   EXPECT_EQ(flow.OnTaken(1, 1000, 0, {0, 1}), 4u);
   EXPECT_EQ(flow.done(), 10u);
 }

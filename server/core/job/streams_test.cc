@@ -139,7 +139,7 @@ TEST_F(StreamsTest, OpenStreamsAreAwaitedForALimitedTime) {
   const TimeNs first = streams_->drain_deadline();
   ASSERT_NE(first, kNever);
   now_ = first;
-  // The launcher is slow.
+  // The launcher has not consumed all output, so the deadline is moved.
   EXPECT_FALSE(streams_->OnDrainTimeout(Step()));
   EXPECT_GT(streams_->drain_deadline(), first);
   streams_->OnConsumed(Step(), {"job", 1, 3});

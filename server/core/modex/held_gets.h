@@ -44,12 +44,12 @@ class HeldGets {
  public:
   // Adds a get, and returns its number.
   uint64_t Add(HeldGet get);
-  // Does nothing if no get has this number.
+  // Drops the get. Does nothing if no get has this number.
   void Drop(uint64_t id);
   // Postpones the deadline, which counts from `now` on.
   void PutOff(uint64_t id, TimeNs now, TimeNs deadline);
-  // Returns null if there is no such get. The pointer is valid until the get is
-  // dropped; only `fetched` may be changed.
+  // Returns the get; null if there is no such get. The pointer is valid until
+  // the get is dropped; only `fetched` may be changed.
   HeldGet* Find(uint64_t id);
   const std::map<uint64_t, HeldGet>& all() const { return all_; }
   size_t size() const { return all_.size(); }

@@ -311,7 +311,7 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
 }
 
 // Versions cannot be compared if one is unknown (kRestored). A rank's keys only
-// grow, so the state whose keys are a part of the other's is older.
+// grow, so the older of two states has a part of the keys of the other.
 bool ModexStore::IsOlder(const RankUpdate& update, const RankData& old) {
   if (update.base != 0) return false;
   if (update.version != kRestored && old.version != kRestored) return false;

@@ -46,7 +46,8 @@ class ModexWriter {
 class ModexReader {
  public:
   explicit ModexReader(Bytes bytes) : bytes_(std::move(bytes)) {}
-  // Returns false at the end and at the first malformed record.
+  // Reads the next update. Returns false at the end and at the first malformed
+  // record.
   bool Next(RankUpdate* update);
   // Returns true if no malformed record was read so far.
   bool ok() const { return ok_; }
@@ -119,8 +120,8 @@ class ModexStore {
     Bytes others;
     bool split = false;
   };
-  // Returns null for a key that the rank has not put. The pointer is valid
-  // until the job is dropped.
+  // Returns the KVALs of the key; null if the rank has not put the key. The
+  // pointer is valid until the job is dropped.
   const Sides* SidesOf(const ProcId& proc, std::string_view key) const;
   // Returns the KVALs seen on this node, each key once; empty if there are
   // none.

@@ -247,7 +247,8 @@ TEST(Modex, AnUnchangedValueIsNotPartOfAChange) {
   EXPECT_EQ(store.UpdateSince(kProc, 5).kvals.view(), Kval("b", "2"));
   EXPECT_EQ(store.UpdateSince(kProc, 5).version, 6u);
   EXPECT_EQ(store.SeenHere(kProc).view(), a + Kval("b", "2"));
-  // For other nodes the same value is a change.
+  // The value that ranks of this node have seen already is a change for other
+  // nodes.
   ASSERT_TRUE(store.Commit(7, kProc, {Data(Scope::kLocal, b)}));
   ASSERT_TRUE(store.Commit(8, kProc, {Data(Scope::kGlobal, b)}));
   EXPECT_EQ(store.UpdateSince(kProc, 7).kvals.view(), b);
@@ -453,7 +454,7 @@ TEST(Modex, TheIndexOfOwnersIsUpdatedWithTheData) {
   EXPECT_EQ(store.num_indexed(), 0u);
   EXPECT_EQ(store.OwnerOf("job", "a"), 5u);
   EXPECT_EQ(store.OwnerOf("job", ""), std::nullopt);
-  // From now on there is an index.
+  // The first search has built the index.
   EXPECT_EQ(store.num_indexed(), 1u);
   ASSERT_TRUE(store.Commit(0, kProc,
                            {Data(Scope::kLocal, Kval("a", "1")),

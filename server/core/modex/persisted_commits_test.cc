@@ -32,7 +32,7 @@ std::vector<PersistedRecord> Records(const Actions& actions) {
 
 class KeptCommitsTest : public testing::Test {
  protected:
-  // Returns the records that a commit of rank 7 produces.
+  // Returns the records that a commit of the rank produces.
   std::vector<PersistedRecord> Persist(const std::vector<ScopedData>& data,
                                        Rank rank = 7) {
     const ProcId proc{"job", rank};

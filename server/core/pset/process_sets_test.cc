@@ -120,7 +120,7 @@ TEST_F(ProcessSetsTest, AProcessCannotDefineASetByAnEvent) {
   event.request &= ~(uint64_t{1} << 63);
   sets_.OnEvent(event);
   EXPECT_TRUE(sets_.sets().empty());
-  // A malformed event is ignored as well.
+  // A malformed event is ignored.
   EventMessage cut = Message(sets_.Define({"job", 0}, 7, "o", {{"job", 0}}));
   for (size_t size = 0; size < cut.info.size(); ++size) {
     EventMessage part = cut;

@@ -102,9 +102,9 @@ class Directory {
   int Replace(PublishStep& step, const Publication& publication);
   void Put(const Publication& publication);
   void Erase(const PublicationId& id);
-  // Returns the other publication that occupies the same key and range, or
-  // null. A publication of the same call counts too; the caller checks for
-  // that.
+  // Returns another publication that occupies the key and range of
+  // `publication`, or null. A publication of the same call counts too; the
+  // caller checks for that.
   const Publication* HolderOf(const Publication& publication) const;
   void Answer(PublishStep& step, NodeId to, uint64_t request, int status);
   // Sends the answers that can be given now.

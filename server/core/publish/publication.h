@@ -79,7 +79,8 @@ inline bool IsSameReader(const PublicationReader& a,
 }
 
 std::string EncodePublication(const Publication& publication);
-// Returns no value if the bytes are not a complete publication.
+// Decodes a publication. Returns no value if the bytes are not a complete
+// publication.
 std::optional<Publication> DecodePublication(const Bytes& bytes);
 
 }  // namespace canopy::core

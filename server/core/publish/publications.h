@@ -92,8 +92,8 @@ class Publications {
   // so the clients are compared.
   bool WasExecuted(const ProcId& publisher, uint64_t request,
                    ClientId client) const;
-  // Returns null if the publication is not here. The pointer is valid until the
-  // next call of a non-const method.
+  // Returns the publication; null if it is not here. The pointer is valid until
+  // the next call of a non-const method.
   const Publication* Find(const PublicationId& id) const;
   // Called when the process has finalized: it will repeat none of its calls.
   void OnFinalized(PublishStep& step, const ProcId& publisher);

@@ -29,7 +29,8 @@ struct PublishStep : StepContext {
       out.push_back(SendPeer{PeerMessage{self, to, std::move(body)}});
     }
   }
-  // Does nothing for client 0, which stands for a client that has disconnected.
+  // Replies to the client. Does nothing for client 0, which stands for a client
+  // that has disconnected.
   void Reply(ClientId client, RequestId request, int status,
              Bytes payload = {}) {
     if (client == 0) return;

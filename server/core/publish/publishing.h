@@ -70,7 +70,7 @@ class Publishing final : public Engine {
   void OnFinalize(const StepContext& step, ClientId client);
   void OnClientGone(const StepContext& step, ClientId client) override;
 
-  // Returns false if the message does not concern publishing.
+  // Handles the message. Returns false if it does not concern publishing.
   bool OnPeer(const StepContext& step, const PeerMessage& message);
 
   void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
@@ -107,7 +107,7 @@ class Publishing final : public Engine {
     ProcId proc;
     RequestId request = 0;
     Publications::Ids ids;  // the publications of a publish
-    size_t open = 0;        // those that the owner has not decided yet
+    size_t open = 0;        // number that the owner has not decided yet
     int status = 0;
     Bytes result;  // payload of the answer
     TimeNs deadline = kNever;

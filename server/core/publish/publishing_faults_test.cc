@@ -110,7 +110,8 @@ TEST_F(PublishingFaultsTest, DataOfAJobEndsWithThePublishersNode) {
   agents_.Lose(0);
   EXPECT_EQ(agents_.Lookup(kB0, {app}).status, kErrNotFound);
   EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
-  // The publication has a steward and a second copy again.
+  // The publication has a steward and a second copy again, so it survives
+  // another loss.
   agents_.Lose(3);
   EXPECT_EQ(agents_.Lookup(kB0, {session}).status, kSuccess);
   agents_.Lose(2);
@@ -214,7 +215,7 @@ TEST_F(PublishingFaultsTest, ASuccessorCompletesTheReturnOfAClaim) {
   agents_.at(1).OnTick({agents_.now() + 2 * kSecond, actions});
   EXPECT_FALSE(Sent<DirectoryClaim>(actions).empty());
   EXPECT_TRUE(All<ReplyClient>(actions).empty());
-  // None of these messages has arrived.
+  // These messages are lost with the agent.
   agents_.Restart(1);
   agents_.BeginLookup(kB0, {key, "never"}, wait, greedy);
   agents_.Run();

@@ -1,4 +1,4 @@
-// Limits on what jobs and users may have published.
+// Limits on the publications of jobs and users.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_QUOTA_H_
 #define CANOPY_SERVER_CORE_PUBLISH_QUOTA_H_
 
@@ -11,8 +11,8 @@
 
 namespace canopy::core {
 
-// Each agent applies these limits twice: to what its own processes publish, and
-// to the keys that it owns.
+// Each agent applies these limits twice: to the publications of its own
+// processes, and to the keys that it owns.
 inline constexpr size_t kMaxKeysOfJob = size_t{1} << 16;
 inline constexpr size_t kMaxBytesOfJob = size_t{64} << 20;
 inline constexpr size_t kMaxKeysOfUser = 4 * kMaxKeysOfJob;
@@ -25,7 +25,7 @@ class PublishQuota {
   // user.
   bool Fits(const Publication& publication) const;
   void Add(const Publication& publication);
-  // The publication must have been added before.
+  // Removes a publication, which must have been added before.
   void Remove(const Publication& publication);
 
  private:

@@ -19,7 +19,7 @@ Value Megabytes(uint64_t bytes);
 
 class ProcessMemory {
  public:
-  // Does nothing for a process whose memory was not measured.
+  // Adds the memory of a process. Does nothing if the memory was not measured.
   void Add(const Job& job, const ProcessFacts& process);
 
   // Returns an array of infos; an empty value if no process was added. The

@@ -344,7 +344,8 @@ void Queries::TakeJobs(NodeId src, const FactsReply& reply,
   if (src == tree_.root()) facts.all_jobs = std::move(jobs);
 }
 
-// An agent may report only about its own node, and only what was requested.
+// An agent may report only about its own node, and only the facts that were
+// requested.
 void Queries::Take(NodeId src, const FactsReply& reply, Call* call) const {
   const FactsRequest& request = call->asks.at(reply.request).request;
   call->too_many_jobs |= reply.status == kErrOutOfResource;

@@ -78,7 +78,7 @@ class Queries final : public Engine {
                  const FactsRequest& request);
   void OnReply(const StepContext& step, NodeId src, const FactsReply& reply);
   void OnRead(const StepContext& step, const FactsRead& read);
-  // Returns false if no query expects the answer.
+  // Handles an answer of the host. Returns false if no query expects it.
   bool OnHostAnswered(const StepContext& step, const HostAnswered& in);
   void OnClientGone(const StepContext& step, ClientId client) override;
   void OnJobAdded(const StepContext& step, const std::string& nspace) override;

@@ -631,7 +631,7 @@ TEST_F(QueriesTest, NumberAndNamesOfProcessSetsAreReturned) {
             kSuccess);
   ASSERT_NE(answer_.Find(PMIX_QUERY_NUM_PSETS), nullptr);
   EXPECT_EQ(answer_.Find(PMIX_QUERY_NUM_PSETS)->value.data.size, 1u);
-  // Only a qualifier selects the set.
+  // The key has no answer, because no qualifier selects a set.
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PSET_MEMBERSHIP}}})), kErrNotFound);
 }
 

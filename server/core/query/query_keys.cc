@@ -120,7 +120,7 @@ std::string SupportedQualifiers(std::string_view key) {
 
 bool Supports(std::string_view key, std::string_view qualifier) {
   const std::string_view list = QualifiersOf(key);
-  // A process names its namespace, too.
+  // A qualifier that names a process names its namespace, too.
   return Contains(list, qualifier) ||
          (qualifier == PMIX_PROCID && Contains(list, PMIX_NSPACE));
 }

@@ -250,7 +250,7 @@ TEST_F(RestartTest, ALostReplyIsSentAgain) {
   Resume(0);
   Fence(1, 10);
   EXPECT_EQ(replies_[1].at(10), kSuccess);
-  // The following fence is a new one.
+  // The next arrival belongs to a new fence.
   Fence(1, 11);
   EXPECT_FALSE(replies_[1].contains(11));
   Fence(0, 11);

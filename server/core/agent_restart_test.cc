@@ -59,7 +59,8 @@ TEST_F(RestartCoreTest, AFenceWaitsForTheNextProcess) {
 TEST_F(RestartCoreTest, AFenceFailsWhenTheLastProcessOfARankIsGone) {
   Step(Fence(1, 5));
   Exit(1, 0);
-  // The connection of rank 1's first process ends only after the process has.
+  // The connection of rank 1's first process ends only after the process
+  // itself.
   EXPECT_TRUE(All<ReplyClient>(Step(ClientGone{2})).empty());
   Step(ClientConnected{3, {"job", 1}});
   const auto replies = All<ReplyClient>(Step(ClientGone{3}));
@@ -104,7 +105,7 @@ TEST_F(RestartCoreTest, RequestsOfARestartedProcessHaveNewNumbers) {
   EXPECT_EQ(replies[0].request, 7u);
 }
 
-// The agent is restarted after the rank was; the rank's process continues.
+// The rank is restarted, and then the agent. The process of the rank continues.
 TEST(RestartRecovery, PublicationsOfTheNewProcessAreRecovered) {
   CoreConfig config;
   config.node_names = {"a"};

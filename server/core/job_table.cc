@@ -230,7 +230,8 @@ std::optional<uint32_t> JobTable::UserSeenBy(const ProcId& proc) const {
   return tool->owner.uid;
 }
 
-// Participants of one namespace are adjacent.
+// Participants of one namespace are adjacent, so each namespace is looked up
+// once.
 bool JobTable::AreOfOneUser(const std::vector<ProcId>& procs) const {
   std::string_view known;
   std::optional<uint32_t> user;

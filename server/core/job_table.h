@@ -62,7 +62,8 @@ struct Job {
   uint32_t num_gone = 0;
   // True if RegisterJob was emitted: local readers have the job data.
   bool registered = false;
-  // True if the processes are being ended, so that their exits raise no events.
+  // True if the processes are being ended, so that only clients which have
+  // registered for the codes are notified of their exits.
   bool ending = false;
   // Agents that borrowed the job's map for their clients.
   std::set<NodeId> readers;

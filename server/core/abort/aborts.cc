@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxWaiting = 4096;
 
-// All targets of a message are in one job, except in messages of agents of
-// version 5, which expect no answer.
+// All targets of a message are in one job, except in messages from agents of
+// protocol version 5, which expect no answer.
 bool NamesSeveralJobs(const AbortMessage& message) {
   return std::ranges::any_of(message.targets, [&](const ProcId& target) {
     return target.nspace != message.targets.front().nspace;

@@ -307,8 +307,8 @@ TEST_F(CollectiveGroupTest, AConstructWithAnUnknownJobWaitsForItsMap) {
   EXPECT_EQ(Status(a), kSuccess);
 }
 
-// Agents that know a job name all of it by a wildcard, so their contributions
-// wait in another series than the caller.
+// Agents that know a job name the whole job by a wildcard, so their
+// contributions wait in another series than that of the local caller.
 TEST_F(CollectiveGroupTest, ContributionsUnderAnotherNotationWaitForTheMap) {
   const Procs listed = {{"job", 0}, {"late", 0}, {"late", 1}};
   const Procs named = {{"job", 0}, {"late", kRankWildcard}};

@@ -424,7 +424,7 @@ void CollectiveProgress::OnTreeChanged(const StepContext& step,
   for (const uint64_t sequence : series.ActiveSequences()) {
     const auto it = series.active.find(sequence);
     if (it == series.active.end()) continue;
-    // No parent that could decide exists any more.
+    // No parent exists any more that could decide.
     if (Instance& one = it->second;
         one.asked != kSuccess && !IsDecidedAbove(series, sequence, one)) {
       Fail(step, series, sequence, one.asked, std::move(one.asked_missing),

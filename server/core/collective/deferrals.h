@@ -12,8 +12,8 @@
 
 namespace canopy::core {
 
-// Maximum number of messages that may wait for a job map. A collective with a
-// further message fails.
+// Maximum number of messages that may wait for a job map. A collective fails if
+// one more message arrives for it.
 inline constexpr size_t kMaxDeferred = 4096;
 
 // The table has the deadlines, and outlives this object. Used by one thread.
@@ -22,7 +22,7 @@ class Deferrals {
   explicit Deferrals(SeriesTable& table) : table_(table) {}
 
   // Defers `one`. A message that exceeds kMaxDeferred is dropped and recorded
-  // in Series::refused. Arrivals of clients are limited by the limits of their
+  // in Series::refused. Arrivals of clients count against the limits of their
   // jobs.
   void Add(const StepContext& step, Series& series, DeferredCollective one);
   // Removes and returns the deferred arrivals and messages. Called when the

@@ -41,9 +41,10 @@ bool GroupEnds::HasLeftBefore(const ProcId& proc,
          left->second.groups.contains(end.participants);
 }
 
-// The other members have received the replies to all earlier destructs of the
-// series, from this agent or a predecessor. A process that has left does not
-// expect any reply.
+// Skips the destructs that have ended, for a member of the present group and
+// for a process that has left the last one. A member has received the replies
+// to these destructs, from this agent or a predecessor. A process that has left
+// does not expect any reply.
 void GroupEnds::SkipLeft(Series& series, int index) const {
   if (series.id.op != CollectiveOp::kGroupDestruct) return;
   const ProcId& proc = series.members->local[index];

@@ -24,7 +24,7 @@ Bytes GroupContribution(const Series& series, const Instance& instance,
 bool SharesTooMuch(const Instance& instance);
 
 // Returns the sum of all contributions, without the context id; called at the
-// top. Participants whose node has not contributed are missing.
+// top. Participants whose node has not contributed count as missing.
 GroupRecord SumOf(const Series& series, const Instance& instance,
                   const JobTable& jobs);
 

@@ -79,7 +79,7 @@ TEST(EnginesTest, OnlyAnAgentForwardsOutputAndInputCalls) {
   EXPECT_FALSE(Engines(config).Forwards(HostOp::kReadOutput));
 }
 
-// Process sets become known by events.
+// Process sets are announced by events.
 TEST(EnginesTest, EventsReachTheEnginesThatObserveThem) {
   Engines e(ConfigOfTwo());
   e.jobs.Add(JobOn("job", {0, 0}));

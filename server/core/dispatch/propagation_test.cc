@@ -79,7 +79,7 @@ TEST_F(PropagationTest, ARemovedJobIsDroppedByAllEngines) {
   Propagate();
   EXPECT_EQ(e_.Count().modex_jobs, 1u);
   e_.jobs.Remove("job");
-  // Another engine has dropped the job in this step.
+  // The step already contains the DropJob of another engine.
   e_.out.push_back(DropJob{"job"});
   EXPECT_EQ(All<DropJob>(Propagate()).size(), 1u);
   EXPECT_EQ(e_.Count(), ResourceCounts());

@@ -102,7 +102,7 @@ EventRaised ReadyEvent(const Job& job, const std::string& breakpoint) {
   return event;
 }
 
-// Returns true if the release reaches that process.
+// Returns true if the release reaches the process.
 bool Reaches(const EventMessage& event, const ProcId& proc) {
   switch (static_cast<DataRange>(event.range)) {
     case DataRange::kRm:

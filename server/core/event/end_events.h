@@ -22,7 +22,7 @@ namespace canopy::core {
 // object.
 class EndEvents final : public Engine {
  public:
-  // Returns the agent that controls a job that is known here.
+  // Returns the agent that controls the job, which is known here.
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
 
   EndEvents(const CoreConfig& config, const JobTable& jobs,

@@ -14,8 +14,8 @@ namespace canopy::core {
 inline constexpr char kNonDefaultKey[] = "pmix.evnondef";
 inline constexpr char kDoNotCacheKey[] = "pmix.evnocache";
 
-// Returns true if the infos (codec form: SIZE n, then n INFO) contain this flag
-// with the value true or with a value that is not a boolean.
+// Returns true if the infos (codec form: SIZE n, then n INFO) contain the flag
+// `key` with the value true or with a value that is not a boolean.
 bool HasFlag(const Bytes& info, std::string_view key);
 
 // Writes the head of an INFO; the value follows. `type` is a pmix_data_type_t.

@@ -19,7 +19,7 @@ namespace canopy::core {
 // A record is erased after this number of later events. Until then, an agent
 // that has received the event still recognises it if a successor distributes it
 // again (kRecentOfProcess is larger). Each recovery halves the number, so that
-// the total stays below twice this value.
+// the total number of events stays below twice this value.
 inline constexpr uint64_t kEventsUntilErased = kRecentOfProcess / 4;
 
 // Not synchronised.
@@ -49,7 +49,7 @@ class EventJournal {
   void Write(const StepContext& step, const EventRecord& record);
 
   bool enabled_ = false;
-  // Number of events persisted of each job.
+  // Number of persisted events of each job.
   std::map<std::string, uint64_t> counts_;
   uint64_t events_ = 0;
   // The event count at which each record is erased.

@@ -42,8 +42,8 @@ TEST_F(EventJournalTest, ARecordIsErasedAfterManyLaterEvents) {
   EXPECT_EQ(EventsUntilErased(&journal_), kEventsUntilErased + 1);
 }
 
-// The total stays below twice kEventsUntilErased, however often the agent is
-// restarted.
+// A record is erased after fewer than 2 * kEventsUntilErased events in total,
+// however often the agent is restarted.
 TEST_F(EventJournalTest, EachRecoveryHalvesTheRemainingLifeOfARecord) {
   Actions actions;
   journal_.Persist({0, actions}, event_);

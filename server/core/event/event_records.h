@@ -22,7 +22,8 @@ struct EventRecord {
   uint32_t recovered = 0;  // number of times the event was recovered
 };
 PersistRecord EncodeEvent(const EventRecord& record);
-// Returns the record that erases the event's record, which is no longer needed.
+// Returns the record that erases the record of an event which is no longer
+// needed.
 PersistRecord NoEvent(const std::string& nspace, uint64_t count);
 // Decodes a record. Returns no value if the record is of another type or
 // malformed.

@@ -331,7 +331,8 @@ void Events::OnClientGone(const StepContext& step, ClientId client) {
   TellInterest(step);
 }
 
-// Clients that register afterwards get no events of the job's processes.
+// Clients that register after the end of the job get no events of its
+// processes.
 void Events::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
   const std::string& nspace = job.nspace;
   cache_.OnJobOver(nspace);

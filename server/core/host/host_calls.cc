@@ -107,14 +107,16 @@ void HostCalls::ControlJobs(const StepContext& step, const ProcId& caller,
 int HostCalls::DefineSet(const ProcId& caller, const HostCallArrived& in,
                          const std::string& name,
                          std::optional<EventRaised>* defined) const {
-  // A set ends with the job of the process that defines it.
+  // A set ends with the job of the process that defines it, so a tool cannot
+  // define one.
   if (jobs_.Find(caller.nspace) == nullptr) return kErrNotSupported;
   std::vector<ProcId> members = in.targets;
   int status = ResolveTargets(caller, &members);
   if (status != kSuccess) return status;
   if (members.empty()) members.push_back({caller.nspace, kRankWildcard});
   const uint64_t id = RequestNumber(jobs_, caller, in.request);
-  // The process may repeat its request after a recovery.
+  // A repetition of the request, as after a recovery, succeeds without another
+  // event.
   if (sets_.IsDefined(caller, id, name)) return kSuccess;
   status = sets_.Check(caller.nspace, name, members);
   if (status == kSuccess) *defined = sets_.Define(caller, id, name, members);

@@ -138,7 +138,7 @@ Bytes Directive(const std::string& key, int signal = 0) {
 
 const Bytes kSignal10 = Directive("pmix.jctrl.sig", 10);
 
-// One of three agents, whose root, agent 0, controls jobs.
+// One of three agents, of which agent 0 is the root and controls the jobs.
 struct Agent {
   explicit Agent(NodeId self)
       : tree(3, 2),

@@ -18,9 +18,9 @@
 
 namespace canopy::core {
 
-// Number of refusals kept (the latest), and the time for which they are kept.
-// The time is longer than a message can be in flight, because a link that does
-// not return loses its messages.
+// Maximum number of refusals that are kept (the latest ones), and the time for
+// which they are kept. The time is longer than a message can be in flight,
+// because a link that does not return loses its messages.
 inline constexpr size_t kRefusalsKept = 1024;
 inline constexpr TimeNs kRefusalKept = 60'000'000'000;
 

@@ -390,7 +390,7 @@ TEST_F(ForwardingTest, UnreadOutputOfARecoveredJobWaitsForPullers) {
   next.OnTick({now_ + kLong, none});
   EXPECT_EQ(next.size(), 0u);
   EXPECT_EQ(next.NextDeadline(), kNever);
-  // This read is too late.
+  // This read arrives after the time for which unread output is kept.
   actions.clear();
   next.OnRequest({now_ + kLong, actions}, 1, Request(read));
   ASSERT_TRUE(wire::Decode(Replies(actions).at(0).results, &run));

@@ -85,8 +85,8 @@ class Puller {
 
   struct Queued {
     JobOutput output;
-    // Bytes of this node's output before this piece that were dropped for lack
-    // of room.
+    // Number of bytes of this node's output that were dropped, for lack of
+    // room, before this piece.
     uint64_t refused = 0;
   };
 

@@ -118,7 +118,8 @@ class JobEngine final : public Engine {
   // controlled it and left no record of it.
   void OnRecovered(const StepContext& step, const JobRecovered& in);
   // Ends the resynchronisation of a node that has rejoined or whose agent was
-  // restarted. Called after this agent has sent it all jobs that concern it.
+  // restarted. Called after this agent has sent that node all jobs that concern
+  // it.
   void SendSyncComplete(const StepContext& step, NodeId node) const {
     resync_.SendSyncComplete(step, node);
   }

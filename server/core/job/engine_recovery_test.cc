@@ -279,7 +279,8 @@ TEST_P(ControllerRestart, TheJobIsNotOverBeforeItsOutputHasArrived) {
   ExpectOver(*c, 0);
 }
 
-// Returns the input fed to the node after position `end`, joined.
+// Returns, as one text, the input that was fed to the node after position
+// `end`.
 std::string Fed(const Cluster& c, NodeId n, uint64_t end = 0) {
   std::string text;
   for (const FeedInput& input : c.Seen<FeedInput>(n)) {

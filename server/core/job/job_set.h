@@ -45,8 +45,8 @@ struct JobEntry {
 // ends" in docs/design/job_states.md. Not synchronised.
 class JobSet {
  public:
-  // All references outlive the set. The set adds jobs to the table, marks the
-  // ranks there that have ended, and removes jobs.
+  // All references outlive the set. The set adds jobs to the table, marks there
+  // the ranks that have ended, and removes jobs.
   JobSet(NodeId self, std::vector<std::string> node_names, const Tree& tree,
          JobTable& table, JobResync& resync);
 
@@ -103,7 +103,7 @@ class JobSet {
 
   // --------------------------------------------------------------- ending ---
 
-  // Called when the job's head has reported the end.
+  // Called when the job's head has reported the end of the job.
   void Finish(const JobStep& step, JobEntry& job);
   // Called when the controller, or an agent on the route to it, has released
   // the job.

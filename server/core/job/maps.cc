@@ -175,8 +175,8 @@ void JobMaps::CheckAll(const StepContext& step) {
 void JobMaps::OnTreeChanged(const StepContext& step) { DropLost(step); }
 
 void JobMaps::DropLost(const StepContext& step) {
-  // A lost lender cannot report the job's end: drop the map, which is requested
-  // again when needed.
+  // A lost lender cannot report the job's end, so the map is dropped. It is
+  // requested again when needed.
   std::vector<std::string> unsure;
   for (const auto& [nspace, loan] : borrowed_) {
     if (!tree_.alive(loan.lender)) unsure.push_back(nspace);

@@ -197,7 +197,7 @@ void JobPart::Signal(const JobStep& step, const JobSignal& signal) const {
   if (!RunsHere()) return;
   std::vector<Rank> ranks = local_.Of(signal.ranks);
   if (ranks.empty()) return;
-  // An empty list means all ranks to the process adapter.
+  // The process adapter takes an empty list for all ranks.
   if (signal.ranks.empty()) ranks.clear();
   step.out.push_back(SignalLocal{nspace(), signal.signal, std::move(ranks)});
 }

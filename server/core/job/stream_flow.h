@@ -37,8 +37,8 @@ class OutputFlow {
   // duplicates, or no value if bytes before them are missing.
   std::optional<uint64_t> OnDelivered(uint32_t node, uint64_t size,
                                       uint64_t end);
-  // Records that `bytes` of the node's output were consumed. Returns the total
-  // consumed.
+  // Records that `bytes` of the node's output were consumed. Returns the number
+  // of bytes that were consumed in total.
   uint64_t OnConsumed(uint32_t node, uint64_t bytes);
   uint64_t consumed(uint32_t node) const { return consumed_[node]; }
   uint64_t unconsumed() const { return unconsumed_; }
@@ -82,7 +82,7 @@ class InputFlow {
     noted_[node] = std::max(noted_[node], total);
   }
   // Sets the position of the input that is sent next. Recorded totals count
-  // from here.
+  // from this position.
   void SetBegin(uint64_t position) {
     sent_ = done_ = position;
     taken_ = noted_;

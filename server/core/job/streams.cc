@@ -76,8 +76,8 @@ bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   if (discards_ && output.end > size) output_.SkipTo(node, output.end - size);
   if (drain_ != kNever) drain_ = step.now + kDrainIdle;
   const auto known = output_.OnDelivered(node, size, output.end);
-  // If earlier output was lost on the way, it will be resent, and this output
-  // after it.
+  // If earlier output was lost on the way, it will be resent, and then this
+  // output too.
   if (!known) return false;
   if (size > 0) {
     if (*known == size) {

@@ -50,7 +50,7 @@ class JobStreams {
   bool AllDelivered(const JobStep& step);
   std::vector<Rank> OpenRanks() const { return output_.OpenRanks(); }
   // Returns when a silent stream counts as held open by a process left behind
-  // by a rank; kNever if no stream is being waited for.
+  // by a rank; kNever if no stream is awaited.
   TimeNs drain_deadline() const { return drain_; }
   // Called when the drain deadline has passed. Returns true if no more output
   // is awaited.

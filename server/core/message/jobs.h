@@ -66,7 +66,7 @@ struct ProgramNote {
   // Reason why a program does not use Canopy's library: one line, or empty.
   std::string reason;
   std::string detail;  // details, if requested; lines
-  // The lowest of the nodes, at most kMaxNamedNodes.
+  // The nodes with the lowest numbers, at most kMaxNamedNodes.
   std::vector<NodeId> nodes;
   uint32_t count = 0;  // of all nodes with this note
 };

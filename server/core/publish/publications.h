@@ -13,8 +13,8 @@
 //   to all holders of a copy and answers the claim afterwards. The reader's
 //   agent then finishes the claim, which removes the publication, or returns
 //   it.
-// - removed: all holders are sent a removal; its journal record is cleared when
-//   all have answered.
+// - removed: all holders get a removal; its journal record is cleared when all
+//   have answered.
 //
 // Invariants: the steward alone changes a publication, and raises its version
 // when the reader or the steward changes. `holders` contains every agent that
@@ -137,7 +137,7 @@ class Publications {
     Publication publication;
     // Agents that have a copy, or may have one.
     std::set<NodeId> holders;
-    // The owner has accepted the publication: a new owner is to get it, too.
+    // The owner has accepted the publication, so a new owner must get it too.
     bool accepted = false;
     // Confirm was called. A publication for one reader is not offered to
     // readers earlier.

@@ -26,7 +26,7 @@ class AnswerWriter {
   void Add(std::string_view key, const Value& value);
   // Counts the next key as one without an answer.
   void AddNothing() { ++asked_; }
-  // Adds another answer to the last key.
+  // Adds another answer to the key that was added last.
   void AddFurther(std::string_view key, const Value& value);
 
   bool full() const { return body_.size() > kMaxAnswer; }

@@ -93,8 +93,8 @@ class Queries final : public Engine {
   void OnTick(const StepContext& step) override;
   TimeNs NextDeadline() const override;
 
-  // Appends the calls in progress of one namespace, or of all if `nspace` is
-  // empty.
+  // Appends the calls in progress of one namespace, or of all namespaces if
+  // `nspace` is empty.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
   void Count(ResourceCounts* counts) const override {

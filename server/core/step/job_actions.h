@@ -35,8 +35,8 @@ struct PublishRank {
   // keys whose get returns EXISTS_OUTSIDE_SCOPE
   std::vector<std::string> outside;
   bool only_changes = false;
-  // The committing client, to which the executor replies. 0: no reply is
-  // needed.
+  // The committing client, to which the executor of this action replies. 0: no
+  // reply is needed.
   ClientId client = 0;
   RequestId request = 0;
 };

@@ -57,7 +57,7 @@ bool DebugHolds::HasRoom() {
 }
 
 // A late notification may report that the hold began earlier than the other
-// notifications did.
+// notifications did. The earliest time counts.
 void DebugHolds::Update(TimeNs now, const std::string& nspace, Of* job) {
   TimeNs since = kNever;
   for (const auto& [node, word] : job->words) {

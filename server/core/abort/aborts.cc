@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxWaiting = 4096;
 
-// All targets of a message are in one job, except in messages from agents of
-// protocol version 5, which expect no answer.
+// Returns true if the targets are in several jobs. Only agents of protocol
+// version 5 send such a message, and they expect no answer.
 bool NamesSeveralJobs(const AbortMessage& message) {
   return std::ranges::any_of(message.targets, [&](const ProcId& target) {
     return target.nspace != message.targets.front().nspace;
@@ -175,8 +175,8 @@ void Aborts::Send(const StepContext& step, const AbortMessage& message) {
   step.out.push_back(SendPeer{PeerMessage{self_, to, message}});
 }
 
-// If the job is unknown here, the answer may come from an agent to which the
-// root has forwarded the message.
+// If the job is unknown here, a reply of any agent is accepted, because the
+// root may have forwarded the message.
 void Aborts::OnReply(const StepContext& step, NodeId src,
                      const AbortReply& reply) {
   const bool known = jobs_.Find(reply.nspace) != nullptr;

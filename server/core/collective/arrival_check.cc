@@ -18,9 +18,10 @@ bool IsSupported(CollectiveOp op) {
          op == CollectiveOp::kDisconnect || IsGroupOp(op);
 }
 
-// A process may call several fences without waiting for the first. A second
-// process of the same rank, or a second connect of one process, would arrive
-// twice at one collective.
+// Returns true if the rank still waits in its last collective and may not
+// arrive at another one. A process may call several fences without waiting. A
+// second process of the rank, or a second connect of one process, may not
+// arrive.
 bool ArrivesTwice(const Series& series, ClientId client, int index) {
   const uint64_t arrivals = series.arrivals[index];
   if (arrivals == 0) return false;

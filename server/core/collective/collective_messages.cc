@@ -9,7 +9,8 @@
 namespace canopy::core {
 namespace {
 
-// Consecutive releases with the same status share an action.
+// Appends the release of a client. Consecutive releases with the same status
+// share an action.
 void Release(const StepContext& step, ClientId client, int status) {
   ReleaseFence* last =
       step.out.empty() ? nullptr : std::get_if<ReleaseFence>(&step.out.back());

@@ -337,7 +337,7 @@ bool CollectiveProgress::IsDecidedAbove(const Series& series, uint64_t sequence,
 }
 
 // An operation that connects processes must not succeed for some and fail for
-// others.
+// others. So if the top decides, the agent only requests the failure.
 void CollectiveProgress::FailOrAsk(const StepContext& step, Series& series,
                                    uint64_t sequence, int status,
                                    std::vector<ProcId> missing, NodeId except) {
@@ -436,7 +436,7 @@ void CollectiveProgress::OnTreeChanged(const StepContext& step,
 }
 
 // A new parent may lack the results of the last collectives, and other subtrees
-// below it may wait for this subtree's contributions.
+// below it may wait for this subtree's contributions. Both are sent to it.
 void CollectiveProgress::ResendReports(const StepContext& step,
                                        Series& series) {
   const NodeId parent = series.place.parent;

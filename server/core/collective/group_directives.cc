@@ -69,7 +69,7 @@ std::string_view Until(std::string_view begin, std::string_view rest) {
   return begin.substr(0, begin.size() - rest.size());
 }
 
-// A flag without a value is true.
+// Reads a flag. A flag without a value is true.
 bool ReadFlag(Decoder* in, bool* value) {
   uint16_t type = 0;
   *value = true;

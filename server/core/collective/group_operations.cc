@@ -52,10 +52,10 @@ void ForEachLocalJob(const std::vector<ProcId>& participants,
   }
 }
 
-// A member has received the replies to all earlier destructs of the series,
-// from this agent or a predecessor. This must be recorded for a successor: the
-// counts that processes report to it lack the ends of groups that they have
-// left.
+// Advances the counts of the local members past the earlier destructs of the
+// series, and returns these members. They have received the replies to those
+// destructs. A successor must know this from a record, because the counts that
+// processes report to it lack the ends of groups that they have left.
 std::vector<ProcId> SkipEndsBefore(const Group& group, uint64_t sequence,
                                    Series& series) {
   std::vector<ProcId> members;
@@ -195,9 +195,9 @@ void GroupConstruct::PersistLeft(const StepContext& step,
                   });
 }
 
-// A process that takes part in the end of a group has received the reply to the
-// group's construct. Agents without members do not know which construct that
-// was.
+// Drops the results of the group's construct, because a process that takes part
+// in the group's end has received them. An agent without members does not know
+// which construct that was, and drops all.
 void GroupConstruct::Forget(const StepContext& step, const Series& destruct,
                             const Group* group) const {
   const CollectiveId id =
@@ -219,7 +219,7 @@ void GroupConstruct::Forget(const StepContext& step, const Series& destruct,
 // ------------------------------------------------------------- destruct ---
 
 // A process that is no longer a member has already taken part in the group's
-// end.
+// end, so it counts as arrived.
 void GroupDestruct::OnBegin(Series& series, uint64_t sequence,
                             Instance* instance) const {
   const Group* group =

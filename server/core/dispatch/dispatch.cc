@@ -67,7 +67,8 @@ void On(Engines& e, const CommitTaken& in) {
   Commit(e, in.proc, in.data);
 }
 
-// A process that arrives at a collective is no longer held.
+// Ends the hold of the client's process, which could not arrive at a collective
+// while it is held.
 void Free(Engines& e, ClientId client) {
   if (e.stops.local().empty()) return;
   const ProcId* proc = e.jobs.ProcOf(client);

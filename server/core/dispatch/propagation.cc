@@ -79,7 +79,8 @@ void On(Engines& e, const LeftJob& job) {
   e.maps.Keep(e.step(), job.nspace, job.controller);
 }
 
-// The rank's new process is in none of the rank's groups.
+// Removes the rank from its groups, because the rank's new process is in none
+// of them.
 void LeaveGroups(Engines& e, const ProcId& proc) {
   std::vector<Groups::Key> keys;
   for (const Group* group : e.collectives.groups().Of(proc)) {

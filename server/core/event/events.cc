@@ -24,8 +24,9 @@ bool StaysHere(uint8_t range) {
          r == DataRange::kRm;
 }
 
-// A debugger's release without targets frees the processes that wait now. If
-// the release were kept, it would also free processes of later jobs.
+// Returns false for a debugger's release without targets, which frees the
+// processes that wait now. If the release were kept, it would also free
+// processes of later jobs.
 bool MayBeKept(const EventMessage& message) {
   const auto range = static_cast<DataRange>(message.range);
   const bool frees_all = message.status == kDebuggerRelease &&
@@ -34,8 +35,9 @@ bool MayBeKept(const EventMessage& message) {
   return !frees_all && !HasFlag(message.info, kDoNotCacheKey);
 }
 
-// A release with targets stays after the debugger's job is over: some targets
-// may reach their breakpoint only then.
+// Returns true for events about whole jobs, and for a release with targets:
+// some targets may reach their breakpoint only after the debugger's job is
+// over.
 bool OutlivesJob(const EventMessage& message) {
   const bool frees = message.status == kDebuggerRelease &&
                      message.range == static_cast<uint8_t>(DataRange::kCustom);

@@ -74,7 +74,7 @@ EventRaised About(const Group& group, int status, const ProcId& proc,
 
 }  // namespace
 
-// Groups of the same name differ in the time of their construction.
+// Groups of one name differ in the number of their construct (`made`).
 uint64_t IdOfGroup(const Group& group) {
   uint64_t hash = 14695981039346656037u ^ group.record.made;
   for (const char c : group.name) {

@@ -48,7 +48,8 @@ void PutHead(const char* key, uint16_t type, Encoder* out) {
   out->PutUint16(type);
 }
 
-// `members` is empty if the receiver knows them.
+// Returns the infos of an event about the process and the group. `members` is
+// empty if the receiver knows them.
 Bytes InfoAbout(const std::string& name, const ProcId& proc,
                 const std::vector<ProcId>& members) {
   Encoder out;

@@ -43,7 +43,8 @@ void RoutedEvents::OnInterest(const StepContext& step, NodeId src,
   for (CachedEvent& event : cache_.events()) PassTo(step, src, &event);
 }
 
-// A new neighbour may have reported its interest before it became one.
+// A new neighbour may have reported its interest before it became one. It gets
+// the kept events now.
 void RoutedEvents::OnTreeChanged(const StepContext& step) {
   interest_.ForgetLost(tree_);
   for (CachedEvent& event : cache_.events()) {

@@ -98,8 +98,8 @@ void Forwarding::Own(const HostCallArrived& in, const HostRequest& request,
   owned.end.call = Bytes(wire::Encode(read));
 }
 
-// The input of one process must arrive in order, so a push waits for the answer
-// to the previous one.
+// Returns true if the push must wait for the answer to the previous push,
+// because the input of one process must arrive in order.
 bool Forwarding::IsBehindPush(Reads::const_iterator read) const {
   const HostRequest& push = read->second.request;
   if (push.op != HostOp::kPushInput) return false;

@@ -161,8 +161,8 @@ void Puller::TellClosed(Rank rank, uint16_t channel) {
   ranks[rank] = true;
 }
 
-// A cursor from another controller may be behind or ahead of the output that
-// arrives here.
+// Removes the part of `data` that is known already. A cursor from another
+// controller may be behind or ahead of the output that arrives here.
 bool Puller::SkipKnown(const JobOutput& output, Bytes* data) {
   if (output.end == 0) return true;
   uint64_t& seen = seen_[output.node];

@@ -192,7 +192,7 @@ void JobMaps::DropLost(const StepContext& step) {
   for (auto& [nspace, ask] : asked_) Send(step, nspace, &ask);
 }
 
-// The request or its answer may have been lost with the agent.
+// A request or its answer may have been lost with the agent, so it is repeated.
 void JobMaps::OnNodeRestarted(const StepContext& step, NodeId node) {
   CheckAll(step);
   if (!tree_.InSubtree(node, self_)) return;

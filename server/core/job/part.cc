@@ -245,6 +245,7 @@ void JobPart::SendForget(const JobStep& step) const {
 }
 
 // A controller may release a job without knowing that processes still run here.
+// The part then waits until they have ended.
 bool JobPart::Release(const JobStep& step) {
   if (!RunsHere()) return true;
   if (std::exchange(state_, JobPartState::kReleasing) !=

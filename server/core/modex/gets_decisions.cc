@@ -77,8 +77,8 @@ std::optional<int> Gets::DecideUndef(const Held& held) const {
   return std::nullopt;
 }
 
-// Job data is in shared memory from the start, except that of another
-// namespace.
+// Decides a get with rank wildcard. Job data is in shared memory from the
+// start, except that of another namespace.
 std::optional<int> Gets::DecideWildcard(const Held& held) const {
   if (held.refresh) return kSuccess;
   const bool job_data = held.key.empty() || IsReserved(held.key);
@@ -100,7 +100,8 @@ std::optional<int> Gets::DecideHere(const Held& held) const {
   return std::nullopt;
 }
 
-// For a remote process, the answer of its agent is forwarded unchanged.
+// Decides a get of a process fact. A fact of a remote process is never stored
+// here: the answer of the process's agent is forwarded unchanged.
 std::optional<int> Gets::DecideProcess(const Held& held, const Job& job) const {
   if (job.is_local(held.target.rank)) {
     const auto status = DecideFact(job, held.target.rank, held.key);

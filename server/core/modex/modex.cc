@@ -310,8 +310,9 @@ bool ModexStore::Commit(TimeNs now, const ProcId& proc,
   return true;
 }
 
-// Versions cannot be compared if one is unknown (kRestored). A rank's keys only
-// grow, so the older of two states has a part of the keys of the other.
+// Returns true if the update is older than `old`. Versions cannot be compared
+// if one is unknown (kRestored). A rank's keys only grow, so the older of two
+// states has a part of the keys of the other.
 bool ModexStore::IsOlder(const RankUpdate& update, const RankData& old) {
   if (update.base != 0) return false;
   if (update.version != kRestored && old.version != kRestored) return false;

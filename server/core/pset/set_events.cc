@@ -22,8 +22,8 @@ void PutName(const std::string& name, Encoder* out) {
   out->PutString(name);
 }
 
-// The event is marked non-default, because the default handler of Open MPI ends
-// the process for any event.
+// Returns the infos of the event. It is marked non-default, because the default
+// handler of Open MPI ends the process for any event.
 Bytes Definition(const std::string& name, const std::vector<ProcId>& members) {
   Encoder out;
   out.PutSize(3);

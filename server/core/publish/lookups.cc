@@ -15,7 +15,7 @@ namespace {
 // Maximum number of keys that Describe names; it only counts the others.
 constexpr size_t kMaxNamed = 8;
 
-// Payload of an answer: SIZE n, then n PDATA.
+// Returns the payload of an answer: SIZE n, then n PDATA.
 template <typename Keys, typename IsFound>
 Bytes PayloadOf(const Keys& keys, const IsFound& is_found) {
   Encoder out;

@@ -14,7 +14,8 @@ bool IsOf(const Publication& p, const std::string& nspace) {
   return p.id.publisher.nspace == nspace;
 }
 
-// An agent may claim and return publications only for readers on its own node.
+// Returns true if the claim comes from the agent of the reader. An agent may
+// claim and return publications only for readers on its own node.
 bool IsOf(const PublicationReader& reader, NodeId node,
           const DirectoryClaim& claim) {
   return reader.node == node && IsSameReader(reader, claim.reader);

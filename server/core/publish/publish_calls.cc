@@ -61,8 +61,9 @@ int ReadRange(const Info& info, PublishCall* call) {
   return status;
 }
 
-// An invalid range means an unrestricted lookup: Open MPI 5 passes
-// uninitialised memory when MPI_Lookup_name has no info.
+// Reads the range of a lookup or an unpublish. An invalid range means an
+// unrestricted search: Open MPI 5 passes uninitialised memory when
+// MPI_Lookup_name has no info.
 int ReadSearchRange(const Info& info, PublishCall* call) {
   const int status = ReadRange(info, call);
   if (status != kErrBadParam || MustHonour(info.flags)) return status;
@@ -86,7 +87,7 @@ int ReadTimeout(const Info& info, PublishCall* call) {
   return status;
 }
 
-// The Standard defines a number here; Open MPI 4 passes a flag.
+// Reads the number of keys to wait for. Open MPI 4 passes a flag in its place.
 int ReadWait(const Info& info, PublishCall* call) {
   const std::optional<Value> value = ValueIn(info);
   if (value && value->type() == PMIX_BOOL) {
@@ -154,7 +155,8 @@ int ReadPermissions(const Info& info, PublishCall* call) {
   return kSuccess;
 }
 
-// The directive is ignored: the publisher's user is known from its connection.
+// Ignores the directive, because the publisher's user is known from its
+// connection.
 int ReadOwner(const Info&, PublishCall*) { return kSuccess; }
 
 constexpr auto kPublish = static_cast<uint8_t>(PublishFunction::kPublish);

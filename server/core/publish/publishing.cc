@@ -43,7 +43,7 @@ bool IsOfDirectory(const MessageBody& body) {
       body);
 }
 
-// PMIX_RANGE of an unpublish selects publications on the same range.
+// Returns true if the publication is on the range that an unpublish names.
 bool IsOn(const Publication& p, const PublishDirectives& directives) {
   return p.range == directives.range && p.members == directives.members;
 }

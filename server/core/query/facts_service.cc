@@ -123,7 +123,8 @@ void FactsService::AddJobs(TimeNs now, const FactsRequest& request,
   }
 }
 
-// Only a job's controller knows its status.
+// Adds the facts of the job if this agent controls it: only the controller
+// knows the job's status.
 void FactsService::AddControlled(TimeNs now, const std::string& nspace,
                                  FactsReply* reply) const {
   const Job* job = jobs_.Find(nspace);
@@ -137,7 +138,8 @@ void FactsService::AddControlled(TimeNs now, const std::string& nspace,
   reply->jobs.push_back(std::move(facts));
 }
 
-// A process that has ended has no memory, and its PID may have been reused.
+// Adds the PIDs of running processes. A process that has ended has no memory,
+// and its PID may have been reused.
 void FactsService::AddClients(std::vector<int>* pids) const {
   for (const auto& [nspace, job] : jobs_.jobs()) {
     for (const auto& [rank, process] : job.processes) {

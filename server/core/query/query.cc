@@ -108,8 +108,8 @@ bool ReadTimeout(Reading r) {
   return true;
 }
 
-// PMIX_QUERY_REFRESH_CACHE was handled by the client's library; an agent has no
-// cache. The caller's user is known from its connection.
+// Ignores PMIX_QUERY_REFRESH_CACHE, which the client's library has handled, and
+// the caller's user and group, which are known from its connection.
 bool Ignore(Reading) { return true; }
 
 struct QualifierReader {

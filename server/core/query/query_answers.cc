@@ -228,7 +228,8 @@ Value QueryAnswers::TimeRemaining(const Query& query) const {
 
 // --------------------------------------------------------- process sets ---
 
-// If the job that owns the set is unknown here, the access is not checked here.
+// Returns whether the caller may see the set. The access is not checked if the
+// job that owns the set is unknown here.
 bool QueryAnswers::MaySee(const ProcessSets::Set& set) const {
   const Job* job = scope_.jobs().Find(set.owner);
   return job == nullptr || scope_.MaySee(job->spec->uid);

@@ -26,7 +26,8 @@ std::optional<NodeId> QueryScope::NodeOf(const Query& query) const {
   return it->second;
 }
 
-// An alias of a host is searched in the jobs of the query and of its caller.
+// Finds a node by its name. An alias of a host is searched in the jobs of the
+// query and of its caller.
 std::optional<NodeId> QueryScope::FindNode(const Query& query) const {
   const auto it = std::ranges::find(node_names_, query.hostname);
   if (it != node_names_.end()) {

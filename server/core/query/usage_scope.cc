@@ -65,7 +65,8 @@ void UsageScope::NamePids() {
   }
 }
 
-// A tool belongs to no session: it gets all known jobs that it may see.
+// Selects the jobs of the caller's session. A tool belongs to no session: it
+// gets all known jobs that it may see.
 void UsageScope::SelectSession() {
   const Job* own = scope_.jobs().Find(scope_.caller().nspace);
   for (const auto& [nspace, job] : scope_.jobs().jobs()) {

@@ -74,8 +74,8 @@ uint32_t SessionId(const std::string& overlay_id) {
   return id;
 }
 
-// Returns the members with this agent's own entry, which may differ from the
-// predecessor's.
+// Returns the members with `info` as the entry of this agent, whose stored
+// entry is that of its predecessor.
 bootstrap::v1::Members WithOwn(bootstrap::v1::Members members, uint32_t self,
                                const bootstrap::v1::NodeInfo& info) {
   if (self < static_cast<uint32_t>(members.nodes_size())) {
@@ -101,12 +101,14 @@ class Agent::Impl {
   control::JobPlanner MakePlanner();
   // Called when agents may have stopped or begun to answer.
   void OnReachability();
-  // Returns the error with which the job could not be mapped in this room.
+  // Returns the error with which the mapper would refuse the job if it had only
+  // the slots of `room`.
   Status Fits(const JobRequest& job, host::EmbeddedPlacement::Room room) const;
   Status MakeDirectory();
   void WatchDirectory();
-  // Reports once that this agent cannot be found any more. Ends the overlay if
-  // this is the root agent and no job is left, because no command could.
+  // Reports once that commands cannot find this agent any more. If this is the
+  // root agent and no job is left, ends the overlay, because no command can end
+  // it.
   void OnDirectoryRemoved();
   void MakeAdapters();
   void MakePersistence();
@@ -119,8 +121,8 @@ class Agent::Impl {
   void OnReady(BootstrapChannel* channel,
                const std::function<void()>& on_ready);
   void SaveForSuccessor(const bootstrap::v1::Members& members);
-  // Hands over to the program. An empty path means this program, or the file
-  // that has replaced it.
+  // Begins the handover to the executable file `program`. An empty path means
+  // the path of this program, where another file may be by now.
   void Replace(std::string program,
                const std::function<void(const Status&)>& done);
   Status CheckSuccessor(const std::string& path) const;
@@ -251,7 +253,7 @@ Status Agent::Impl::MakeDirectory() {
   return Status();
 }
 
-// An embedded agent's directory is locked by its launcher.
+// Has no effect in an embedded agent, whose directory its launcher locks.
 void Agent::Impl::WatchDirectory() {
   if (config_.embedded()) return;
   const std::string user = UserRuntimeDir();
@@ -385,8 +387,8 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
     OnReady(channel, on_ready);
   };
   overlay_.Join(members, ready);
-  // Other members may be lost permanently, so a restarted agent does not wait
-  // for them.
+  // A restarted agent is ready at once, because other members may be lost
+  // permanently.
   if (restarted_) ready();
 }
 
@@ -431,7 +433,7 @@ void Agent::Impl::OnReady(BootstrapChannel* channel,
   if (config_.embedded()) return on_ready();
   termination_.UnwatchLauncher();
   on_ready();
-  // The driver is logged now, because the log file did not exist before.
+  // The driver is logged after `on_ready`, which opens the log file.
   overlay_.LogDriver();
 }
 

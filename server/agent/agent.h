@@ -15,9 +15,10 @@ namespace canopy::agent {
 
 // Prepare first recovers the state that a predecessor has persisted, and then
 // creates all listening sockets. The launcher collects the descriptions of all
-// members. Join links the members. Run serves until Stop, a signal or the end
-// of the agent's input, which a daemon observes until it is ready. All
-// functions are called on one thread, the one that calls Run.
+// members. Join links the members. Run serves until Stop, until a signal
+// arrives, or until the agent's input ends; a daemon watches its input only
+// until it is ready. All functions are called on one thread, the one that calls
+// Run.
 class Agent {
  public:
   // With `restarted`, the agent recovers the jobs and the membership of a
@@ -30,10 +31,10 @@ class Agent {
   // Fills `*info` with the description of this node. Fails if the runtime
   // directory or a socket cannot be created, or if a setting is invalid.
   Status Prepare(bootstrap::v1::NodeInfo* info);
-  // Links this agent with the other members. `channel`, which may be null,
-  // receives the state until the agent is ready. Then the agent calls
-  // `on_ready` once; a daemon does not use the channel afterwards. A restarted
-  // agent calls `on_ready` at once.
+  // Links this agent with the other members. When the agent is ready, it
+  // reports this through `channel`, which may be null, and calls `on_ready`
+  // once. A daemon does not use the channel afterwards. A restarted agent calls
+  // `on_ready` at once.
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> on_ready);
   // Serves. Returns when the agent is to end.

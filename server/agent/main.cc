@@ -50,7 +50,8 @@ void SetSignals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
-  // A file that reaches the limit of its size gives an error, like a full disk.
+  // With SIGXFSZ ignored, a write beyond the limit of a file's size returns an
+  // error, as on a full disk.
   signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -79,9 +80,10 @@ void CloseStandardStreams() {
   close(null);
 }
 
-// Excludes this process from core dumps, and its memory from other processes of
-// its user, because the memory has the cluster key. Programs that it executes
-// are not affected. An agent that is being debugged stays accessible.
+// Prevents core dumps of this process, and access of other processes of its
+// user to its memory, because the memory contains the cluster key. Programs
+// that it executes are not affected. With the log level "debug", a debugger can
+// attach to the agent.
 void ProtectMemory(const bootstrap::v1::Config& config) {
   if (config.log_level() != "debug") prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
@@ -129,9 +131,9 @@ std::unique_ptr<Agent> MakeMember(BootstrapChannel* channel,
   return agent;
 }
 
-// Repeats MakeMember whenever the launcher replaces the configuration because
-// other members are missing. An agent releases its ports and its directory
-// before the next agent is created.
+// Repeats MakeMember while the launcher answers with a new configuration, which
+// it does if other members are missing. An agent releases its ports and its
+// directory before the next agent is created.
 std::unique_ptr<Agent> Assemble(BootstrapChannel* channel,
                                 bootstrap::v1::Config* config,
                                 bootstrap::v1::Members* members,
@@ -183,8 +185,8 @@ int Serve() {
   return 0;
 }
 
-// Restarts an agent. `in_place` means that this process was the predecessor, a
-// daemon.
+// Restarts an agent. `in_place` means that this process was the predecessor and
+// executes a new program in a handover.
 int Restart(const std::string& directory, bool in_place) {
   Result<bootstrap::v1::AgentState> state = LoadState(directory);
   if (!state.ok()) {

@@ -39,7 +39,8 @@ void DirectoryWatch::Arm() {
   });
 }
 
-// A directory may be created after this agent has started.
+// Locks the directories that are not locked yet, because other programs may
+// create them later.
 void DirectoryWatch::LockShared() {
   for (size_t i = 0; i < shared_.size(); ++i) {
     if (!shared_[i]) shared_[i] = ShareDir(options_.shared[i]);

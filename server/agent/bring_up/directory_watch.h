@@ -16,9 +16,9 @@ namespace canopy::agent {
 
 // A cleaner such as systemd-tmpfiles removes files that were not used for days,
 // but leaves out directories that a process has locked (flock). Other cleaners
-// look only at the times of the files. So this class holds a shared lock of the
-// directory and of those that lead to it, and touches the files from time to
-// time. Loop thread only.
+// look only at the times of the files. So this class holds shared locks of the
+// agent's directory and of the directories in `shared`, and touches the files
+// from time to time. Loop thread only.
 class DirectoryWatch {
  public:
   struct Options {
@@ -27,7 +27,8 @@ class DirectoryWatch {
     std::vector<std::string> files;   // files elsewhere to touch
     int64_t look_ns = 5 * kNsPerSecond;
     int64_t touch_ns = 3600 * kNsPerSecond;
-    // Called every `look_ns` while the path has no directory or another one.
+    // Called every `look_ns` while `directory` does not exist or is another
+    // directory than at the start.
     std::function<void()> removed;
   };
 

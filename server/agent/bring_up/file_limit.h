@@ -1,5 +1,5 @@
-// The limit of files that the agent may have open. The agent needs a connection
-// for each rank, and more descriptors.
+// Raises the limit of open files, because an agent needs at least one
+// descriptor for each rank of its node.
 #ifndef CANOPY_SERVER_AGENT_BRING_UP_FILE_LIMIT_H_
 #define CANOPY_SERVER_AGENT_BRING_UP_FILE_LIMIT_H_
 
@@ -7,8 +7,7 @@
 
 namespace canopy::agent {
 
-// Raises the soft limit to the hard limit while the object exists. Other
-// threads of the process may open files meanwhile.
+// Raises the soft limit to the hard limit while the object exists.
 class FileLimit {
  public:
   FileLimit();

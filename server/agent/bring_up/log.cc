@@ -21,8 +21,8 @@ namespace {
 
 constexpr char kEscapedText = '*';
 
-// The conversion of a pattern that writes a line's text with escapes for
-// control characters.
+// The conversion kEscapedText of a log pattern: writes a line's text with its
+// control characters escaped.
 class EscapedText : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& line, const std::tm&,
@@ -36,7 +36,8 @@ class EscapedText : public spdlog::custom_flag_formatter {
   }
 };
 
-// The gate of all threads: the loop logs, and other threads at an agent's end.
+// Limits the log lines of the whole process. It has a mutex, because not only
+// the loop's thread logs when an agent ends.
 class Gate {
  public:
   std::optional<std::string> Admit(const std::string& text) {

@@ -46,7 +46,7 @@ TEST_F(LogTest, AFloodOfWarningsLeavesRoomForOthers) {
   for (int i = 0; i < 10000; ++i) {
     Log({Level::kWarning, "a warning of one kind"});
   }
-  // Some lines more are logged if the flood takes longer than a second.
+  // The gate lets more lines pass if the flood takes longer than a second.
   EXPECT_LT(Lines(), net::LogGate::kBurst + 60);
   const int64_t flood = Lines();
   Log({Level::kError, "an error of another kind"});

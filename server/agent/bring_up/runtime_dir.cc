@@ -65,7 +65,8 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
   int to_make = 1;
   const std::string own = "/canopy-" + std::to_string(geteuid()) + "/" +
                           overlay_name + "/" + node_name;
-  // A restarted agent gets the path that its predecessor chose.
+  // The end of the path shows that a predecessor of this agent has chosen it,
+  // so the path's two parents are removed too.
   if (path.ends_with(own)) dir.levels_ = 3;
   if (remove_parent && IsRunDirPath(ParentOf(path))) {
     dir.levels_ = 3;

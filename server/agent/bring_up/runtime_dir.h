@@ -10,9 +10,10 @@
 namespace canopy::agent {
 
 // Creates a directory of mode 0700, or uses an existing private one, and
-// removes it on destruction if it is empty. If the agent itself chose the path,
-// agents share its parents, which are created and removed with it. A directory
-// that belongs to another user, or that others may enter, is rejected.
+// removes it on destruction if it is empty. A directory that belongs to another
+// user, or that others may enter, is rejected. If the agent itself chooses the
+// path, its two parents are shared by agents: each agent creates those that are
+// missing, and the last one removes them.
 class RuntimeDir {
  public:
   // If `path` is empty, uses ${XDG_RUNTIME_DIR or

@@ -10,11 +10,11 @@
 
 namespace canopy::agent {
 
-// Places the daemons that the request of user `uid` names; has no effect on
-// other requests. The only program of `request` becomes the daemons of a job
-// among `jobs`: sets their number and their nodes, in the order of the job's
+// Places the debugger daemons of a request of user `uid`, if the request has
+// any. The only program of `request` becomes the daemons of a job among `jobs`:
+// the function sets their number and their nodes, in the order of the job's
 // nodes, and removes slots, binding and stop directives. Errors, with a message
-// of one line: kErrBadParam (several programs; both numbers given),
+// of one line: kErrBadParam (several programs, or both numbers given),
 // kErrNotFound (no such job or rank), kErrNoPermissions (the job belongs to
 // another user).
 Status PlaceDaemons(const control::JobRecords& jobs, uint32_t uid,

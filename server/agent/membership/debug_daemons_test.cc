@@ -30,7 +30,8 @@ JobRequest OfDebugger() {
   return request;
 }
 
-// Returns "n0*2 n1*1", or the error code.
+// Returns the number of daemons on each node, such as "n0*2 n1*1", or the error
+// code.
 std::string Place(const DebugDaemons& daemons) {
   JobRequest request = OfDebugger();
   request.daemons = daemons;

@@ -34,13 +34,13 @@ class Membership : public InputObserver {
   }
 
   bool up(NodeId node) const { return tree_.alive(node); }
-  // Returns why the agent of a node that is up does not answer, in one line. It
-  // may come back. Returns an empty text if it answers.
+  // Returns why the agent of a node that is up does not answer for the moment,
+  // in one line. Returns an empty text if the agent answers.
   std::string WhyAway(NodeId node) const {
     return up(node) && why_away_ ? why_away_(node) : "";
   }
-  // Returns a line about the nodes that are up and whose agents do not answer,
-  // or an empty text.
+  // Returns a line that names the nodes that are up but whose agents do not
+  // answer, or an empty text if there are none.
   std::string AwayNodes() const;
   // Returns true if the node is the root, which controls new jobs.
   bool IsRoot(NodeId node) const {
@@ -57,7 +57,7 @@ class Membership : public InputObserver {
     return entries_[node].drained;
   }
   // Returns the reason why the node of that name or alias is lost, or an empty
-  // string.
+  // string if it is not lost.
   std::string LostNode(const std::string& name) const;
   // Returns the states of all members, each with the number of processes that
   // `jobs` have there.

@@ -28,8 +28,8 @@
 namespace canopy::agent {
 namespace {
 
-// Returns the host of an address. An overlay with one agent has no address; its
-// host is this machine.
+// Returns the host of an address. In an overlay with one agent, the address is
+// empty and the host is this machine.
 std::string HostOf(const std::string& address) {
   const std::string host = HostOfAddress(address);
   return host.empty() ? "127.0.0.1" : host;
@@ -64,8 +64,9 @@ bool IsOf(const host::MapNode& node, const std::string& name) {
   return node.name == name || std::ranges::count(node.aliases, name) > 0;
 }
 
-// Returns the number of slots of a node that a user's list names; 0: all slots
-// of the node.
+// Returns the number of slots that a user's list gives to a node. Returns 0 if
+// the list does not limit them: it contains the node at most once, and without
+// a count.
 uint32_t SlotsNamed(const std::vector<Host>& hosts, const host::MapNode& node) {
   uint64_t counted = 0;
   uint32_t times = 0;  // mentions without a count
@@ -83,9 +84,9 @@ uint32_t SlotsNamed(const std::vector<Host>& hosts, const host::MapNode& node) {
   return static_cast<uint32_t>(std::min<uint64_t>(counted + times, UINT32_MAX));
 }
 
-// Removes hosts that were not granted from a user's list, and limits the others
-// to the granted slots. Entries for nodes of the scheduler's choice select from
-// the granted nodes anyway.
+// Removes hosts that were not granted from a user's list, and limits the
+// remaining ones to the granted slots. Keeps entries such as "+e2", which the
+// mapper resolves among the granted nodes.
 void KeepGranted(const std::vector<host::MapNode>& nodes,
                  std::vector<Host>* hosts) {
   const std::vector<Host> named = *hosts;
@@ -315,7 +316,8 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
     return Status(kErrJobAllocFailed,
                   "the scheduler has granted node '" + node + "', " + why);
   };
-  // Jobs of the same request share its grant.
+  // Slots that jobs of the same request use count as occupied, because these
+  // jobs share the grant.
   control::JobRecords partners;
   for (const auto& [nspace, record] : jobs) {
     if (record.facts.placed.id == placed.id) partners.emplace(nspace, record);
@@ -383,8 +385,8 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
-// Returns nodes whose agents do not answer only if the job has no room on the
-// others; the job then starts when they are back.
+// Returns the nodes whose agents answer. If the job has no room on them, adds
+// the other nodes that are up; the job then starts when their agents are back.
 std::vector<host::MapNode> Planner::FreeNodes(
     const JobRequest& request, const JobSpec* parent,
     const control::JobRecords& jobs, const Membership& membership) const {
@@ -400,8 +402,8 @@ std::vector<host::MapNode> Planner::FreeNodes(
   return nodes;
 }
 
-// Raises the slots of nodes to those that the parent's launch has given them,
-// which may be more than the node reports.
+// Raises the slots of each node to the number that the parent job was launched
+// with, which may be more than the node reports.
 void Planner::GiveSlots(const JobSpec& parent,
                         std::vector<host::MapNode>* nodes) {
   for (host::MapNode& node : *nodes) {
@@ -453,9 +455,9 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
                   "members: " +
                       job.status().message());
   }
-  // A host of the request is not a member of the overlay. The spawn fails for
-  // lack of resources, because kErrNotFound would mean that a process was not
-  // found.
+  // If a host of the request is not a member of the overlay, the spawn fails
+  // for lack of resources, because kErrNotFound would mean that a process was
+  // not found.
   if (job.code() == kErrNotFound) {
     return Status(kErrJobAllocFailed, job.status().message());
   }

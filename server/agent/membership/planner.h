@@ -32,10 +32,10 @@ class Planner {
   // Returns a new name for a job. The name is its namespace.
   std::string NewNspace();
 
-  // Maps a job, which gets the name of its request. Returns the reason in one
-  // line if that fails. Lost members take no processes. If nodes were granted
-  // by name, the job gets only these nodes and slots. Otherwise those of `jobs`
-  // that are not tools occupy slots of their nodes.
+  // Maps a job, which gets the name of its request. Lost members take no
+  // processes. If nodes were granted by name, the job gets only these nodes and
+  // slots; otherwise the jobs of `jobs` that are not tools occupy slots of
+  // their nodes. An error has its reason in one line.
   Result<std::shared_ptr<const JobSpec>> Plan(JobRequest request,
                                               const control::Placed& placed,
                                               const control::JobRecords& jobs,
@@ -48,16 +48,16 @@ class Planner {
       const Membership& membership);
 
   // Replaces relative entries of a user's list of hosts by names, so that they
-  // do not depend on the nodes that the job is granted: "+nK" by the node of
-  // that number of the overlay or, for a job that a process of `spawner`
-  // spawns, of the spawner's allocation; with `empty`, "+e" by those that have
-  // no processes now.
+  // do not depend on the nodes that the job is granted. "+nK" becomes the node
+  // with the number K in the overlay or, for a job that a process of `spawner`
+  // spawns, in the spawner's allocation. With `empty`, "+e" becomes the nodes
+  // that have no processes now.
   Status NameHosts(const std::string& spawner, bool empty,
                    const control::JobRecords& jobs,
                    const Membership& membership,
                    std::vector<Host>* hosts) const;
 
-  // Whether nodes take processes although their agents do not answer now.
+  // Whether jobs may get nodes whose agents do not answer now.
   enum class Away { kLeftOut, kIncluded };
 
   // Returns the error with which the mapping of the request would fail if these
@@ -69,7 +69,7 @@ class Planner {
   std::shared_ptr<const Topology> TopologyOf(NodeId agent) const;
 
  private:
-  // The processes on one machine.
+  // The resources that processes occupy on one machine.
   struct Booking {
     std::vector<host::BoundProc> bound;
     uint32_t unbound_procs = 0;  // without processes of tools
@@ -78,9 +78,9 @@ class Planner {
   };
   using Bookings = std::map<std::string, Booking>;  // by host::MachineKey
 
-  // Returns the nodes that take processes, with what is occupied there: the
-  // slots of `partners`, and the CPUs and GPUs that `jobs` use. Tools occupy no
-  // slots.
+  // Returns the nodes that take processes, and which of their resources are
+  // occupied: the slots of `partners`, and the CPUs and GPUs that `jobs` use.
+  // Tools occupy no slots.
   std::vector<host::MapNode> Nodes(const control::JobRecords& partners,
                                    const control::JobRecords& jobs,
                                    const Membership& membership,
@@ -91,8 +91,9 @@ class Planner {
                                        const JobSpec* parent,
                                        const control::JobRecords& jobs,
                                        const Membership& membership) const;
-  // Returns all nodes of the overlay, or those of the job `spawner`, in their
-  // order. Nodes that take no processes count as in use.
+  // Returns all nodes of the overlay or, if `spawner` is a job, the nodes of
+  // its allocation, in their order. A node that takes no processes counts as in
+  // use.
   std::vector<host::MapNode> AllNodes(const std::string& spawner,
                                       const control::JobRecords& jobs,
                                       const Membership& membership) const;

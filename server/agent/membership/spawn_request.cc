@@ -120,8 +120,8 @@ const std::string& Either(const std::string& app, const std::string& job) {
   return app.empty() ? job : app;
 }
 
-// Determines which applications have one stream: all of them, or those that
-// request it.
+// Determines which applications send both output streams as one: all of them,
+// or those that request it.
 void MergeStreams(const spawn::SpawnCall& call, bool parents_do,
                   JobRequest* out) {
   const bool otherwise = call.placing.output.merge_stderr.value_or(parents_do);

@@ -116,8 +116,8 @@ TEST(SpawnRequestTest, VariablesOfOneApplicationDoNotAffectOthers) {
   EXPECT_EQ(request.apps[1].env, (std::vector<std::string>{"B=1", "C=3"}));
 }
 
-// pmix_app_t::env is the environment that the edits of the job change, before
-// those of the application.
+// The edits of the job, and then those of the application, change the
+// application's pmix_app_t::env.
 TEST(SpawnRequestTest, JobEditsApplyToTheEnvironmentOfEachApplication) {
   spawn::SpawnCall call = Call(3);
   call.placing.edits = {{Kind::kAppend, "A", "job"},

@@ -24,8 +24,8 @@ class ControlRecords {
       : directory_(std::move(directory)) {}
 
   // Appends a value. Returns kErrBadParam if the namespace cannot be part of a
-  // file name or the record is too large, and an error if the file cannot be
-  // written.
+  // file name or the record is too large, and kErrJobSysOpFailed if the file
+  // cannot be written.
   Status Persist(const std::string& nspace, std::string_view key,
                  std::string_view value);
   // Writes a separate record, of which only the last value is kept. Returns

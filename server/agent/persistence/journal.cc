@@ -216,8 +216,8 @@ Journal::Record* Journal::RecordAt(uint64_t at) const {
   return reinterpret_cast<Record*>(base_ + at);
 }
 
-// Notes the place of a record. Place 0 is that of the header, so 0 means that
-// the key is new.
+// Records where the last record of a key is. Offset 0 is that of the header, so
+// 0 means that the key is new.
 void Journal::NotePlace(const Record* record, uint64_t at) {
   uint64_t& place = places_[std::string(record->key())];
   if (place != 0) live_ -= RecordAt(place)->size();

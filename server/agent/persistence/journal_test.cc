@@ -99,8 +99,8 @@ TEST(JournalTest, MovesWhenMostOfItIsReplacedValues) {
   EXPECT_EQ(Reopen(**journal)->Records()[0].value.view(), value);
 }
 
-// The scopes of a key are separate keys in a journal, and the last value
-// counts.
+// The order of records decides which value is valid if a process has put one
+// key in several scopes, because each scope is a separate key here.
 TEST(JournalTest, RecordsAreInTheOrderOfTheirLastValues) {
   auto journal = Journal::Create();
   ASSERT_TRUE(journal.ok());

@@ -193,7 +193,8 @@ std::vector<ControlledJob> PersistentState::FindControlled() {
         !values[kSince].empty() && wire::Decode(values[kSince], &since);
     job.persisted.since = since.ns;
     job.persisted.facts = DecodeFacts(values[kFacts]);
-    // A job that was not launched is dropped; its launcher does not know it.
+    // If one of these records is missing, the predecessor died before it had
+    // recorded the whole launch, and the launcher was not notified of the job.
     if (!spec.ok() || spec->nspace != nspace || job.persisted.token.empty() ||
         !launched) {
       control_.Drop(nspace);

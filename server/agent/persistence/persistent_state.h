@@ -24,12 +24,12 @@ namespace canopy::agent {
 // A job that the predecessor controlled.
 struct ControlledJob {
   control::PersistedJob persisted;
-  Bytes state;  // the state of PersistControlState, or empty
+  Bytes state;  // state of PersistControlState; may be empty
 };
 
 // The state of a job's processes is in memory files that the job's shim holds.
-// The state of a job that this agent controls, which may have no process on
-// this node, is in a file in `directory`. Loop thread only; the store and the
+// The state of a job that this agent controls is in a file in `directory`; such
+// a job may have no process on this node. Loop thread only; the store and the
 // datastore outlive this object.
 class PersistentState : public PersistencePort,
                         public control::LaunchPersistence {

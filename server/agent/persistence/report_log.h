@@ -14,8 +14,9 @@
 
 namespace canopy::agent {
 
-// A log of entries, rewritten when it has doubled. Nothing is synchronised with
-// the disk, because agents do not survive their machine. Used by one thread.
+// A log of entries, which is rewritten when its size has doubled. Nothing is
+// synchronised with the disk, because agents do not survive their machine. Used
+// by one thread.
 class ReportLog : public scheduler::ReportStore {
  public:
   // A log that has grown by less than this number of bytes is not rewritten.

@@ -32,9 +32,9 @@ class HandoverActions {
   virtual void ReadClients() = 0;
   // Handles all queued inputs with all their actions.
   virtual void Drain() = 0;
-  // Sends queued replies as far as the sockets accept them, and replies of the
-  // control service, because the requester of the handover must receive its
-  // reply.
+  // Sends queued replies as far as the sockets accept them. Also sends replies
+  // of the control service, one of which is the reply to the request for the
+  // handover.
   virtual void FlushReplies() = 0;
   // Executes the program in this process. Returns only if the execution fails.
   virtual void Execute(const std::string& program) = 0;

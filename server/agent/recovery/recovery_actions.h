@@ -24,11 +24,11 @@ class RecoveryActions {
   virtual std::vector<process::RecoveredJob> FindJobs() = 0;
   // Returns the jobs that the predecessor controlled.
   virtual std::vector<ControlledJob> ReadControlRecords() = 0;
-  // Makes it possible for the launchers of these jobs to reattach from now on.
+  // Lets the launchers of these jobs reattach from now on.
   virtual void ExpectLaunchers(const std::vector<ControlledJob>& jobs) = 0;
 
-  // Accepts, from now on, existing directories of the predecessor for added
-  // jobs.
+  // Lets jobs that are added from now on use the directories that the
+  // predecessor has created for them.
   virtual void TakeOverDirectories() = 0;
   // Reads the job's journal and old segment. Takes their descriptors.
   virtual core::JobRecovered ReadJob(process::RecoveredJob* job) = 0;
@@ -36,7 +36,7 @@ class RecoveryActions {
   // the core registers the job. An invalid descriptor ends the offer.
   virtual void OfferMailboxes(const std::string& nspace,
                               UniqueFd mailboxes) = 0;
-  // Queues the job's input for the core.
+  // Queues the job as an input of the core.
   virtual void RestoreJob(core::JobRecovered job) = 0;
   // Handles all queued inputs with all their actions.
   virtual void Drain() = 0;

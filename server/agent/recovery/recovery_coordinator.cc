@@ -102,8 +102,9 @@ void RecoveryCoordinator::ReadControlRecords() {
 }
 
 void RecoveryCoordinator::RestoreJobs() {
-  // This also applies to later jobs: if the predecessor died when it had only
-  // created the directory of a job, this agent may get that job again.
+  // Directories are also accepted for jobs that are added later: the
+  // predecessor may have died when it had only created the directory of a job,
+  // and this agent may get that job again.
   actions_->TakeOverDirectories();
   for (process::RecoveredJob& job : found_) RestoreJob(&job);
   RestoreControlledJobs();

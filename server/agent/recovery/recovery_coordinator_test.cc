@@ -125,7 +125,7 @@ class FakeAgent : public RecoveryActions {
   }
 
   Calls Take() { return std::exchange(calls_, {}); }
-  // Returns whether there is an input that no stage has handled.
+  // Returns true if there is an input that no stage has handled.
   bool has_queued() const { return !queued_.empty(); }
 
  private:

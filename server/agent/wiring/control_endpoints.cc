@@ -70,7 +70,7 @@ void ControlEndpoints::FlushReplies() {
   control_server_.LetAnswersLeave();
 }
 
-// Runs the loop, because calls that wait for this thread end only then.
+// Runs the loop meanwhile, because pending calls need this thread to end.
 void ControlEndpoints::Stop() {
   const std::future<void> ends[] = {control_server_.Stop(),
                                     network_server_.Stop()};

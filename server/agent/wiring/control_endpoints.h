@@ -33,9 +33,10 @@ class ControlEndpoints {
   // Listens on the sockets in the runtime directory. Fails if a socket cannot
   // be created.
   Status StartLocal(const std::string& directory);
-  // Listens on the address of the configuration, or else at the host of
-  // `link_address`. Peers are authenticated by TLS; without TLS neither of the
-  // services exists. Called once. Fails like NetworkServer::Start.
+  // Listens on the address of the configuration. If that is empty, listens at
+  // the host of `link_address` on any free port. Peers are authenticated by
+  // TLS; without TLS neither of the services exists. Called once. Fails like
+  // NetworkServer::Start.
   Status StartNetwork(const bootstrap::v1::Config& config,
                       const std::string& link_address,
                       const security::SecurityConfig& security,

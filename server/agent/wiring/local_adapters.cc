@@ -96,8 +96,8 @@ void LocalAdapters::MakeDatastore() {
   datastore_ = std::make_unique<datastore::Datastore>(std::move(options));
 }
 
-// Returns the function that asks the scheduler about tools. The scheduler is
-// not consulted about ranks, because they belong to the agent.
+// Returns the function that consults the scheduler about tools. The scheduler
+// is not consulted about ranks, because they belong to the agent.
 endpoint::AskAboutNewcomer LocalAdapters::AskAboutTools() {
   if (config_.host_module().empty()) return nullptr;
   return [this](const endpoint::Newcomer& who,

@@ -7,7 +7,7 @@
 
 namespace canopy::agent {
 
-// The core never sends a message, because there is no peer.
+// Ignores messages: without peers, the core never sends any.
 class NullOverlay : public OverlayPort {
  public:
   void Send(const core::PeerMessage&) override {}

@@ -49,7 +49,8 @@ overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
   config.overlay_id = config_.overlay_id();
   config.security = security_;
   // A link is broken after detect_ms of silence. If the member does not
-  // reconnect, it is lost after the rest of the time.
+  // reconnect within grace_ms, it is lost: after LossMs in total, unless the
+  // configuration sets a longer restart grace.
   config.detect_ms = LossMs(config_) - LossMs(config_) / 5 * 2;
   config.grace_ms = GraceMs(config_);
   config.recovered = recovered;

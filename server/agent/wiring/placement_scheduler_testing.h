@@ -79,7 +79,8 @@ class Events {
   std::multimap<uint64_t, std::function<void()>> events_;
 };
 
-// The decision on one request, which may arrive several times.
+// The decision on one request. The scheduler may receive the request several
+// times.
 struct Decision {
   Manner manner = Manner::kWell;
   uint32_t wanted = 0;
@@ -143,7 +144,7 @@ class PlayedService : public scheduler::FakeServiceClient {
     return Take<hostmodule::v1::JobReleasedResponse>(
         std::move(done), [this, request] {
           const auto it = decisions.find(request.placement().request_id());
-          // The request was cancelled before.
+          // If there is no decision, the request was cancelled before.
           if (it == decisions.end()) return;
           ++it->second.released;
           if (it->second.nspace.empty()) return;
@@ -248,8 +249,7 @@ class PlayedService : public scheduler::FakeServiceClient {
     }
   }
 
-  // Chooses free slots, once for each request. Returns false if there are too
-  // few.
+  // Chooses free slots for a request. Returns false if there are too few.
   bool Choose(Decision* it) const {
     uint32_t left = it->wanted;
     for (size_t i = 0; i < kUsable && left > 0; ++i) {

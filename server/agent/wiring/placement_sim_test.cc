@@ -63,13 +63,13 @@ class NoCommands : public JobCommandsPort {
 struct Asker {
   uint64_t id = 0;  // of the launcher, at the current root
   control::v1::RunRequest launch;
-  bool launched = false;  // it has sent its request
+  bool launched = false;  // the launcher has sent its request
   control::Stream stream;
   std::string request;   // name of its request, once known
-  bool meddled = false;  // it was ended by request, so any status is right
+  bool meddled = false;  // the job was ended on request: any status is right
   // The answers to a spawn.
   std::vector<int> answers;
-  bool executing = false;  // by the current root
+  bool executing = false;  // the current root executes the spawn
 };
 
 class PlacementSim : public InputSink {
@@ -102,7 +102,7 @@ class PlacementSim : public InputSink {
       if (events_.OneIn(60)) Meddle();
       if (restarts_ > 0 && events_.OneIn(70)) Restart();
     }
-    // The scheduler receives all reports in the end.
+    // Runs until the scheduler knows that all its grants are free.
     for (int i = 0; i < kRounds && !IsTold(); ++i) {
       if (!events_.RunOne()) root_->loop.RunOnce(1);
       root_->loop.RunOnce(0);
@@ -245,8 +245,8 @@ class PlacementSim : public InputSink {
       }
     }
   }
-  // A successor repeats an answer of its predecessor, for which there is no
-  // requester.
+  // The number of answers is not checked, because a successor repeats its
+  // predecessor's answers.
   void OnAnswer(const core::SpawnDone& done) {
     Asker& spawn = spawns_[{done.proc, done.request}];
     if (!std::exchange(spawn.executing, false)) {
@@ -259,8 +259,8 @@ class PlacementSim : public InputSink {
       return job.second.facts.placed.id.request == request;
     });
   }
-  // The launcher returns with its job or its queued request. It gives the name
-  // if it knows it.
+  // The launcher reattaches to its job, or sends its request again. A queued
+  // request has the name of the queued job if the launcher knows it.
   void Return(Asker* launcher) {
     launcher->id = root_->manager.NewLauncher();
     root_->manager.OnLauncher(launcher->id, &launcher->stream);
@@ -355,7 +355,7 @@ class PlacementSim : public InputSink {
     root_->manager.OnJobChanged(change);
   }
 
-  // Reports that all processes run, and may spawn a job.
+  // Reports that all processes run. Sometimes lets rank 0 spawn jobs.
   void Go(const std::string& nspace) {
     Running& running = running_.at(nspace);
     if (running.ended) return;
@@ -374,7 +374,8 @@ class PlacementSim : public InputSink {
     spawns_[{proc, request}].request = nspace + ".0." + std::to_string(request);
     events_.Post(events_.Random(10), [this, proc, request] {
       AskToSpawn(proc, request);
-      // The spawner's agent repeats the request, as after a change of the tree.
+      // The spawner's agent may repeat the request, as after a change of the
+      // tree.
       if (events_.OneIn(3)) AskToSpawn(proc, request);
     });
   }
@@ -385,8 +386,8 @@ class PlacementSim : public InputSink {
     root_->manager.OnSpawn({proc, request, Bytes(control::CallBytes())});
   }
 
-  // Ends the job after the answers to its spawns, except those that are never
-  // answered.
+  // Ends the job once its spawns are answered. A spawn that the service never
+  // answers does not count.
   void EndWhenAnswered(const std::string& nspace) {
     for (const auto& [id, spawn] : spawns_) {
       const auto decision = service_.decisions.find(spawn.request);
@@ -408,7 +409,8 @@ class PlacementSim : public InputSink {
     Change(nspace, core::JobPhase::kEnded, it->second.num_procs, status);
   }
 
-  // Ends a job that waits or runs.
+  // Ends a job that is queued or runs, by a request of its launcher or of an
+  // operator.
   void Meddle() {
     if (launchers_.empty() || events_.OneIn(2)) return;
     auto it = launchers_.begin();
@@ -425,8 +427,8 @@ class PlacementSim : public InputSink {
     }
   }
 
-  // No event is pending. After the pauses before repeated calls, cancels the
-  // jobs that would wait for ever.
+  // Called when no event is pending. Waits for the pauses before repeated
+  // calls, and then cancels the jobs that would wait for ever.
   void Idle() {
     if (!root_->link.up() || ++idle_rounds_ % kIdleRounds != 0) {
       return root_->loop.RunOnce(1);
@@ -446,7 +448,7 @@ class PlacementSim : public InputSink {
              return launcher.second.stream.finished;
            });
   }
-  // Returns whether all grants have been released.
+  // Returns true if all grants have been released.
   bool IsTold() const {
     return std::ranges::all_of(service_.decisions, [](const auto& entry) {
       return entry.second.granted.empty() || entry.second.released > 0;
@@ -496,8 +498,9 @@ class PlacementSim : public InputSink {
     CheckStatus(launcher.request, status, decision->second);
   }
 
-  // The launcher's job requests another grant after a pause. The pause takes
-  // real time, so the simulation may end the job meanwhile.
+  // Returns true if the job's grant cannot be used. Then the job requests
+  // another grant after a pause, which takes real time, so the simulation may
+  // end the job meanwhile.
   static bool IsUnusable(Manner manner) {
     return manner >= Manner::kUnknownNode && manner <= Manner::kTooFew;
   }

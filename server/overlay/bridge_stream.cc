@@ -80,8 +80,8 @@ void BridgeStream::WriteDone(bool ok) {
   write_in_flight_ = false;
   write_failed_ = !ok;
   if (closing_) return FinishWhenIdle();
-  // The write failed because the call has ended. Frames that arrived earlier
-  // can still be read; gRPC reports the status afterwards.
+  // If the write failed, the call has ended. Frames that arrived earlier can
+  // still be read; gRPC reports the status afterwards.
   if (write_failed_) return;
   if (half_close_) return call_->HalfClose();
   if (want_writable_) Schedule();

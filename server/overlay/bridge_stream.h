@@ -22,8 +22,8 @@ class Call {
   virtual ~Call() = default;
   virtual void Read() = 0;                    // completes by ReadDone
   virtual void Write(const Rope& frame) = 0;  // completes by WriteDone
-  // Ends the call, after its input has ended or with an error. No Read or Write
-  // may follow. Completes by Done.
+  // Ends the call: with an error at any time, or in order after the end of its
+  // input. No Read or Write may follow. Completes by Done.
   virtual void Finish(const StreamEnd& end) = 0;
   // Makes pending operations fail soon.
   virtual void Cancel() = 0;
@@ -51,7 +51,7 @@ class BridgeStream : public Stream,
   void Close(const StreamEnd& end) override;
   void CloseInOrder() override;
 
-  // The call's completions. `frame` is empty if the peer has ended its
+  // The call's completions. `frame` has no value if the peer has ended its
   // direction.
   void ReadDone(std::optional<Bytes> frame);
   void WriteDone(bool ok);

@@ -187,7 +187,7 @@ TEST(BridgeStreamTest, ADetachedListenerIsNotCalled) {
     call.stream()->Write({Bytes(std::string("x"))});
     call.stream()->CloseInOrder();
   }
-  // The call ends.
+  // The call completes its operations in this round.
   loop.RunOnce(0);
   EXPECT_TRUE(recorder.frames.empty());
   EXPECT_FALSE(recorder.ended.has_value());
@@ -236,7 +236,7 @@ TEST(BridgeStreamTest, AStreamClosedInOrderReadsToTheEnd) {
   for (int i = 0; i < 8; ++i) call.Arrive(megabyte);
   for (int i = 0; i < 20; ++i) loop.RunOnce(0);
   call.stream()->CloseInOrder();
-  // The stream still reads to the end of what the peer sends.
+  // The stream still reads everything that the peer sends.
   WaitFor(&loop, [&] { return call.finished_with.has_value(); });
   EXPECT_TRUE(call.finished_with->ok());
 }

@@ -17,7 +17,7 @@
 
 namespace canopy::overlay {
 
-// Settings are in milliseconds, timers in nanoseconds.
+// Settings of an overlay are in milliseconds; its timers use nanoseconds.
 
 struct Member {
   std::string name;
@@ -58,7 +58,7 @@ struct OverlayConfig {
   // Time that a leaving member waits for its neighbours' acknowledgements.
   uint32_t leave_ms = 1000;
 
-  // A peer for which more than this is queued counts as lost.
+  // A peer for which more bytes than this are queued counts as lost.
   size_t queue_limit_bytes = size_t{4} << 30;
   // Limit for one message, and for the sum of messages being reassembled.
   size_t message_limit_bytes = size_t{1} << 30;
@@ -78,7 +78,7 @@ struct OverlayEvents {
   // A member joined or was lost: `up` of `total` members are up, this one
   // included. At the root, this shows the progress of assembling the tree.
   std::function<void(uint32_t up, uint32_t total)> progress;
-  // GapTowards may have changed for some members.
+  // The result of TreeOverlay::GapTowards may have changed for some members.
   std::function<void()> reachability;
   // Called once, when all members are up and connected for the first time.
   std::function<void()> ready;

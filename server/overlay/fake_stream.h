@@ -65,7 +65,7 @@ class FakeStream : public Stream,
     a->peer_ = b;
     b->peer_ = a;
   }
-  // Breaks the connection at both ends, with the loss of what was in flight.
+  // Breaks the connection at both ends. Frames in flight are lost.
   void Cut() {
     const auto peer = peer_.lock();
     End({kEndUnavailable, "cut"});

@@ -79,8 +79,8 @@ class LinkCall : public Call, protected rpc::DeferredReads::Reader {
     ++pending_;
     return operation;
   }
-  // Returns the tag of the call's last operation, which is counted from the
-  // start.
+  // Returns the tag of the operation that ends the call. It needs no Begin,
+  // because the call counts it from the start.
   rpc::Completion* Last(Operation* operation) { return operation; }
   // Subtracts an operation that was counted but never completes.
   void Abandon() { --pending_; }
@@ -117,7 +117,8 @@ class ServerCall final : public LinkCall {
   // Both callbacks are called on the loop thread.
   struct Events {
     std::function<void(std::shared_ptr<Stream>)> accept;
-    // The peer, named in gRPC's notation, has authenticated itself.
+    // Called when a peer has authenticated itself. `peer` is its address in
+    // gRPC's notation.
     std::function<void(const std::string& peer)> proved;
   };
 

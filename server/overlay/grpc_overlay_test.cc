@@ -10,7 +10,7 @@
 #include "server/overlay/overlay_testing.h"
 #include "server/rpc/driver_choice.h"
 
-// The function through which gRPC makes every wait.
+// gRPC calls this function for every wait.
 extern int (*grpc_poll_function)(pollfd* fds, nfds_t count, int timeout_ms);
 
 namespace canopy::overlay {

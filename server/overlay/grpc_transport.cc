@@ -248,7 +248,8 @@ void GrpcTransport::Stop() {
     impl_->queue->Shutdown();
   });
   if (!ender.ok()) {
-    // The connections end with the process.
+    // Without a thread, the server cannot be shut down. Its connections end
+    // with the process.
     (void)impl_->server.release();
     (void)impl_->queue.release();
     return;

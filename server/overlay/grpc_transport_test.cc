@@ -139,7 +139,7 @@ struct ProxiedPair {
     cluster.overlay(1).Join();
   }
   ~ProxiedPair() {
-    // Must end before the loop.
+    // The members and the proxy must end before the loop.
     cluster.Kill(1);
     cluster.Kill(0);
     proxy.reset();
@@ -179,10 +179,10 @@ TEST(GrpcTransportTest, ABrokenConnectionLosesNoMessage) {
   EXPECT_GE(pair.proxy->connections(), 4);
 }
 
-// An answer carries the window update for its question. The update for the
-// answer is sent separately if no message follows soon. This happens often
-// here, where the loops take turns in one thread: three packets for a round
-// trip instead of four.
+// An answer carries the window update for its question, so that a round trip
+// takes three packets instead of four. The third one is the update for the
+// answer: it is sent separately if no message follows soon, which is often the
+// case here, where the loops take turns in one thread.
 TEST(GrpcTransportTest, WindowUpdatesAreSentTogetherWithMessages) {
   if (rpc::ChooseDriver().kind != rpc::DriverKind::kInLoop) {
     GTEST_SKIP() << "no read is deferred";

@@ -24,14 +24,15 @@ class Link {
   // then.
   void Enqueue(Packet packet);
 
-  // Adds to `frame` what is to be sent next, about kMaxFrame bytes and
-  // kMaxPackets packets at most: first replayed packets, then queued packets by priority, and always the
+  // Adds to `frame` the packets to send next, about kMaxFrame bytes and
+  // kMaxPackets packets at most: first replayed packets, then queued packets by
+  // priority. Always adds the
   // current acknowledgement. Returns false if there is nothing to send; an
   // acknowledgement alone is sent only if AckDue or `ack_now`.
   bool Fill(Frame* frame, bool ack_now);
 
   // Records that the peer has received all packets up to `number`. Returns
-  // false if some of these have never been sent.
+  // false if this agent has not sent that many packets.
   bool Acknowledge(uint64_t number);
 
   enum class Arrival { kNew, kDuplicate, kGap };
@@ -48,7 +49,7 @@ class Link {
 
   // Continues the flow on a new stream between the same incarnations. The peer
   // has received packets up to `peer_received`; later packets are sent again.
-  // Returns false if some of these have never been sent.
+  // Returns false if this agent has not sent that many packets.
   bool Resume(uint64_t peer_received);
   // Starts both directions over, because the peer has a new incarnation.
   void Reset();

@@ -145,8 +145,8 @@ void LinkSet::BeginAnew(NodeId node) {
   }
 }
 
-// Sends `node` its own state as the last frame of a stream that this agent has
-// dialled.
+// Notifies `node` that it is down, in the last frame of a stream that this
+// agent has dialled.
 void LinkSet::SendMemberDown(NodeId node, std::shared_ptr<Stream> stream) {
   std::erase_if(farewells_, [](const auto& f) { return f->over(); });
   Frame news;
@@ -215,8 +215,8 @@ void LinkSet::Await(const Neighbor::Ref& neighbor) {
   });
 }
 
-// Reports a child as awaited if it is still not linked when it should be: after
-// the downtime that it has announced.
+// Reports a child as awaited if it is not linked after the downtime that it has
+// announced, or after kAdoptionMs if it was never linked to this agent.
 void LinkSet::ReportAwaited(const Neighbor::Ref& neighbor) {
   const NodeId id = neighbor->id();
   const int64_t ms = neighbor->incarnation() == 0

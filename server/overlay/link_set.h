@@ -32,20 +32,22 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   class Listener {
    public:
     virtual ~Listener() = default;
-    // Reports the state of a member, from a frame of a link (OnMember) or, for
-    // the peer itself, from its handshake (OnPeer). Called before the packets
-    // of the same frame are reported. A new state must be merged into the view
-    // before the call returns.
+    // A member has this state, according to a frame from the neighbour `from`
+    // (OnMember) or to the member's own handshake (OnPeer). Called before the
+    // packets of the same frame are reported. A new state must be merged into
+    // the view before the call returns.
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPeer(const MemberState& state) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
-    // Returns packets that were not acknowledged when their link ended.
+    // The link of these packets has ended before the packets were acknowledged.
+    // They need another route.
     virtual void OnUndelivered(std::vector<Packet> packets) = 0;
     // A link was established or has ended, so Update must be called.
     virtual void OnLinksChanged() = 0;
     // A link to the node was established.
     virtual void OnLinked(NodeId node) = 0;
-    // A child that was up has no link, and no downtime that it has announced.
+    // A child that is up has no link, and the downtime that it may have
+    // announced is over.
     virtual void OnChildAwaited(NodeId node) = 0;
     // A link has sent or received a frame.
     virtual void OnActivity() = 0;
@@ -73,7 +75,8 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   // counts as lost. Returns no value if the node is no neighbour or is linked,
   // or if there is no time limit.
   std::optional<int64_t> TimeToLoss(NodeId node) const;
-  // Sends the packet to this neighbour, at the latest when it is linked.
+  // Sends the packet to this neighbour, or queues it until the neighbour is
+  // linked.
   void Enqueue(NodeId node, Packet packet) override;
 
   // Sends the state of `member` to all neighbours except `except`.

@@ -46,8 +46,8 @@ class MembershipView {
   // Returns true if `node` is alive and the tree has an edge between it and
   // this agent.
   bool IsNeighbor(NodeId node) const;
-  // Returns the first member on the path from `node` up to this agent whose
-  // parent waits for it, or which this agent has never seen. Returns kNoNode if
+  // On the path from `node` up to this agent, returns the first member whose
+  // parent waits for it or which this agent has never seen. Returns kNoNode if
   // messages reach the node.
   NodeId GapTowards(NodeId node) const;
   // Returns the state with which this agent reports that a member is absent, or

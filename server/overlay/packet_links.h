@@ -12,7 +12,8 @@ class PacketLinks {
  public:
   virtual ~PacketLinks() = default;
   virtual bool Linked(NodeId node) const = 0;
-  // Sends the packet to this neighbour, at the latest when it is linked.
+  // Sends the packet to this neighbour, or queues it until the neighbour is
+  // linked.
   virtual void Enqueue(NodeId node, Packet packet) = 0;
 };
 

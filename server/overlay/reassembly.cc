@@ -44,7 +44,8 @@ Reassembly::Added Reassembly::Add(const Packet& packet) {
   return {Outcome::kWhole, std::move(whole)};
 }
 
-// Reports a message that exceeds the limit once, with its first piece.
+// Drops a piece of a message that exceeds the limit. Only the first call for a
+// message reports it, and returns the message's first piece.
 Reassembly::Added Reassembly::Drop(Partials::iterator it,
                                    const Packet& packet) {
   Partial& partial = it->second;

@@ -97,8 +97,9 @@ void Router::Route(Packet packet, NodeId from) {
   NodeId hop = packet.target;
   if (!links_->Linked(hop)) {
     hop = view_->tree().NextHop(view_->self(), packet.target);
-    // If the next hop is the sender, the sender's view of the tree differs, so
-    // the packet waits until the views agree.
+    // If the next hop is the neighbour that has sent the packet, that
+    // neighbour's view of the tree differs from this one, so the packet waits
+    // until the views agree.
     if (hop == kNoNode || hop == from) return Hold(std::move(packet));
   }
   links_->Enqueue(hop, std::move(packet));

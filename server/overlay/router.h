@@ -43,7 +43,7 @@ class Router {
   void Send(const core::PeerMessage& message);
   // Handles a packet that the neighbour `from` has sent.
   void OnPacket(Packet packet, NodeId from);
-  // Routes the packets of a link that was lost.
+  // Routes the packets of a link that has ended.
   void Reroute(std::vector<Packet> packets);
 
   // Drops the incomplete messages of a member that was restarted or lost.

@@ -140,8 +140,8 @@ TEST_F(RouterTest, AMemberThatIsNoNeighbourMaySendOnlyItsOwnPackets) {
 TEST_F(RouterTest, PathsOfOtherTreesAreAcceptedWhileTheTreeChanges) {
   config_.settle_ms = 60000;
   Make();
-  // Node 0 may still link node 3, because it does not know yet that this agent
-  // has started.
+  // Node 0 may still be linked to node 3, because it does not know yet that
+  // this agent has started.
   router_->OnPacket(PacketOf(3, 1), 0);
   EXPECT_EQ(messages_.size(), 1u);
   // No tree has node 5 below node 3.
@@ -205,7 +205,8 @@ TEST_F(RouterTest, AMessageThatDoesNotFitArrivesAsAFailure) {
            7, 0, {"j", 0}, Bytes(std::string(size_t{900} << 10, 'x'))}});
   const auto pieces = std::exchange(links_.sent, {});
   ASSERT_GT(pieces.size(), 3u);
-  // Both children send such a message at the same time.
+  // Both children send a message of this size at the same time. The limit is
+  // enough for only one of them.
   for (const auto& [node, piece] : pieces) {
     for (const NodeId source : {3u, 4u}) {
       Packet packet = piece;

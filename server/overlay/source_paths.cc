@@ -64,7 +64,7 @@ bool SourcePaths::MayCome(NodeId source, NodeId neighbor, int64_t now) const {
            (IsAbove(neighbor, source) || MayBeRoot(neighbor, now)) &&
            MayBeParent(self, neighbor, now);
   }
-  // Members below this agent send by way of it, unless they believe that it is
+  // Members below this agent send through it, unless they believe that it is
   // lost.
   return MayBeParent(neighbor, self, now) &&
          (!IsAbove(self, source) || MayBeLost(self, now));

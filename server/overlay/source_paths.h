@@ -11,13 +11,13 @@
 namespace canopy::overlay {
 
 // A neighbour may send packets in the name of the members on its own side of
-// the tree, so a compromised agent can forge messages only of these. While a
-// change of the membership spreads, other agents may route by another tree than
-// this agent. So for some time after a member's state has changed, the member
-// counts as possibly alive and possibly lost. A path is accepted if it exists
-// in a tree that is possible then. A member whose state changes repeatedly
-// makes no paths acceptable but those that its own state decides. Pure state;
-// times are nanoseconds of one monotonic clock.
+// the tree, so a compromised agent can forge only messages of these members.
+// While a change of the membership spreads, other agents may route by another
+// tree than this agent. So for some time after a member's state has changed,
+// the member counts as possibly alive and possibly lost. A path is accepted if
+// it exists in a tree that is possible then. A member whose state changes
+// repeatedly makes only those paths acceptable that depend on its own state.
+// Pure state; times are nanoseconds of one monotonic clock.
 class SourcePaths {
  public:
   // `view` outlives this object. `window_ns` is the time in which packets may
@@ -25,7 +25,7 @@ class SourcePaths {
   SourcePaths(const MembershipView* view, int64_t window_ns);
 
   // Called when this agent has started, or has returned after it was lost.
-  // Others may not have this agent in their trees yet.
+  // Other agents may not have this agent in their trees yet.
   void OnBegin(int64_t now);
   // Called when the view has another state of this member.
   void OnChanged(NodeId node, int64_t now);

@@ -70,7 +70,7 @@ TEST(SourcePathsTest, TheNodesBelowALostMemberSendByThemselves) {
   EXPECT_TRUE(agent.Admits(8, 8, 5001));
   EXPECT_TRUE(agent.Admits(7, 3, 5001));
   EXPECT_FALSE(agent.Admits(7, 8, 5001));
-  // Long afterwards, node 3 cannot have forwarded it.
+  // Long after the loss, node 3 cannot have forwarded a packet of node 7.
   EXPECT_FALSE(agent.Admits(7, 3, 5000 + kWindow));
 }
 
@@ -105,8 +105,9 @@ TEST(SourcePathsTest, BothRootsAreAcceptedWhileTheRootChanges) {
   EXPECT_FALSE(agent.Admits(3, 0, 9000));
 }
 
-// Members learn of losses and returns one after the other, and a link carries
-// the news before the packets. No honest packet may be refused on its way.
+// Simulates members that learn of losses and returns one after the other, where
+// each link delivers the news before the packets. Every member must accept
+// every honest packet.
 class Walk {
  public:
   Walk(uint32_t seed, uint32_t members, uint32_t radix)
@@ -170,7 +171,7 @@ class Walk {
       const NodeId hop = tree.NextHop(at, target);
       if (hop == kNoNode || hop == from || !up_[hop]) return;
       Spread(hop, known_[at]);
-      // The handshake of the link had the state of its other end.
+      // In the handshake of the link, `hop` has received the state of `at`.
       agents_[hop]->Learn(Back(at, lives_[at]), now_);
       ASSERT_TRUE(agents_[hop]->Admits(source, at, now_))
           << source << " to " << target << ": " << hop << " refuses " << at;

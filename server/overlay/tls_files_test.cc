@@ -100,7 +100,8 @@ class TlsFilesTest : public testing::Test {
     cluster_.overlay(1).Join();
   }
 
-  // Expects that there is no link and that the child reports why.
+  // Expects that there is no link, and that the child's first link error
+  // contains `word`.
   void ExpectNoLink(const std::string& word) {
     auto& link_errors = cluster_.node(1).link_errors;
     ASSERT_TRUE(cluster_.WaitFor([&] { return !link_errors.empty(); }));

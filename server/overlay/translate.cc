@@ -12,7 +12,8 @@
 namespace canopy::overlay {
 namespace {
 
-// Messages with more data than this must not delay small messages.
+// Bulk messages with more data than this get a lower priority, so that they do
+// not delay small messages.
 constexpr size_t kSmallBody = 16 * 1024;
 
 using Reader = bool (*)(wire::ReadContext*, std::string_view,
@@ -114,7 +115,8 @@ uint32_t PriorityOf(const core::MessageBody& body, size_t size) {
       std::holds_alternative<core::InputData>(body)) {
     return 2;
   }
-  // An arrival must not be overtaken by the exit of its process.
+  // Participants of a collective that is released at the sender may exit, and
+  // their exits have priority 0. They must not overtake this message.
   const auto* up = std::get_if<core::CollectiveUp>(&body);
   const bool over = up != nullptr && up->status == core::kAlreadyReleased;
   const bool bulk = (up != nullptr && !over) ||

@@ -36,8 +36,8 @@ std::function<void()> TreeOverlay::Guard(std::function<void()> work) {
 }
 
 // This agent's address in the view is the configured one, because other members
-// dial that one. Without one, it is the address on which the transport listens,
-// unless that is a wildcard.
+// dial that one. Without a configured address, it is the address on which the
+// transport listens, unless that is a wildcard.
 Status TreeOverlay::Listen() {
   Status status = transport_->Listen(
       config_.listen,
@@ -173,8 +173,8 @@ void TreeOverlay::Merge(const MemberState& state, NodeId from) {
   if (events_.reachability) events_.reachability();
 }
 
-// A former parent of the member may report it as absent although it is linked
-// to this agent.
+// A former parent of a member may report the member as absent although the
+// member is linked to this agent.
 void TreeOverlay::OnAbsence(NodeId node) {
   if (table().Absent(node) && links_.Linked(node) && view_.IsNeighbor(node)) {
     return Merge(view_.WithAbsence(node), kNoNode);

@@ -98,8 +98,9 @@ class TreeOverlay final : public OverlayPort,
   std::optional<int64_t> TimeToLoss(NodeId node) const {
     return links_.TimeToLoss(node);
   }
-  // Returns the first member on the path from `node` up to this agent that is
-  // not lost and to which its parent has no link, or kNoNode.
+  // On the path from `node` up to this agent, returns the first member that is
+  // not lost and to which its parent has no link. Returns kNoNode if there is
+  // none.
   NodeId GapTowards(NodeId node) const { return view_.GapTowards(node); }
 
  private:

@@ -41,8 +41,9 @@ const char* PhaseName(const JobRecord& record) {
 
 using Answers = std::vector<core::StateCollected>;
 
-// Marks members that have not answered as away, but not their descendants: an
-// agent that does not answer makes its descendants in the tree unreachable.
+// Marks a silent member as away if its parent in the tree has answered. The
+// descendants of the member are silent too, because messages to them pass
+// through it.
 void MarkAway(const Answers& answers, v1::StatusReply* reply) {
   const auto answered = [&](int64_t node) {
     return std::ranges::any_of(answers,
@@ -231,7 +232,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   }
 
   // Handles a signal to a queued job, which has no processes yet. A signal that
-  // would end them removes the job from the queue.
+  // would end processes removes the job from the queue.
   absl::Status SignalQueued(const v1::SignalJobRequest& request) {
     const int signal = request.signal();
     if (signal != SIGTERM && signal != SIGKILL && signal != SIGINT) {

@@ -23,9 +23,9 @@ struct AgentView {
   std::function<std::string(NodeId)> node_name;
   // Ends the whole overlay after the reply has been sent.
   std::function<void()> shut_down;
-  // Hands over to another program; an empty path means this agent's own
-  // program. Calls `done` before the handover, with the status that the
-  // handover takes place or why it does not.
+  // Begins a handover to another program; an empty path means this agent's own
+  // program. First calls `done` with success, or with the reason why there is
+  // no handover.
   std::function<void(const std::string& program,
                      std::function<void(const Status&)> done)>
       replace;

@@ -36,8 +36,8 @@ std::future<void> EndCalls(std::shared_ptr<grpc::Server> server) {
     thread->detach();
     return result;
   }
-  // The calls end with the process. This thread cannot wait for them, because
-  // they wait for it.
+  // Without a thread, the calls end with the process. This thread cannot wait
+  // for them, because they wait for it.
   static auto* const abandoned = new std::vector<std::shared_ptr<grpc::Server>>;
   abandoned->push_back(std::move(server));
   ended->set_value();

@@ -41,9 +41,8 @@
 
 namespace canopy::control {
 
-// Stores the relations, and sends launchers the notices about a job that is
-// known only by its name. A family and a record keep their addresses until they
-// are removed. Loop thread only.
+// Stores the relations, and sends notices about a job to its launcher. A family
+// and a record keep their addresses until they are removed. Loop thread only.
 class Families {
  public:
   // Sets the store that keeps jobs for a successor; null means that none are
@@ -94,8 +93,8 @@ class Families {
   // Connects a launcher, which must exist, with its family.
   void Attach(uint64_t launcher, Family* family);
 
-  // Sends a JobMapped event, which contains the time for which the launcher may
-  // try to reattach.
+  // Sends a JobMapped event. Adds the time for which the launcher may try to
+  // reattach.
   void SendMapped(Launcher* launcher, v1::RunEvent event) const;
   // Returns how long launchers try to reach a successor, in milliseconds; 0:
   // they do not try.

@@ -23,10 +23,10 @@ namespace canopy::control {
 // failed.
 inline constexpr int kErrJobTermWoSync = -185;
 
-// The limits of the number of jobs that the processes of a family may have.
-// Without them, a program that spawns itself would take all nodes: each of its
-// jobs is small, and without a scheduler only the slots, which it may
-// oversubscribe, limit their number.
+// Limits for the jobs of one family. A program that spawns itself would
+// otherwise take all nodes, because each of its jobs is small. Without a
+// scheduler only slots limit their number, and the program may oversubscribe
+// these.
 struct SpawnQuota {
   size_t under_way = 1024;  // jobs of the family that are not over
   size_t total = 65536;     // jobs that the family has ever had
@@ -52,7 +52,7 @@ class Family {
     ++total_;
   }
   // Returns the reason why no further job may be spawned, or an empty string if
-  // one may be. A successor agent counts the jobs that it has recovered.
+  // one may be. A successor counts only the jobs that it has recovered.
   std::string RefusalOfSpawn(const SpawnQuota& quota) const;
   // Records the end of a job as a failure of the family, if the end is a
   // failure. Called as soon as the failure is known, and only for jobs whose
@@ -62,14 +62,14 @@ class Family {
   // as if it had succeeded.
   void OnEnded(const std::string& nspace, const v1::JobEnd& end);
   // Returns the end that the launcher reports: the end of the first job if that
-  // end is a failure, otherwise the first failure of another job. A job that
-  // was killed by request is not a failure, unless the whole family was killed.
-  // Called only when the family is over.
+  // job has failed, otherwise the first failure of another job. The end of a
+  // job by request is not a failure, unless the end of the whole family was
+  // requested. Called only when the family is over.
   v1::JobEnd Conclusion() const;
 
   // Keeps the record of a job that is over, because its spawner may repeat the
-  // request. Returns the jobs whose records are no longer needed: the jobs of
-  // the spawner's oldest request.
+  // request. If records of too many requests of this spawner are kept, returns
+  // the jobs of the oldest request, whose records are no longer needed.
   std::vector<std::string> KeepRecord(const std::string& nspace,
                                       const ProcId& spawner,
                                       core::RequestId request);
@@ -80,14 +80,14 @@ class Family {
   uint64_t launcher = 0;   // 0: no launcher is connected
   std::string token;       // of the launcher; empty: it cannot reattach
   bool abandoned = false;  // the launcher is gone, and all jobs are being ended
-  // The launcher is gone for good, but some jobs continue.
+  // True if the launcher is gone for good, but some jobs continue.
   bool unattended = false;
   bool killed = false;  // the end of all jobs was requested
   // Requests to spawn that wait until the launcher has reattached, because the
   // launcher receives the output of their jobs.
   std::vector<core::HostSpawn> held_spawns;
-  // Set if the launcher shall request the job again when the family is over,
-  // unless it is killed first.
+  // Set if the launcher shall request the job again when the family is over.
+  // The end of the family by request cancels this.
   std::optional<v1::JobRequeued> requeued;
   // The number of bytes of input that were consumed. No value: only a
   // predecessor knew the number.

@@ -158,8 +158,8 @@ void FamilyRecovery::Welcome(Launcher* launcher, Family* family,
   launcher->Send(std::move(event));
 }
 
-// Reattaches the output of a job. If the launcher does not list a spawned job,
-// it does not know the job yet.
+// Reattaches the output of a job. A launcher that does not list a spawned job
+// does not know this job yet.
 void FamilyRecovery::ReattachOutput(Launcher* launcher, const Family& family,
                                     const std::string& nspace,
                                     const v1::Reattach& reattach) {

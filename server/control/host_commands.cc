@@ -50,8 +50,8 @@ Status HostCommands::SignalHostJob(const std::string& host_job, int signal) {
   return {};
 }
 
-// Suspends or resumes a job. The fact is persisted, so that a successor reports
-// it too.
+// Suspends or resumes a job. The new state is persisted, so that a successor
+// reports it too.
 Status HostCommands::SuspendHostJob(const std::string& host_job,
                                     bool suspended) {
   Status status = SignalHostJob(host_job, suspended ? SIGSTOP : SIGCONT);
@@ -103,7 +103,8 @@ Status HostCommands::Requeue(JobRecord* record, const std::string& reason) {
   Family* const family = p_.families->FindFamily(record->family);
   family->requeued = RequeuedOf(*record->job, record->facts.placed, reason);
   record->facts.requeued = true;
-  // The fact is persisted, so that a successor requeues the job.
+  // The facts are persisted, so that a successor requests the same of the
+  // launcher.
   if (!family->token.empty()) {
     p_.families->persistence()->PersistFacts(record->job->nspace,
                                              record->facts);

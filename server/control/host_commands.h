@@ -52,8 +52,8 @@ class HostCommands : public JobCommandsPort {
   Status DrainNode(const std::string& name, const std::string& reason) override;
   Status ResumeNode(const std::string& name) override;
 
-  // Makes the launcher of a job that ends now request it again. Returns the
-  // errors of RequeueHostJob.
+  // Makes the launcher request the job again when the job, which the caller
+  // ends now, is over. Returns the errors of RequeueHostJob.
   Status Requeue(JobRecord* record, const std::string& reason);
 
  private:

@@ -89,7 +89,7 @@ void HostedJobs::Remove(uint64_t id) {
   launchers_.erase(id);
 }
 
-// Reattaches the job's launcher, by deferred work, because the core has no jobs
+// Posts the reattachment of the job's launcher, because the core has no jobs
 // before the loop runs.
 void HostedJobs::Recover(const PersistedJob& job) {
   loop_->Post([this, alive = alive_, job] {

@@ -66,11 +66,11 @@ class HostedJobs {
   LauncherListener* const listener_;
   const Warn warn_;
   std::map<uint64_t, std::unique_ptr<HostedLauncher>> launchers_;
-  // The jobs whose files are being opened, each with the timer that limits the
-  // time.
+  // The jobs whose files are being opened, each with the timer of its time
+  // limit.
   std::map<PlacementId, EventLoop::TimerId> opening_;
-  // Its use count limits the threads that open files: each holds a reference
-  // until it ends, even if its job was given up.
+  // The use count limits the threads that open files: each thread holds a
+  // reference until it ends, even if its job was given up.
   const std::shared_ptr<int> threads_ = std::make_shared<int>();
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -36,8 +36,8 @@ class HostedLauncher : public LauncherStream {
     std::function<void()> gone;  // may destroy the launcher
     // Returns a job of the family, or null; the empty name means the first job.
     std::function<const JobSpec*(const std::string& nspace)> job;
-    // Persists the state that Reattach needs. `warn` writes a line for people
-    // about a failure to the log.
+    // Persists the state that Reattach needs. `warn` logs a failure as a line
+    // for people.
     std::function<void(const std::string& state)> persist;
     std::function<void(const std::string& text)> warn;
   };

@@ -18,8 +18,8 @@ namespace canopy::control {
 namespace {
 
 constexpr int kExitKilled = 143;  // 128 + SIGTERM
-// A job that is requested again after the loss of a node may be the cause of
-// the loss, so it is not requested again without end.
+// The limit for requesting a job again because it has lost a node before its
+// start. The job itself may be the cause of the losses.
 constexpr uint32_t kMaxLostStarts = 3;
 
 }  // namespace
@@ -393,8 +393,7 @@ void JobManager::OnSpawn(const core::HostSpawn& spawn) {
 
 void JobManager::OnFailing(const core::JobChanged& change,
                            const JobRecord& record) {
-  // The spawner of a job that is still being spawned decides how to handle its
-  // failure.
+  // If a job fails while it is being spawned, its spawner decides how to react.
   if (record.facts.spawn_request && !record.connected) return;
   if (CountsForFamily(record.facts)) {
     families_.FindFamily(record.family)

@@ -19,12 +19,13 @@ namespace canopy::control {
 void FillJobMap(const JobSpec& job,
                 google::protobuf::RepeatedPtrField<v1::MapNode>* nodes);
 
-// The topologies of a map have no more bytes together.
+// The limit for all topologies of one map together.
 inline constexpr size_t kMaxTopologyBytes = size_t{1} << 20;
 
-// Adds the distinct topologies of the job's nodes to its map, with the memory
-// in whole GiB, and which of them each node has. Nodes have none if
-// kMaxTopologyBytes is reached, or if `topology` returns null for their agent.
+// Adds to a job's map the distinct topologies of the job's nodes, with the
+// memory in whole GiB, and for each node the number of its topology. A node has
+// none if kMaxTopologyBytes is reached, or if `topology` returns null for its
+// agent.
 void AddTopologies(
     const JobSpec& job,
     const std::function<std::shared_ptr<const Topology>(NodeId agent)>&

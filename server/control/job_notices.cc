@@ -98,8 +98,8 @@ void JobNotices::OnProcEnded(const JobRecord& record,
   const ProcId proc{job.nspace, exit.rank};
   const bool asked = Wants(record, kNotifyProcs) ||
                      (failed && Wants(record, kNotifyFailedProcs));
-  // The agent of the ended process notifies processes other than the spawner
-  // (end_events.h).
+  // Only the spawner is notified here. The agent of the ended process notifies
+  // all other processes (end_events.h).
   if (!job.parent.nspace.empty() && exit.wait_status != core::kNeverStarted) {
     Tell(core::IdOfProcEvent(exit.incarnation,
                              core::ProcEvent::kTerminatedAsked),

@@ -60,8 +60,8 @@ class JobNoticesTest : public testing::Test {
     change.ends = std::move(ends);
     notices_.OnJobChanged(change, &record_);
   }
-  // Returns the events raised for certain processes, except those that were not
-  // requested.
+  // Returns the events that were raised for certain processes, except those
+  // that the spawner receives only if it names their code.
   std::vector<core::EventRaised> Events() const {
     std::vector<core::EventRaised> out;
     for (const auto& event : sink_.events) {

@@ -95,15 +95,16 @@ struct JobRecord {
   // True if the spawner has been notified that the job runs, so that the job's
   // end concerns the family.
   bool connected = false;
-  // True if the start of the first process, or of all processes, was announced.
+  // True when the start of the first process (told_first) or of all processes
+  // (told_start) has been announced.
   bool told_first = false;
   bool told_start = false;
   // The token of the job's launcher, which can reattach once the job is
   // persisted.
   std::string token;
-  // The failures of processes of which the spawner's job has not been notified,
-  // except those that the end of the job itself has caused. For a rank that
-  // failed more than once, the last failure.
+  // Failures of processes that were not reported to the spawner's job yet,
+  // except those that the end of the job itself has caused. Only the last
+  // failure of a rank is kept.
   std::map<Rank, core::ProcExit> failures;
   // True while this agent knows for certain that no process of the job has been
   // started.

@@ -1,5 +1,5 @@
-// Determines from a job's request how the job is launched, as far as its map
-// does not state it.
+// Derives the facts of a job's launch that the job's map does not contain from
+// the job's request.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 

@@ -79,7 +79,7 @@ void LaunchPipeline::Forget(const std::string& nspace) {
   const JobRecord record = families_->RemoveJob(nspace);
   Family* const family = families_->FindFamily(record.family);
   family->OnEnded(nspace, v1::JobEnd());
-  // The family of a tool has no other jobs.
+  // The family can be over only if it was added for this job of a tool.
   if (family->over()) families_->RemoveFamily(record.family);
 }
 

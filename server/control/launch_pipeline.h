@@ -58,8 +58,8 @@ class LaunchPipeline {
 
   // The two possible answers to a request. One of them is called, now or later.
   struct Answers {
-    // Maps the jobs of the request, records and starts them. After an error no
-    // job of the request is recorded.
+    // Maps, records and starts the jobs of the request. After an error no job
+    // of the request is recorded.
     std::function<Status(const Placed& placed)> begin;
     // Called if the request is not executed.
     std::function<void(const Status& why)> refuse;

@@ -37,8 +37,8 @@ class Launcher {
 
   // Sends output of a job. `nspace` is empty for the first job of the family.
   void SendOutput(const core::DeliverOutput& output, const std::string& nspace);
-  // Records that the launcher has written another `bytes` bytes, and grants
-  // credit to the nodes whose ranks have written them.
+  // Records that the launcher has written another `bytes` bytes of output, and
+  // grants credit to the nodes from which these bytes came.
   void Consume(uint64_t bytes, InputSink* sink);
   // Grants the credit for all output that the launcher has not written, because
   // the launcher is gone.
@@ -47,7 +47,8 @@ class Launcher {
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // jobs whose end was sent
   bool requeues = false;           // it can request its job again
-  // Number of times that its job has lost a node before the start.
+  // The number of times that the launcher's job has lost a node before its
+  // start.
   uint32_t lost_starts = 0;
   // Requests of the launcher that wait until its job is placed.
   std::vector<v1::RunRequest> held;

@@ -38,8 +38,8 @@ class WithoutReflection : public grpc::ServerBuilderOption {
 
 struct NetworkServer::Impl {
   explicit Impl(EventLoop* l) : loop(l) {}
-  // Returns credentials that, with certificates of the operator's authority,
-  // also check each call.
+  // Returns the server's credentials. If certificates come from an operator's
+  // authority, the credentials also check the caller of each call.
   Result<std::shared_ptr<grpc::ServerCredentials>> Credentials(
       const NetworkOptions& options);
 

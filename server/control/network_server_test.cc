@@ -140,8 +140,8 @@ std::string Write(const std::string& name, const std::string& text) {
   return path;
 }
 
-// Makes a new certificate of the authority that derives from key '1'. Its owner
-// has another key.
+// Writes the files of an agent or caller whose certificate is from one
+// authority for all. `key` is the digit of its cluster key.
 security::SecurityConfig Files(const std::string& owner, char key) {
   const auto identity = security::DeriveIdentity(Key('1'));
   security::SecurityConfig config;
@@ -167,8 +167,8 @@ class CallersTest : public testing::Test {
     server_ = std::make_unique<RunningServer>(options);
   }
 
-  // Calls a method that the server does not have. A caller that it accepts gets
-  // UNIMPLEMENTED.
+  // Calls a method that the server does not have. The result is UNIMPLEMENTED
+  // if the server accepts the caller.
   grpc::Status Call(const security::SecurityConfig& caller,
                     const std::string& method = "/canopy.Any/Thing") {
     const std::string& address = server_->address();

@@ -34,9 +34,9 @@ Status Failed(const std::string& what, const std::string& path) {
           "cannot " + what + " " + path + ": " + std::strerror(errno)};
 }
 
-// Removes the part of the file after `from`, the end of a job's earlier output.
-// For a new job, removes everything, unless `append` is set because others
-// write to the file as well.
+// Removes the part of the file after `from`, where the job's earlier output
+// ends. A null `from` means a new job: removes the whole content, but with
+// `append`, keeps it as the output of others.
 Status Position(bool append, const uint64_t* from, Target* target) {
   struct stat info;
   if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);

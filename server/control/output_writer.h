@@ -52,8 +52,8 @@ class OutputWriter {
   OutputWriter(const OutputWriter&) = delete;
   OutputWriter& operator=(const OutputWriter&) = delete;
 
-  // Queues output for the file of standard error or output. May be called
-  // before the files are open.
+  // Queues output for the file of standard error if `error`, else for that of
+  // standard output. May be called before the files are open.
   void Write(bool error, Bytes data);
 
  private:

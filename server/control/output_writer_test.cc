@@ -123,7 +123,8 @@ TEST_F(OutputWriterTest, WithAppendTheFormerContentIsKept) {
   EXPECT_EQ(at_.output, 13u);
 }
 
-// Output that a predecessor has written but not persisted is written again.
+// A successor overwrites output whose position its predecessor has not
+// persisted, because it receives this output again.
 TEST_F(OutputWriterTest, ASuccessorContinuesAtTheRecordedPosition) {
   Fill(In("out"), "noted\nnot noted\n");
   const OutputPositions from = {6, 0};

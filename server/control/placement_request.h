@@ -35,7 +35,8 @@ bool IsRequestName(const std::string& name);
 // were granted by name.
 PlacementFacts PlacementFactsOf(const Placed& placed);
 
-// Describe a job that was mapped, or a job whose request has failed.
+// Return the description of a job that was mapped, or of one whose request has
+// failed.
 PlacedJob PlacedJobOf(const JobRecord& record);
 PlacedJob PlacedJobOf(const Placed& placed, const PlacementRequest& request);
 

@@ -30,7 +30,8 @@ struct QueuedJob {
 class Placements : public PlacementListener {
  public:
   using Decided = std::function<void(const Result<Placed>& placed)>;
-  // Called when a job begins to wait, or the reason has changed.
+  // Called when a job begins to wait, or when the reason for its wait has
+  // changed.
   using Waits = std::function<void(QueuedJob* job)>;
 
   Placements(EventLoop* loop, Waits waits)

@@ -23,8 +23,9 @@ struct RecoveredRequest {
   core::RequestId request = 0;
   std::vector<Job> jobs;  // the first is the result of the spawn
   int64_t deadline = 0;   // the value of LaunchFacts::start_deadline
-  // False if the predecessor ended before the other job was recorded, or if
-  // that job has failed. Then the request fails.
+  // False if the request had a second job of which there is no record: the
+  // predecessor ended before it recorded this job, or the job has failed. Then
+  // the request fails.
   bool complete = true;
 };
 

@@ -96,8 +96,8 @@ void MakePartners(JobRecord* main, const std::string& nspace,
   main->facts.partner = nspace;
 }
 
-// Returns the call, whose debugger daemons, if there are any, get the job
-// `nspace` as their target.
+// Returns the call with the job `nspace` as the target of its debugger daemons,
+// if it has any.
 spawn::SpawnCall Beside(const spawn::SpawnCall& call,
                         const std::string& nspace) {
   spawn::SpawnCall out = call;

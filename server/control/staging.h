@@ -48,8 +48,8 @@ JobSpec StagingJob(const JobSpec& job, const FileSource& source);
 // because its files are being copied. Loop thread only.
 class Staging : public InputSink {
  public:
-  // Called when the job may be launched because its files are in place, or,
-  // with an error, when it has ended without having been launched.
+  // Called when the files are in place and the job may be launched. Called with
+  // an error when the job has ended without having been launched.
   using Done = std::function<void(const std::string& nspace, Status status)>;
   // Called when `bytes` bytes of the archive that were offered have been
   // consumed.

@@ -1,4 +1,4 @@
-// Ends a job whose time limit has expired, with a reason.
+// Ends a job whose time limit has expired, and gives the reason.
 #ifndef CANOPY_SERVER_CONTROL_TIME_LIMIT_H_
 #define CANOPY_SERVER_CONTROL_TIME_LIMIT_H_
 

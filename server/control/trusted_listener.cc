@@ -12,7 +12,8 @@ namespace canopy::control {
 namespace {
 
 constexpr int kBacklog = 128;
-// Each call needs one descriptor, and gRPC sometimes another one.
+// Two descriptors per call: one for the call itself, and another one that gRPC
+// sometimes needs.
 constexpr Acceptor::Reserve kReserve = {8, 2};
 
 bool IsTrusted(int fd) {

@@ -121,7 +121,7 @@ Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
 }
 
 // Returns the identity of the rank that the connection claims to be, or an
-// error if it does not prove that it is.
+// error if the connection does not prove this identity.
 Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
                                                 const Hello& hello) const {
   const ProcId proc = OwnerOf(hello.claimed);

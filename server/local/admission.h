@@ -30,8 +30,8 @@ class Admission {
                   std::string_view payload);
 
   // Handles the first frame of a tool, which must run as the agent's user or as
-  // another user who is served. `name` is used for a tool without a name; with
-  // an empty namespace the tool gets a unique one. An error means that the
+  // another user who is served. A tool that claims no name gets `name`, or a
+  // unique name if the namespace of `name` is empty. An error means that the
   // connection is rejected.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
                       std::string_view payload, const ProcId& name);

@@ -62,10 +62,10 @@ CommitMailboxes::CommitMailboxes(std::shared_ptr<shm::CommitReader> reader,
       on_corrupted_(std::move(on_corrupted)),
       messages_(ranks_.size()) {}
 
-// Publishes how many commits of the rank by message the agent has read. A rank
-// uses its mailbox only when the agent has read all commits that it has sent as
-// messages. To close a mailbox, the agent publishes a count that no rank
-// reaches.
+// Publishes the number of the rank's commits that the agent has received as
+// messages and read. A rank uses its mailbox only when this number is that of
+// the commits that it has sent as messages. To close a mailbox, the agent
+// publishes a number that no rank reaches.
 void CommitMailboxes::PublishMessageCount(uint32_t index) {
   constexpr uint32_t kNever = 1u << 31;
   reader_->SetMessages(index, messages_[index] + (closed_ ? kNever : 0));
@@ -141,13 +141,13 @@ void CommitMailboxes::Await(Rank rank) {
   if (index < ranks_.size()) AwaitAt(index);
 }
 
-// Releases the room of read commits later: the rank may overwrite commits only
-// when they are persisted.
+// Releases the room of read commits at the end of the round: the rank may
+// overwrite commits only after the agent has persisted them.
 void CommitMailboxes::ReleaseLater() {
   if (std::exchange(*release_scheduled_, true)) return;
   defer_([sink = sink_, reader = reader_, scheduled = release_scheduled_] {
     *scheduled = false;
-    // Other work of this round may have read more commits.
+    // Handles the inputs of the commits that other work of this round has read.
     sink->Drain();
     reader->Release();
   });

@@ -56,8 +56,8 @@ class CommitMailboxes {
   // Opens the mailbox of the rank with that index (the position in `ranks`) for
   // a connection.
   void Admit(uint32_t index);
-  // Counts a commit of that rank's connection that arrived as a message and was
-  // handled.
+  // Counts a commit that arrived as a message of the rank with that index.
+  // Called when the commit was handled.
   void OnMessage(uint32_t index);
 
   // Report to the core the commits that wait in mailboxes: those of the rank
@@ -68,8 +68,7 @@ class CommitMailboxes {
   void TakeAll();
 
   // Reports the rank's commits, and requests that the rank signals its next
-  // commit by a frame. With kRankUndef, all ranks signal, until the first
-  // commit.
+  // commit by a frame. kRankUndef stands for all ranks.
   void Await(Rank rank);
 
  private:
@@ -82,7 +81,8 @@ class CommitMailboxes {
   void AwaitAt(uint32_t index);
   void PublishMessageCount(uint32_t index);
   void ReleaseLater();
-  // Returns the number of ranks if the rank is not local.
+  // Returns the index of the rank, or the number of ranks if the rank is not
+  // local.
   uint32_t IndexOf(Rank rank) const;
 
   const std::shared_ptr<shm::CommitReader> reader_;

@@ -156,7 +156,8 @@ TEST_F(CommitMailboxesTest, AMailboxIsUsedAfterEarlierMessagesWereRead) {
   EXPECT_EQ(writer->Write(Commit("a")), Outcome::kWritten);
 }
 
-// The core may only have queued the input of the commits.
+// An agent may die after it has queued the input of the commits and before the
+// core has handled that input.
 TEST_F(CommitMailboxesTest, ASuccessorFindsCommitsOfAnUnfinishedRound) {
   auto writer = Writer(0);
   writer->Write(Commit("a"));

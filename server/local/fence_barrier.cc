@@ -172,9 +172,9 @@ void FenceBarrier::Leave(Place* place) {
   Release(answered_ ? worst_ : kErrLostConnection);
 }
 
-// Releases the participants at the end of the round. Their commits are
-// published by inputs of this round, which are queued before this work; a
-// participant must not continue and read older data.
+// Releases the participants at the end of the round. By then, the inputs of
+// this round have published the participants' commits, so that no participant
+// reads older data after the fence.
 void FenceBarrier::ReleaseLater() {
   defer_([self = self_] {
     if (*self != nullptr) (*self)->Release(kSuccess);

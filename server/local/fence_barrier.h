@@ -68,8 +68,7 @@ class FenceBarrier {
   static Result<std::unique_ptr<FenceBarrier>> Create(
       const std::vector<Rank>& ranks, bool local_only, InputSink* sink,
       Defer defer, TakeCommits take_commits);
-  // Releases participants that are waiting, with the status that the agent is
-  // gone.
+  // Releases waiting participants. Their status is that the agent is gone.
   ~FenceBarrier();
   FenceBarrier(const FenceBarrier&) = delete;
   FenceBarrier& operator=(const FenceBarrier&) = delete;
@@ -98,8 +97,8 @@ class FenceBarrier {
   void OnMessage(Rank rank);
   void OnMessageDone(int status);
 
-  // Called when a commit of that connection was reported to the core. An
-  // arrival counts only after the commits that preceded it.
+  // Called when a commit of the client was reported to the core. An arrival
+  // counts only after the commits that preceded it.
   void OnCommit(Rank rank, core::ClientId client);
   // Called when a participant signals that all have arrived.
   void OnFull();

@@ -152,8 +152,8 @@ TEST_F(FenceBarrierTest, MailboxesAreNotReadIfNoCommitsAreDue) {
   EXPECT_TRUE(looked_for_.empty());
 }
 
-// Otherwise a woken rank would send its next fence as a message, and all other
-// ranks would have to send messages too.
+// If a rank were woken before the barrier opens, it would send its next fence
+// as a message, and all other ranks would have to send messages too.
 TEST_F(FenceBarrierTest, RanksAreWokenAfterTheBarrierOpens) {
   MakeFull(false);
   Arrive(4);

@@ -174,8 +174,8 @@ Parsed ParseHostCall(const Request& request) {
   return core::Input(std::move(input));
 }
 
-// Requests that are executed once are identified by their tags when they are
-// resent, so they must have a tag.
+// Publish, spawn, query, lookup and unpublish need a tag, by which the agent
+// recognises a request that is sent again.
 
 Parsed ParsePublish(const Request& request) {
   Publish frame;

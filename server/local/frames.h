@@ -55,7 +55,7 @@ std::string MakeFrame(FrameType type, uint64_t tag, const M& message) {
   return frame;
 }
 
-// The following return whole frames.
+// All functions below except MakeReplyHead return a whole frame.
 std::string MakeReply(uint64_t tag, int status, std::string_view payload);
 // Returns the frame of MakeReply without the last `payload_size` bytes, which
 // the caller sends directly after it.

@@ -38,7 +38,8 @@ Result<core::Input> Parse(FrameType type, const M& frame, uint64_t tag = 9) {
   return ParseBytes(type, wire::Encode(frame), tag);
 }
 
-// A list of names that is longer than the number of processes is not copied.
+// The names of a frame are not copied if there are more of them than
+// `max_names`.
 TEST(FramesTest, TooManyNamesAreRefused) {
   const auto parse = [](FrameType type, const std::string& payload,
                         size_t max_names) {

@@ -125,8 +125,8 @@ endpoint::Gate::Parts LocalEndpoint::GateParts() {
   return gate;
 }
 
-// Accepts a connection or refuses it. The refusal is sent before any hello,
-// which would have this tag.
+// Accepts a connection or refuses it. A refusal does not wait for the hello. It
+// has the tag of the hello, so that the client takes it as the answer.
 void LocalEndpoint::OnConnection(UniqueFd fd) {
   constexpr uint64_t kHelloTag = 1;
   const Result<uid_t> user = GetPeerUser(fd.get());

@@ -74,19 +74,19 @@ class LocalEndpoint : public ClientPort,
   // The name of a job's commit mailboxes in LocalOptions::fd_store.
   static constexpr const char* kMailboxesName = LocalJobs::kMailboxesName;
   // Provides the mailboxes that a predecessor persisted. Called before AddJob
-  // of that job, which reads their content. An invalid descriptor means that
-  // there are none.
+  // of that job; AddJob reads the commits in them. An invalid descriptor means
+  // that there are none.
   void RecoverMailboxes(const std::string& nspace, UniqueFd mailboxes);
 
-  // Makes ranks of this job send commits as messages, which are answered, from
-  // now on.
+  // Makes ranks of this job send their commits as messages from now on. The
+  // agent answers these messages.
   void CloseMailboxes(const std::string& nspace);
 
   // Announces a handover to clients, with the time in milliseconds for which
   // they are to try to reattach.
   void PrepareHandover(uint32_t ms);
-  // Reads the data that clients have sent so far, and none afterwards. The
-  // process must end then.
+  // Reads the data that clients have sent so far, and none afterwards, so the
+  // process must end or execute another program soon.
   void Quiesce();
   // Sends queued replies until the sockets accept no more.
   void FlushAll();

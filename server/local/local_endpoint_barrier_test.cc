@@ -110,7 +110,7 @@ TEST_F(GatedTest, WhenARankEndsTheFenceIsPassedToTheCore) {
   EXPECT_EQ(sink_.All<core::ClientGone>().size(), 1u);
 }
 
-// The tag of the message makes no difference.
+// A fence may have any tag, even the largest.
 TEST_F(GatedTest, AFenceByMessageDoesNotCountInTheBarrier) {
   Member a = Join(0);
   Member b = Join(1);
@@ -278,7 +278,7 @@ TEST_F(MailboxTest, ASuccessorFindsTheCommits) {
   endpoint_.reset();
   sink_.inputs.clear();
   Make();
-  // The job was added first.
+  // Make has added the job, but mailboxes must be recovered before that.
   endpoint_->DropJob("job");
   endpoint_->RecoverMailboxes("job",
                               std::move(fd_store_.files["commit-boxes"]));

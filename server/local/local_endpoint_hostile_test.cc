@@ -45,7 +45,8 @@ TEST_F(LocalEndpointTest, AProcessIsAcceptedWithoutAToken) {
   EXPECT_EQ(StatusOf(client.Next()), 0);
 }
 
-// Each message costs 100 us.
+// Each look at the clock advances it by 100 us, so each message costs that
+// time.
 class LocalFloodTest : public LocalEndpointTest {
  protected:
   void Tune(LocalOptions* options) override {
@@ -79,7 +80,8 @@ TEST_F(LocalFloodTest, AFloodingClientDoesNotDelayOthers) {
   for (int round = 0; round < 2; ++round) loop_.RunOnce(0);
   EXPECT_EQ(GetsOf(IdOf(1)), 1u);
   EXPECT_LE(GetsOf(IdOf(0)), 36u);
-  // Waiting requests are not lost, and continue without an event.
+  // The endpoint still serves all requests, without further data from the
+  // client.
   for (int round = 0; round < 1000 && GetsOf(IdOf(0)) < kGets; ++round) {
     loop_.RunOnce(-1);
   }
@@ -216,7 +218,7 @@ TEST_F(LocalEndpointTest, AFenceWithMoreNamesThanProcessesIsRefused) {
   send(4);
   EXPECT_EQ(StatusOf(client->Next()), kErrOutOfResource);
   EXPECT_TRUE(sink_.All<core::CollectiveArrived>().empty());
-  // The client continues.
+  // The client is still served: a shorter list is accepted.
   many.resize(60'000);
   fence.series.participants = many;
   send(5);

@@ -395,7 +395,8 @@ TEST_F(LocalEndpointTest, TheNumberOfPendingSpawnsIsLimited) {
   constexpr uint64_t kMost = 1 << 10;
   auto client = Connected(0);
   const std::string call = wire::Encode(Spawn{"call"});
-  // There are no more requests at once than the socket accepts.
+  // The test sends few requests at once, so that the socket accepts all of
+  // them.
   for (uint64_t tag = 1; tag <= kMost + 1; ++tag) {
     client->Send(FrameType::kSpawn, tag, call);
     if (tag % 32 == 0) Settle();
@@ -526,8 +527,8 @@ TEST(LocalEndpointStartTest, APathThatIsTooLongIsRejected) {
   EXPECT_EQ(endpoint.Start().code(), kErrBadParam);
 }
 
-// An endpoint that asks the server's host about each newcomer. The host decides
-// at once or later.
+// An endpoint that consults the server's host about each newcomer. The host
+// decides at once or later.
 class AskingEndpointTest : public LocalEndpointTest {
  protected:
   void Tune(LocalOptions* options) override {

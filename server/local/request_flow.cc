@@ -224,7 +224,7 @@ void RequestFlow::OnClosed(Connection& c) {
 void RequestFlow::Reply(Connection& c, const core::ReplyClient& reply) {
   NoteReply(c, reply);
   Bytes payload = reply.payload;
-  // The spawner of a job is likely to request its data.
+  // The spawner of a job is likely to request data of the new job.
   if (c.spawns.erase(reply.request) > 0 && reply.status == kSuccess) {
     OfferSegment(c, std::string(payload.view()));
   }

@@ -70,7 +70,8 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
   if (c.kind == PeerKind::kSingleton) {
     return Status(kErrNotSupported, "is no process of a job");
   }
-  // A tool of another user could connect only if that user has a job here.
+  // The endpoint accepts connections of another user only if that user has a
+  // job here, so this is not checked again.
   if (c.owner.uid != geteuid() && !options_->serves_job_owners) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }

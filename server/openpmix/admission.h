@@ -29,8 +29,8 @@ class Admission {
   // Checks a connection that claims to be a rank; called again when the rank's
   // process becomes known. An error means that the connection is rejected.
   Status Identify(Connection& c);
-  // Admits a connection that is kProved. `name` is used for a tool that
-  // requests an identity; with an empty namespace the tool gets a unique one.
+  // Admits a connection that is kProved. A tool that requests an identity
+  // becomes `name`, or gets a unique name if the namespace of `name` is empty.
   // An error means that the connection is rejected.
   Status Admit(Connection& c, const ProcId& name);
   // Records that a connection is closed.

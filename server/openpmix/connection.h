@@ -23,7 +23,7 @@
 
 namespace canopy::openpmix {
 
-// A request pending in the core, by its tag.
+// A request that is pending in the core.
 struct PendingRequest {
   AnswerForm answer = AnswerForm::kStatus;
   ProcId target;                     // target of a get

@@ -107,7 +107,8 @@ uint64_t ConnectionLog::used() const {
   return header()->used[area].load(std::memory_order_relaxed);
 }
 
-// Activates the area when it is complete.
+// Writes the records of the state into the area, and then makes the area
+// active.
 void ConnectionLog::WriteState(const ConnectionLogState& state, uint32_t area) {
   char* const begin = base_ + kHeaderBytes + area * capacity_;
   uint64_t at = 0;
@@ -134,9 +135,9 @@ void ConnectionLog::Reserve(uint64_t size) {
   Rewrite(size);
 }
 
-// Compacts the log into the other area, or into a larger file. If this round
-// has changed areas before, a new file of the same size is used, because data
-// that the round has read may still be in the other area.
+// Compacts the log into the other area, or into a larger file. If the log was
+// already compacted since the last BeginRead, a new file of the same size is
+// used, because data that was read since then may still be in the other area.
 void ConnectionLog::Rewrite(uint64_t size) {
   ConnectionLogState state;
   if (!ApplyAll({area(), used()}, &state)) return Fail();
@@ -162,7 +163,7 @@ void ConnectionLog::Append(Record record, std::string_view bytes) {
   record.size = static_cast<uint32_t>(bytes.size());
   std::memcpy(place, &record, sizeof record);
   char* const content = place + sizeof record;
-  // The data of a read is already at its place in the file.
+  // The data of a read is already in the file, after the record.
   if (!bytes.empty() && bytes.data() != content) {
     std::memcpy(content, bytes.data(), bytes.size());
   }

@@ -11,7 +11,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// The participants of a collective in a record.
+// The content of a kSeries record: identifies the series of a collective.
 struct StoredSeries {
   ConnectionLogState::Collective series;
 };

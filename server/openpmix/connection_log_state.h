@@ -119,8 +119,8 @@ struct ConnectionLogState {
   };
   // A collective of a process. The sequence of the CollectiveId is unused.
   using Collective = core::CollectiveId;
-  // Number of collectives that have ended for each process, including pending
-  // answers.
+  // For each process, the number of collectives of each series that have ended.
+  // A collective whose answer is pending counts too.
   using Counts = std::map<Rank, std::map<Collective, uint64_t>>;
 
   std::map<uint64_t, Connection> connections;

@@ -15,8 +15,7 @@ namespace {
 // Longer answers are regenerated instead of being logged.
 constexpr size_t kMaxLoggedAnswer = 512;
 constexpr size_t kMaxCodes = 1 << 16;
-// The number of jobs of one user to which an unidentified connection is offered
-// is limited.
+// An unidentified connection is offered to at most this many jobs of its user.
 constexpr size_t kMaxOffers = 8;
 
 }  // namespace
@@ -138,9 +137,10 @@ void ConnectionPersistence::AddNotified(Connection& c, const EventId& event) {
   Add(c, RecordKind::kNotified, 0, 0, event.number, EncodeRaiser(event.raiser));
 }
 
-// Returns true if groups of that name were constructed with other members after
-// `made`. This construction then needs a higher number, so that a successor
-// recognises it as the last one.
+// Called for a construct of the group `made`. Returns true if a group of the
+// same name was constructed with other members since the last such construct.
+// Then `made` needs a higher number, so that a successor recognises it as the
+// last construction.
 bool ConnectionPersistence::MakesAgain(
     const Jobs::Job& job, const ConnectionLogState::Collective& made,
     uint32_t number) {
@@ -166,7 +166,8 @@ uint32_t ConnectionPersistence::SeriesNumber(
 void ConnectionPersistence::AddAnswer(Connection& c, uint32_t tag, size_t size,
                                       std::string_view message) {
   if (c.connection_log == nullptr) return;
-  // Events cannot be regenerated.
+  // Long answers are regenerated instead of being logged. Events, which have
+  // lower tags, cannot be regenerated.
   if (message.size() > kMaxLoggedAnswer && tag >= kFirstRequestTag)
     message = {};
   Add(c, RecordKind::kAnswered, tag, std::exchange(c.ends_collective, 0), size,

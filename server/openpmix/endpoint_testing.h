@@ -163,7 +163,7 @@ class OpenPmixEndpointTest : public ::testing::Test {
   void Answer(uint32_t tag, int status, std::string payload = "") {
     endpoint_->Reply({client_, tag, status, Bytes(std::move(payload))});
   }
-  // Returns the answer to a request, without its header, which is checked.
+  // Sends a request. Checks the header of the answer, and returns its payload.
   std::string Ask(const UniqueFd& fd, uint32_t tag, const std::string& hex) {
     Send(fd, Message(tag, hex));
     return Body(Receive(fd), tag);

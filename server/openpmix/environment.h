@@ -19,9 +19,9 @@ std::vector<std::string> ServerEnvironment(const ProcId& server,
 // Returns "nspace.rank;tcp4://address", the value for a tool's --uri.
 std::string ServerUri(const ProcId& server, const std::string& address);
 
-// Returns the variables of another server that a process must not inherit, in
-// addition to those that all kinds of clients read. A name that ends in '*'
-// stands for all names with this prefix.
+// Returns the names of variables that would lead a process to another server,
+// in addition to those that all kinds of clients read. A process must not
+// inherit them. A name that ends in '*' stands for all names with this prefix.
 const std::vector<std::string>& UnsetNames();
 
 }  // namespace canopy::openpmix

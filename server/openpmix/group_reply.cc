@@ -29,8 +29,7 @@ std::vector<ProcId> MembersIn(const InfoList& results) {
   return members;
 }
 
-// Returns the data that members share and that newer peers receive, each an
-// array of INFO.
+// Returns the arrays of INFO with the data that members share.
 std::vector<const pmix_info_t*> SharedIn(const InfoList& results) {
   std::vector<const pmix_info_t*> shared;
   for (const pmix_info_t& info : results) {

@@ -16,7 +16,8 @@ const std::string kTool = GoldenBytes("handshake.txt", "greeting", "tool");
 TEST(Handshake, AClientsGreetingIsParsed) {
   const std::string header = kHeader;
   const std::string payload = kPlain;
-  // This version sends an additional zero.
+  // The golden header also counts a zero that this version sends after the
+  // payload.
   EXPECT_EQ(ParseConnectHeader(header), payload.size() + 1);
   const Result<ConnectMessage> message = ParseConnect(payload);
   ASSERT_TRUE(message.ok());

@@ -237,7 +237,7 @@ Request ReadPull(Reading& r) {
   return request;
 }
 
-// Rejects a push without data and without an end.
+// The core rejects a push that has neither data nor PMIX_IOF_COMPLETE.
 Request ReadPush(Reading& r) {
   core::HostCallArrived input = HostCall(r, HostOp::kPushInput);
   InfoList infos;

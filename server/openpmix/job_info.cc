@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 2> kNeededKeys = {
     PMIX_NODEID,
 };
 
-// Further keys that follow from a rank's place.
+// Further keys of a rank, most of which follow from where the rank runs.
 constexpr std::array<std::string_view, 9> kPlaceKeys = {
     PMIX_APPNUM,     PMIX_APP_RANK,        PMIX_GLOBAL_RANK,
     PMIX_LOCAL_RANK, PMIX_NODE_RANK,       PMIX_PACKAGE_RANK,
@@ -36,8 +36,8 @@ constexpr std::array<std::string_view, 9> kPlaceKeys = {
 // Keys that are included because some peers have no request for them.
 constexpr std::array<std::string_view, 1> kUnaskedKeys = {PMIX_PROCDIR};
 
-// Keys of other ranks on their node that programs read without a request to
-// another node.
+// Keys of the other ranks on the same node, which programs read without
+// requesting data from another node.
 constexpr std::array<std::string_view, 3> kNeighbourKeys = {
     PMIX_LOCAL_RANK,
     PMIX_CPUSET,
@@ -207,8 +207,9 @@ std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
   return Packer(job, peer).PackOne(rank);
 }
 
-// Names only this rank. Peers look for the key in the job's data, and
-// understand only one rank or all ranks.
+// The value names only this rank, although others may have to stop too: peers
+// understand only one rank or all ranks. They look for the key in the job's
+// data.
 std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
                      Rank rank) {
   const auto encoded = job.FindJob(PMIX_DEBUG_STOP_IN_INIT);

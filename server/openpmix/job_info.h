@@ -18,9 +18,9 @@ namespace canopy::openpmix {
 // that requests it separately.
 std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
 
-// Returns the calls that follow the job info for the requesting rank: a KVAL
-// call with its complete place if the job info contains only a part of it, and
-// otherwise an empty string.
+// Returns a KVAL call with all keys of the requesting rank that kPlaceKeys
+// lists, if the job info contains only a part of them. Otherwise returns an
+// empty string. The call follows the job info.
 std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
                         Rank rank);
 

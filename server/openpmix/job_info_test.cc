@@ -67,7 +67,7 @@ TEST_P(JobInfoTest, JobInfoListsTheLevelsInOrder) {
                 PMIX_SESSION_INFO_ARRAY, PMIX_JOB_SIZE, PMIX_NODE_INFO_ARRAY,
                 PMIX_NODE_INFO_ARRAY, PMIX_APP_INFO_ARRAY, PMIX_PROC_BLOB,
                 PMIX_PROC_BLOB, PMIX_PROC_BLOB}));
-  // The session's identifier comes first, independent of the order here.
+  // The session's identifier comes first, wherever it is in the segment.
   const auto session = kvals[0].value.AsInfos().value();
   ASSERT_EQ(session.size(), 2u);
   EXPECT_EQ(KeyOf(session[0]), PMIX_SESSION_ID);
@@ -115,7 +115,7 @@ TEST(JobInfo, LargeJobsContainOnlyNecessaryKeysOfOtherRanks) {
   const auto brief = Unpack(PackJobInfo(*segment.reader(), asks), asks.form);
   const auto full =
       Unpack(PackJobInfo(*segment.reader(), never_asks), never_asks.form);
-  // The session's key is among the job's.
+  // Only the older peer gets the session's key among those of the job.
   ASSERT_EQ(brief.size() + 1, full.size());
   const size_t first = 5;
   const size_t last = brief.size() - 1;

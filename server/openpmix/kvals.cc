@@ -110,7 +110,7 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
   Decoder decoder(kvals);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-    // Most peers would take what remains of a deleted key for a value.
+    // A deleted key has no value. Most peers would mistake PMIX_UNDEF for one.
     if (kval.type == PMIX_UNDEF) continue;
     if (IsQualifiedName(kval.key)) {
       PackKval(peer, PMIX_QUALIFIED_VALUE, kval.value, out);

@@ -32,7 +32,7 @@ uint32_t GroupOf(const Connection& c) {
 }
 
 // The number of connection numbers that a recovery skips. Connections that a
-// former agent has closed left no trace; it cannot have had more of them.
+// former agent has closed left no trace, and there are fewer of them than this.
 constexpr uint64_t kClosedSince = 1 << 16;
 
 bool IsListening(int fd) {
@@ -453,7 +453,8 @@ ProcessEnvironment::InheritedFd OpenPmixEndpoint::FdForRank(
 void OpenPmixEndpoint::OnProcess(const std::string& nspace, Rank rank,
                                  int pid) {
   if (!jobs_.SetPid({nspace, rank}, pid)) return;
-  // Another process of the rank follows, and must read the new incarnation.
+  // A pid of 0 means that the process has ended. The rank's next process must
+  // read its new incarnation, so the encoded job info is obsolete.
   if (pid == 0) jobs_.Find(nspace)->infos.clear();
   std::vector<core::ClientId> waiting;
   for (const core::ClientId id : unidentified_) {

@@ -89,7 +89,7 @@ TEST_F(OpenPmixEndpointTest, AClientThatDoesNotReadIsPaused) {
   options.pause_reading_bytes = 1000;
   Make(std::move(options));
   const UniqueFd fd = Join();
-  // This is more than the kernel accepts.
+  // 32 events of 1 MiB are more data than the kernel accepts.
   Encoder infos;
   infos.PutSize(1);
   infos.PutString("k");
@@ -138,14 +138,15 @@ TEST_F(OpenPmixEndpointTest, AFloodingClientDoesNotDelayOthers) {
   ASSERT_EQ(send(flood.get(), fences.data(), fences.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(fences.size()));
   loop_->RunOnce(1000);
-  // The client gets two turns of half a millisecond: one with the event and one
-  // at the end of the round.
+  // The flooding client gets two turns of half a millisecond: one when its data
+  // arrives, and one at the end of the loop's round.
   EXPECT_GT(fences_of(flooder), 0u);
   EXPECT_LE(fences_of(flooder), 12u);
   Send(other, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));
   EXPECT_EQ(fences_of(client_), 1u);
   EXPECT_LE(fences_of(flooder), 60u);
-  // Waiting requests are not lost, and continue without an event.
+  // The endpoint still serves all requests, without further data from the
+  // client.
   for (int round = 0; round < 1000 && fences_of(flooder) < kFences; ++round) {
     loop_->RunOnce(-1);
   }

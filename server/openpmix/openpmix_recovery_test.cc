@@ -193,8 +193,8 @@ TEST_F(OpenPmixRecoveryTest, ASuccessorGetsTheNumberOfEndedFences) {
   }
 }
 
-// A group is constructed by all, by one, and by all again, and destructed, also
-// under a successor.
+// A group is constructed by all ranks, by one, and by all again. It is
+// destructed before and after a restart of the agent.
 TEST_F(OpenPmixRecoveryTest, ADestructHasTheMembersOfTheLastConstruct) {
   const std::string construct = "02 18 02 04 6b00 02 01 02 08 6e737800 ";
   const std::string all = "feffffff0f 02 00";

@@ -320,7 +320,7 @@ TEST_F(OpenPmixAskingTest, ARefusedToolsConnectionIsClosed) {
   done_({kErrNoPermissions, {}});
   EXPECT_EQ(Receive(fd), "closed");
   EXPECT_TRUE(sink_.inputs.empty());
-  // The rank has as many connections as before.
+  // The rejected connection does not count towards the limit of the rank.
   const UniqueFd again = Connect();
   Send(again, Greeting(kTestJob, 0, "4.2.2", "v41"));
   done_({});
@@ -357,8 +357,8 @@ TEST_F(OpenPmixAskingTest, AToolGetsTheNameThatTheHostGives) {
   EXPECT_EQ(Receive(other), "closed");
 }
 
-// The greeting stays unread for a successor of this agent, while a shim may
-// hold the connection.
+// As long as a shim may hold the connection, the greeting stays in the socket
+// for a successor of this agent.
 TEST_F(OpenPmixAskingTest, TheGreetingOfAToolWithAHeldConnectionIsReadOnce) {
   FakeFdStore fd_store;
   const auto own = std::make_shared<JobSpec>(*job_);

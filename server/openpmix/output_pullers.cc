@@ -183,7 +183,7 @@ void OutputPullers::Serve(Connection& c, uint32_t tag,
   writer_->SendStatus(c, tag, there ? kSuccess : kErrNotFound);
 }
 
-// Ends the puller's flows. The answers to these reads are ignored.
+// Ends the puller's flows by a last read of each, whose answer is ignored.
 void OutputPullers::EndAll(Connection& c, Client& client, uint64_t number) {
   const size_t flows = client.pullers.at(number).flows.size();
   for (size_t i = 0; i < flows; ++i) Read(c, client, {number, i}, true);

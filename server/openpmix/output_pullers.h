@@ -21,23 +21,23 @@
 
 namespace canopy::openpmix {
 
-// The next read follows when the peer has received most of the output sent to
-// it, so a peer that does not read delays no other. Loop thread only. The
-// arguments of the constructor must outlive this object.
+// The next read for a peer follows when the peer has received most of the
+// output sent to it, so a peer that does not read delays only its own output.
+// Loop thread only. The arguments of the constructor must outlive this object.
 class OutputPullers {
  public:
   // The first number that this object uses for its reads among the requests of
   // a connection. It is above the tags of peers, which count from 100.
   static constexpr uint32_t kFirstRead = 0x80000000;
-  // No further output is read for a peer for which more bytes are queued.
+  // Output for a peer is not read while more bytes than this are queued for it.
   static constexpr size_t kMaxQueued = size_t{512} << 10;
 
   // `server` is this agent's PMIx name.
   OutputPullers(ProcId server, MessageWriter* writer, InputSink* sink)
       : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
-  // The two functions start and end a puller. The peer gets one answer, at once
-  // or later: a status and the number of the puller.
+  // Start a puller (PullRequest) or end one (StopPullRequest). The peer gets
+  // one answer, at once or later: a status and the number of the puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
   void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
   // Handles a reply of the core. Returns false if it does not answer a read of

@@ -19,7 +19,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// A rank's process tree is not searched beyond this size.
+// The limit for the processes of one tree that are searched.
 constexpr size_t kMaxTree = 1024;
 
 // ------------------------------------------------------------- processes ---

@@ -52,8 +52,8 @@ std::string Alone(const Kvals& kvals,
   return out;
 }
 
-// Appends the names that mark keys as put for both scopes if they were put for
-// one scope only before.
+// For keys that are put for both scopes now, but were put for only one before,
+// appends the names that record this.
 void AppendShared(const Kvals& kvals,
                   const std::unordered_set<std::string_view>& shared,
                   std::set<std::string>* keys, std::string* out) {

@@ -28,8 +28,8 @@ struct PeerTraits {
     kWithShared,  // also the data that members share (since 6.1)
   };
   GroupReply group_reply = GroupReply::kWithShared;
-  // True if the peer requests the part of a rank's place that job info omits
-  // (since 4.2). Older peers treat this part as absent.
+  // True if the peer requests those keys of a rank that job info omits (since
+  // 4.2). Older peers treat these keys as absent.
   bool asks_for_places = true;
   // Returns true if the peer looks for the session's keys only in the session.
   // Older peers look in the job, unless a program names the session (these are

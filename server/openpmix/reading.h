@@ -31,7 +31,7 @@ struct Reading {
   std::vector<IgnoredDirective> ignored = {};
 };
 
-// Each of these returns true if `in` has not failed.
+// Each function below returns true if `in` has not failed.
 
 // Reads SIZE n and n PROC.
 bool ReadProcs(Decoder& in, std::vector<ProcId>* procs);

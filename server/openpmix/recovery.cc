@@ -31,7 +31,8 @@ constexpr uint64_t NumberOf(core::ClientId id) {
   return id & ((uint64_t{1} << 56) - 1);
 }
 
-// Returns the canonical form of a series.
+// Returns the series with its participants sorted, without duplicates, and with
+// their namespaces. Records of one series may differ in these respects.
 ConnectionLogState::Collective Canonical(
     ConnectionLogState::Collective one_series, const std::string& own_nspace) {
   std::vector<ProcId>& procs = one_series.participants;

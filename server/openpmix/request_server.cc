@@ -155,9 +155,9 @@ void RequestServer::Serve(Connection& c, uint32_t tag, CoreRequest& request) {
   parts_.sink->OnInput(std::move(request.input));
 }
 
-// Sets the participants to those of the last construction of that group in
-// which the process took part, because a successor counts by them. The core
-// finds the group without them.
+// Sets the participants of a group's destruct to those of the last construct of
+// that group in which the process took part. The core does not need them, but a
+// successor counts destructs by their participants.
 void RequestServer::NameParticipants(const Connection& c,
                                      core::CollectiveArrived* arrived) {
   const Jobs::Job* job = parts_.jobs->Find(c.proc.nspace);
@@ -212,8 +212,8 @@ bool RequestServer::ServeFromJobData(Connection& c, uint32_t tag,
   return true;
 }
 
-// Returns all data of a local rank: its place, and its committed data. The
-// rank's directory is created only when its name is requested, which is rare.
+// Returns all data of a local rank. The rank's directory is created only when
+// its name is requested, which is rare.
 std::string RequestServer::ProcData(const shm::SegmentReader& job,
                                     const ProcId& proc,
                                     std::string_view asked) {

@@ -64,7 +64,8 @@ constexpr CommandRow kCommands[] = {
     {"stop output", ReadStopPull},
     {"fabric register", ReadFabricRegister},
     {"fabric update", ReadFabricUpdate},
-    // The request contains a topology in the peer's own memory layout.
+    // The topology in this request has the peer's own memory layout, so it
+    // cannot be read.
     {"device distances", nullptr},
     {"refresh cache", ReadRefresh},
     {"resource block", ReadResourceBlock},

@@ -31,7 +31,7 @@ void Run(uint8_t choice, std::string_view bytes) {
 std::vector<std::string> canopy::fuzz::Seeds() {
   std::vector<std::string> seeds;
   for (const openpmix::Golden& golden : openpmix::ReadGolden("commands.txt")) {
-    // This is codec v3 of 3.2.3, or v61 of 4.2.4.
+    // The index selects codec v3 of 3.2.3, or v61 of 4.2.4.
     const char choice = golden.form == "old" ? 0 : 14;
     seeds.push_back(choice + golden.bytes);
   }

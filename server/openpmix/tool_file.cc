@@ -22,8 +22,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// The release whose protocol is spoken, as the files of that release contain
-// it.
+// The line that names the release whose protocol this server speaks.
 constexpr char kVersionLine[] = "v4.2.2";
 constexpr size_t kMaxFile = 4096;
 constexpr int kPidLine = 2;  // counted from 0
@@ -87,9 +86,9 @@ int PidIn(int directory, const std::string& name) {
   return pid;
 }
 
-// Returns an error if the place of the system server's file is in use: by a
-// server that is alive, or, unless this process is root, by another user's
-// file. `path` is used in messages.
+// Returns an error if the existing file must not be replaced, because the
+// system server that it names is alive, or because it belongs to another user
+// and this process is not root. `path` is used in messages.
 Status CheckFormer(int directory, const std::string& name,
                    const std::string& path) {
   struct stat info = {};
@@ -139,7 +138,8 @@ Status ToolFile::Add(const DirectoryRef& directory, const std::string& name,
   return Status();
 }
 
-// Links the file into its place when it is complete.
+// Writes a draft, and links it to the name when it is complete, so that tools
+// never read a part of the file.
 Status ToolFile::Install(const DirectoryRef& directory, const std::string& name,
                          const std::string& content) {
   const int at = directory->fd();

@@ -59,8 +59,9 @@ class ToolFile {
  public:
   // Writes the files. Returns kErrExists if the machine has another system
   // server that is alive or the launcher's file exists, kErrNoPermissions if
-  // another user's file is at that place, and kErrJobSysOpFailed if a file
-  // cannot be written.
+  // the system server's file belongs to another user or a directory does not
+  // permit a new file, and kErrJobSysOpFailed if a file cannot be written for
+  // another reason.
   static Result<ToolFile> Write(const ToolFilePlaces& places,
                                 const ToolContact& contact);
   // Removes the files of any server from `directory`, on behalf of a server

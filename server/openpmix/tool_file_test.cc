@@ -183,7 +183,8 @@ TEST_F(ToolFileTest, OnlyRootReplacesAFileOfAnotherUser) {
   ASSERT_EQ(chmod(directory_, 01777), 0);
   Put(SystemFile(), OfProcess(1));
   ASSERT_EQ(chown(SystemFile().c_str(), 65534, 65534), 0);
-  // A file that names a process does not keep root from this place.
+  // Root replaces a file of another user even if the file names a process that
+  // is alive.
   EXPECT_TRUE(WriteSystem().ok());
   Put(SystemFile(), OfProcess(1));
   const pid_t other = fork();
@@ -196,8 +197,8 @@ TEST_F(ToolFileTest, OnlyRootReplacesAFileOfAnotherUser) {
   EXPECT_EQ(status, 0);
 }
 
-// A server that runs as root cannot use the directory that the host has named
-// as its own, because the directory belongs to a user.
+// The host has named a directory that belongs to a user. A server that runs as
+// root also writes its files there, but has its own directory elsewhere.
 TEST_F(ToolFileTest, FilesInAUsersDirectoryBelongToTheUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root acts for others";
   constexpr uid_t kUid = 12345;
@@ -227,7 +228,7 @@ TEST_F(ToolFileTest, FilesInAUsersDirectoryBelongToTheUser) {
     ASSERT_EQ(rename(At("users").c_str(), At("former").c_str()), 0);
     ASSERT_EQ(symlink(target.c_str(), At("users").c_str()), 0);
     ASSERT_EQ(lchown(At("users").c_str(), kUid, kUid), 0);
-    // A link that the user made leads to no file that belongs to root only.
+    // The server does not follow the user's link into a directory of root.
     EXPECT_EQ(ToolFile::Write(places, kContact).code(), kErrNoPermissions);
   }
   for (const char* name : {"own", "former", "target"}) {

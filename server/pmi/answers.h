@@ -10,7 +10,7 @@
 
 namespace canopy::pmi {
 
-// Removes bytes from the socket that were only peeked at.
+// Removes `size` bytes from the socket, which were only peeked at before.
 void TakeFrom(int fd, size_t size);
 
 // Ends the current command and removes it from its socket.

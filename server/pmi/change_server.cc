@@ -269,7 +269,8 @@ void ChangeServer::RecoverSpawn(Connection& c, UniqueFd file) {
 }
 
 // Recovers a log. An outcome is logged before the state records the end of its
-// request.
+// request, so the last outcome may belong to a request that is still pending in
+// the state.
 void ChangeServer::RecoverOutcomes(Connection& c, UniqueFd file) {
   c.outcomes = OutcomeLog::Open(std::move(file));
   if (c.outcomes->all().empty()) return;
@@ -299,7 +300,8 @@ void ChangeServer::Forget(Connection& c) {
   EndSpawn(c);
 }
 
-// Removes the first line if it was persisted without being removed.
+// Removes the first line from the socket if it is the last one that the
+// predecessor persisted: the predecessor died before it removed this line.
 bool ChangeServer::FinishLines(Connection& c, std::string_view line) {
   if (!line.empty() && line == c.spawn->last_line()) Done(c);
   c.command_size = 0;
@@ -318,7 +320,7 @@ bool ChangeServer::FinishRecovered(Connection& c, std::string_view line) {
     AnswerChange(c, SpawnedJob(c));
     return true;
   }
-  // The lines of this PMI-1 spawn are no longer in the socket.
+  // If this is a PMI-1 spawn, its lines are no longer in the socket.
   if (c.spawn != nullptr && c.change == Operation::kSpawn) return true;
   Forget(c);
   return false;

@@ -209,7 +209,8 @@ void CommandServer::HandleGet(Connection& c) {
   if (!c.state.pmi2) return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
   if (!IsJobName(c.request.job))
     return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
-  // Only the rank that has put a value is certain to have the value.
+  // Without the number of the rank that has put the value, the agent does not
+  // know where to request it, and searches only the data that has arrived here.
   if (!c.request.source || !IsKey(c.request.key)) return AnswerGet(c, kSuccess);
   Ask(c, c.request.key, {c.request.job, *c.request.source}, false);
 }
@@ -344,8 +345,8 @@ void CommandServer::AnswerRing(Connection& c) {
 
 // --------------------------------------------------------------- recovery ---
 
-// Handles a command that was answered and is still in the socket because the
-// predecessor died in between. The client has its answer if the answer is
+// The first command may have been answered although it is still in the socket,
+// because the predecessor died in between. It was answered if the answer is
 // unread in the socket, or if the client has sent its next command.
 void CommandServer::FinishRecovered(Connection& c) {
   Waiting waiting = LookAt(c);

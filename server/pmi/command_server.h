@@ -34,8 +34,9 @@ class CommandServer {
   void Handle(Connection& c, const Message& message);
   // Handles the core's answer.
   void Reply(Connection& c, const core::ReplyClient& reply);
-  // Handles the first command in the socket of a recovered connection, which
-  // may have been answered. Answers it, removes it, or leaves it.
+  // Handles the first command in the socket of a recovered connection. If the
+  // predecessor has answered it, removes it or sends the answer again;
+  // otherwise leaves it.
   void FinishRecovered(Connection& c);
   ChangeServer& changes() { return changes_; }
 

@@ -9,8 +9,8 @@
 namespace canopy::pmi {
 
 // Returns the infos for PMIx_Publish in codec form: SIZE n, n INFO. A service
-// remains known after the end of the process that published it, as in the
-// process managers for which PMI was made, and in client/pmi/names.cc.
+// remains known after the end of the process that published it. PMI's own
+// process managers and client/pmi/names.cc do the same.
 std::string InfosOfName(const std::string& service, const std::string& port);
 
 // Returns the port in the result of a lookup (codec form: SIZE n, n PDATA).

@@ -1,6 +1,6 @@
-// Records for a PMI-2 client's successor agent the requests of the client that
-// have ended: the connections with other jobs in which the client took part,
-// and the content of the last answer.
+// The log from which a successor learns how the requests of a PMI-2 client have
+// ended: the connections with other jobs in which the client took part, and the
+// content of the last answer.
 #ifndef CANOPY_SERVER_PMI_OUTCOME_LOG_H_
 #define CANOPY_SERVER_PMI_OUTCOME_LOG_H_
 

@@ -96,14 +96,14 @@ std::string NotFound(const Request& request) {
   return "key_" + request.key.substr(0, kKeyMax) + "_not_found";
 }
 
-// Returns true if the reply has a value for the line. A value that was put by
-// another protocol may contain line ends.
+// Returns true if the reply has a value that fits into a line. A value that was
+// put through another protocol may contain line ends.
 bool HasValue(const Reply& reply) {
   return reply.value && reply.value->find('\n') == std::string::npos;
 }
 
-// Returns the fields of the result. Clients read rc; older clients read info
-// for names and spawning.
+// Returns the fields that state success or failure. Clients read "rc"; for
+// names and spawning, older clients read "info" instead.
 std::string Verdict(const Request& request, const Reply& reply) {
   const bool lost = request.operation == Operation::kGet && reply.code == 0 &&
                     !HasValue(reply);

@@ -391,8 +391,8 @@ TEST_F(PmiFloodTest, AFloodingClientDoesNotDelayOthers) {
   Init(other_);
   Flood("cmd=get kvsname=job-1 key=k\n");
   loop_.RunOnce(0);
-  // The client gets two turns of half a millisecond: one with the event and one
-  // at the end of the round.
+  // The flooding client gets two turns of half a millisecond: one when its data
+  // arrives, and one at the end of the loop's round.
   EXPECT_GT(lines_, 0);
   EXPECT_LE(lines_, 12);
   Send(other_, "cmd=get_appnum\n");
@@ -400,7 +400,7 @@ TEST_F(PmiFloodTest, AFloodingClientDoesNotDelayOthers) {
   loop_.RunOnce(0);
   EXPECT_EQ(Receive(other_), "cmd=appnum rc=0 appnum=0\n");
   EXPECT_LE(lines_, 36);
-  // The other lines are served without another event.
+  // The other lines are served without further data from the client.
   Receive(flood_);
   const int before = lines_;
   loop_.RunOnce(-1);

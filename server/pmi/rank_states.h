@@ -29,9 +29,9 @@ struct RankState {
   bool operator==(const RankState&) const = default;
 };
 
-// The requests that change a state which outlives the connection. A request
-// that a successor repeats has the same number, and all others have different
-// numbers.
+// The requests of a rank that change a state which outlives the connection. A
+// request that a successor repeats keeps its number; every other request has a
+// number of its own.
 struct ChangeState {
   // True while the last of `ended` is being answered with `status`.
   bool answering = false;

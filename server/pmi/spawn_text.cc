@@ -39,7 +39,8 @@ std::optional<int> NumberOf(const Fields& fields, const std::string& name) {
   return number;
 }
 
-// Calls `use` for the number of pairs in NAME_num, but not for more than exist.
+// Calls `use` for each pair. The field NAME_num has the number of pairs; the
+// first pair that is missing ends the list earlier.
 template <typename Use>
 void ForPairs(const Fields& fields, const std::string& name, Use use) {
   const int count = NumberOf(fields, name + "_num").value_or(0);

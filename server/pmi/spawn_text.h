@@ -9,9 +9,9 @@
 
 namespace canopy::pmi {
 
-// The limit of the bytes of one request. A request contains the arguments and
-// hints of one command between "mcmd=spawn" and "endcmd", then the next
-// command.
+// The limit of the bytes of one request. A request consists of its commands,
+// one after the other. The arguments and hints of each command are between
+// "mcmd=spawn" and "endcmd".
 inline constexpr size_t kMaxSpawnBytes = 1 << 20;
 
 // Collects the lines in the order of arrival. Used by one thread.

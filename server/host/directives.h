@@ -30,9 +30,8 @@ class Directives {
   // Returns false if a required directive is not honoured. Logs other
   // directives that are not honoured, each key once.
   bool Check(const ProcId& caller, const InfoList& infos);
-  // Handles a directive that is not honoured because of its value, although its
-  // key is. Returns false if the directive is required; otherwise logs it, each
-  // key once.
+  // Handles a directive whose key is honoured, but not with its value. Returns
+  // false if the directive is required; otherwise logs it, each key once.
   bool Refuse(const ProcId& caller, const pmix_info_t& info);
 
  private:

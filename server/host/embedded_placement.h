@@ -16,12 +16,13 @@
 
 namespace canopy::host {
 
-// Grants requests within Place and without names of nodes, except requests that
-// wait: for slots, if they want to (JobPlaces::waits), or for agents that do
-// not answer. The former are granted one after the other, first come, first
-// served, when their jobs fit beside the jobs that run; the latter as soon as
-// they fit without these agents, or not even with them. A job that would not
-// fit even alone is granted, so that its mapping reports why. Loop thread only.
+// Grants most requests during the call of Place, and without names of nodes. A
+// request waits for slots if it permits that (JobPlaces::waits); such requests
+// are granted first come, first served, when their jobs fit beside the jobs
+// that run. Another request waits for agents that do not answer, until its job
+// fits without these agents or would not even fit with them. A job that would
+// not fit even alone is granted, so that its mapping reports why. Loop thread
+// only.
 class EmbeddedPlacement : public PlacementPort {
  public:
   // The slots that a job may use.
@@ -30,8 +31,8 @@ class EmbeddedPlacement : public PlacementPort {
     kWithAway,       // the same, and nodes whose agents do not answer
     kWithoutOthers,  // all nodes, as if no other job ran
   };
-  // Returns the error with which the job could not be mapped; too few slots are
-  // kErrJobInsufficientResources.
+  // Returns the error with which the mapper would refuse the job. Too few slots
+  // are kErrJobInsufficientResources.
   using Fits = std::function<Status(const JobRequest& job, Room room)>;
   // Returns a line about the agents that do not answer, or an empty text.
   using Away = std::function<std::string()>;

@@ -45,7 +45,7 @@ class PlayedEmbeddedHost : public PlayedHost {
     EXPECT_EQ(EncodeInfos(results.data(), results.size(), &bytes), kSuccess);
     answers_.at(call)(Status(status, ""), Bytes(std::move(bytes)));
   }
-  // Everything happens within calls.
+  // All effects occur within calls, so there is nothing to wait for.
   void RunUntil(const std::function<bool()>& done) override { done(); }
   void Destroy() override { host_.reset(); }
 

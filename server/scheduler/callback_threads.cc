@@ -10,8 +10,9 @@
 namespace canopy::scheduler {
 namespace {
 
-// A channel uses the threads from its first call on. This channel is connected
-// to no server, and the deadline of its call has passed when the call begins.
+// Keeps the threads by a channel that has made a call, because a channel uses
+// the threads from its first call on. The channel is connected to no server,
+// and the deadline of its call has passed when the call begins.
 struct Keeper {
   Keeper()
       : stub(grpc::CreateChannel("unix:/dev/null",

@@ -15,16 +15,16 @@ namespace {
 // A call that is open for this time is repeated with the same identity.
 constexpr int64_t kPlaceMs = int64_t{3600} * 1000;
 constexpr int64_t kNoteMs = 10'000;
-// A scheduler that is unreachable for long gets the omitted events from the
-// snapshot.
+// The limit of notes that wait. If the scheduler is unreachable for so long
+// that older notes are dropped, it learns of their events from the snapshot.
 constexpr size_t kMaxNotes = 10'000;
 // After this number of failures a note no longer keeps others waiting: a
 // release goes to the end of the queue, and any other note is dropped.
 constexpr uint32_t kMaxFailures = 10;
 constexpr size_t kMaxCookie = 4096;
 
-// Returns the status of a refusal. Most codes of gRPC do not contain its
-// reason.
+// Returns the status of a refusal. Most codes of gRPC do not state the reason
+// for a refusal.
 Status RefusalOf(const CallEnd& end) {
   const Status status = StatusOf(end);
   const std::string text = status.message().empty()

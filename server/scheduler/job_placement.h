@@ -32,9 +32,9 @@ class JobListener {
   // Called with the record of a job that has ended.
   virtual void OnRecord(const v1::JobRecord& record) = 0;
   // Called when the resources that were granted to a job are free. OnReleasing
-  // precedes the message to the scheduler and makes the release durable;
-  // OnReleased follows when the scheduler has received the message, or when it
-  // is no longer needed.
+  // precedes the message to the scheduler and makes the release durable.
+  // OnReleased follows when the scheduler has received the message, or when the
+  // message is no longer needed.
   virtual void OnReleasing(const v1::JobReleasedRequest& release) = 0;
   virtual void OnReleased(const v1::JobReleasedRequest& release) = 0;
 };
@@ -100,7 +100,7 @@ class JobPlacement : public PlacementPort {
     PlacementId id;
     std::function<void(std::function<void(const CallEnd&)>)> send;
     bool releases = false;
-    // The release about which the listener is notified afterwards.
+    // After the message was received, the listener is notified of this release.
     std::optional<v1::JobReleasedRequest> release = std::nullopt;
   };
 

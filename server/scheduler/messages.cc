@@ -94,7 +94,7 @@ void PutApplications(const PlacementRequest& request, const MappingNeeds& needs,
     to->set_memory_bytes_per_process(request.job.places.memory_per_proc);
     slots += uint64_t{app.num_procs} * needs.slots_per_process;
   }
-  if (request.num_slots == 0) return;  // an application takes what it gets
+  if (request.num_slots == 0) return;  // the host decides the number
   out->set_num_slots(
       static_cast<uint32_t>(std::min<uint64_t>(slots, UINT32_MAX)));
 }

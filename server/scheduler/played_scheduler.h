@@ -51,9 +51,9 @@ class PlayedScheduler
   std::vector<hostmodule::v1::Placement> launched() const;
   std::vector<hostmodule::v1::Placement> released() const;
 
-  // These answer calls()[number]. They have no effect on a call that is over. A
-  // PMIx status other than success is sent as an error whose details contain
-  // the status.
+  // These functions answer calls()[number]. They have no effect on a call that
+  // is over. A PMIx status other than success is sent as an error whose details
+  // contain the status.
   void Reply(size_t number, int pmix_status,
              const hostmodule::v1::Info& result);
   void Fail(size_t number);
@@ -111,7 +111,7 @@ class PlayedScheduler
   Unary* Hold(hostmodule::v1::Feature feature,
               const hostmodule::v1::HostCall& call,
               std::function<void(const hostmodule::v1::Info&)> put);
-  // These return null if the call is over.
+  // These functions return null if the call is over.
   HeldCall* TakeCall(size_t number);
   HeldPlace* TakePlace(size_t number);
   void OnCallCancelled(size_t number);

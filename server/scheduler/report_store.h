@@ -47,8 +47,8 @@ class ReportStore {
   virtual Status Add(uint64_t number, std::string_view record) = 0;
   // Removes the records up to this number.
   virtual Status Remove(uint64_t number) = 0;
-  // Removes a record that was never sent; `lost` is the number of such records
-  // in total.
+  // Removes a record that was never sent. `lost` is the number of all such
+  // records so far.
   virtual Status Lose(uint64_t number, uint64_t lost) = 0;
   // The numbers of releases are independent of those of records.
   virtual Status AddRelease(uint64_t number, std::string_view release) = 0;

@@ -15,12 +15,12 @@ namespace {
 constexpr size_t kMaxCommandId = 255;
 constexpr int kLastSignal = 64;
 constexpr int kMaxStates = 64;
-// A page of a snapshot ends with the entry that reaches this size. A page is
-// thus far below gRPC's limit for a message.
+// A page of a snapshot ends with the entry that reaches this size, so a page
+// stays far below gRPC's limit for a message.
 constexpr size_t kPageBytes = 256 << 10;
 
-// Returns true for commands that must not be repeated: if an agent was killed
-// during one, it is not executed again.
+// Returns true for commands that must not be repeated. If an agent was killed
+// during such a command, its successor does not execute the command again.
 bool IsOnce(const v1::Command& command) {
   return command.has_signal() || command.has_requeue();
 }
@@ -117,9 +117,9 @@ void Reports::TakeStore() {
   }
 }
 
-// Handles a command that a predecessor had begun. A job that the command has
-// launched is known here, because its end has not been reported. If there is no
-// such job, the job was not launched and may be launched now.
+// Handles a command that a predecessor had begun. If the command has launched a
+// job, the job is known here, because its end has not been reported. If the
+// command was to launch a job that is not known, it may be executed again.
 void Reports::OnLeft(const std::string& command) {
   const std::string request =
       history_.Find(command, options_.wall_clock_ms())->request;

@@ -27,7 +27,8 @@ constexpr uint32_t kCallersSession = UINT32_MAX;
 
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
-// Added to the numbers of requests about tools; the core's numbers are lower.
+// The numbers of requests about tools begin here, above all numbers of the
+// core.
 constexpr uint64_t kOfTool = uint64_t{1} << 62;
 
 std::optional<v1::Feature> FeatureOfCall(HostOp op) {
@@ -131,8 +132,8 @@ bool FillCall(const Bytes& call, v1::GetCredentialRequest* out) {
   return PutInfos(call.view(), out->mutable_infos());
 }
 
-// Returns true if the query asks which queries the scheduler serves. Agents
-// send it themselves.
+// Returns true if the query requests the list of the queries that the scheduler
+// serves. Agents send such a query themselves.
 bool AsksWhatItServes(const core::AskHost& request) {
   host_call::Query query;
   return request.op == HostOp::kQuery && wire::Decode(request.call, &query) &&
@@ -165,7 +166,7 @@ int64_t TimeLimitMs(const core::AskHost& request) {
   const auto limit =
       static_cast<int64_t>(std::min(seconds, kMaxTimeoutSeconds) * 1000);
   if (limit == 0) return standard;
-  // The requester of a query waits no longer than this.
+  // The requester of a query waits no longer than kQueryMs.
   return request.op == HostOp::kQuery ? std::min(limit, standard) : limit;
 }
 

@@ -38,7 +38,8 @@ class SchedulerHost : public HostPort {
     // If true, the embedded host decides requests that the scheduler does not
     // implement.
     bool fallback = false;
-    // The user and group of this agent, which tools get.
+    // The user and group of this agent, which are reported to the scheduler as
+    // those of a tool.
     uint32_t uid = 0;
     uint32_t gid = 0;
     uint64_t incarnation = 0;  // makes the names of calls unique

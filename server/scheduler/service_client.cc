@@ -124,8 +124,8 @@ class PlaceCall : public Call,
   }
   void Cancel() override { context_.TryCancel(); }
 
-  // No message may follow the grant. The first that does is passed to the
-  // listener, which reports it; then the call is cancelled.
+  // No message may follow the grant. If one does, it is passed to the listener,
+  // which reports it, and the call is cancelled.
   void OnReadDone(bool ok) override {
     if (!ok) return RemoveHold();
     calls_->gate->Post([this, self = shared_from_this()] {
@@ -175,7 +175,7 @@ class AttachStream
   bool writes() const override { return !ended_ && !queue_.empty(); }
   void Write(v1::AttachRequest message) override {
     if (ended_) return;
-    // The queue is full because the server does not read.
+    // If the queue is full, the server does not read.
     if (queue_.size() >= kMaxQueued) return Cancel();
     queue_.push_back(std::move(message));
     if (queue_.size() > 1) return;
@@ -188,7 +188,7 @@ class AttachStream
 
   void OnReadDone(bool ok) override {
     calls_->gate->Post([this, self = shared_from_this(), ok] {
-      // No write begins after this.
+      // No write begins after a failed read.
       if (!ok) ended_ = true;
       if (!ok) return RemoveHold();
       on_message(message_);
@@ -223,7 +223,7 @@ class AttachStream
 };
 
 // Returns a description of the security, for errors. A server that rejects the
-// agent's certificate only disconnects, so the error alone does not show the
+// agent's certificate only disconnects, so the error of gRPC does not show that
 // reason.
 std::string HowCalled(security::SecurityMode mode) {
   switch (mode) {

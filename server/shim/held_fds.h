@@ -12,8 +12,8 @@
 namespace canopy::process {
 
 // Duplicates `fd` to a number above the descriptors that processes inherit (3,
-// 4, ...), so that these can be set without overwriting it. Returns an empty
-// descriptor if there are too many descriptors.
+// 4, ...), which can then be set without overwriting the duplicate. Returns an
+// empty descriptor if there are too many descriptors.
 UniqueFd DuplicateReceived(int fd);
 
 // Names with their descriptors, at equal indices.

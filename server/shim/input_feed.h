@@ -60,8 +60,8 @@ class InputFeed {
   // as done afterwards.
   Bytes Track(std::string_view data);
   void FeedOne(Rank rank, Pipe* pipe, const Bytes& data);
-  // Applies the sizes in the data, and returns the text, which retains the
-  // data.
+  // Removes the changes of the terminal's size from the data, and applies them.
+  // Returns the rest of the data, which keeps `data` alive.
   static Bytes Decoded(Pipe* terminal, const Bytes& data);
   void Write(Rank rank);
 

@@ -90,9 +90,9 @@ class ShimUnderTest {
   // Counts pieces of output and ends of streams.
   size_t outputs() const { return outputs_; }
 
-  // Runs the loop until the shim has this state and the connection is closed or
-  // not. A new process has the shim's descriptors for a moment, so a connection
-  // may take as long to end.
+  // Runs the loop until the shim has this state, and the connection is closed
+  // or, with `closed` false, open. The end of a connection may take a moment,
+  // because a process that is being started still has the shim's descriptors.
   void RunUntil(HolderState state, bool closed) {
     const int64_t deadline = EventLoop::Now() + 60'000'000'000;
     while ((holder_->state() != state || closed_ != closed) &&

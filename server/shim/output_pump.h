@@ -18,9 +18,10 @@
 namespace canopy::process {
 
 // Retains the data that was read until it is acknowledged, in one order for the
-// whole job. While streams compete for the window, one chunk is read of each in
-// turn. A stream ends after its pipe and its process have both ended, because a
-// process may request texts after it has closed the pipe. Loop thread only.
+// whole job. If the window does not suffice for all streams, they take turns,
+// one chunk each. A stream ends after its pipe and its process have both ended,
+// because a process may request texts after it has closed the pipe. Loop thread
+// only.
 class OutputPump {
  public:
   // Called with output. Empty data is the end of a stream.
@@ -44,7 +45,7 @@ class OutputPump {
   void Add(Rank rank, uint16_t channel, UniqueFd pipe);
 
   // Drops the streams of a rank whose process has ended, so that the streams of
-  // its successor can be added. Data already read is retained.
+  // the rank's next process can be added. Data already read is retained.
   void Drop(Rank rank);
 
   // Records that the rank's process has ended; its streams end with their

@@ -215,7 +215,7 @@ ProcessStarter::Outcome ProcessStarter::StartOne(
   const AppSpec& spec = job_.apps[process.spec.app];
   const App& app = apps_[process.spec.app];
   Outcome outcome;
-  ProcessEnds ends;  // They are closed here after the start.
+  ProcessEnds ends;  // closed when this function returns
   const std::optional<PtySize> terminal = TerminalOf(process);
   const bool made = terminal ? MakeTerminal(*terminal, &outcome, &ends)
                              : MakePipes(process, &outcome, &ends);

@@ -72,8 +72,8 @@ class ProcessStarter {
     Environment env;
     std::vector<char*> argv;
   };
-  // The result of starting a process, and the shim's ends of its pipes, or its
-  // terminal, which is `in` and `out`.
+  // The result of starting a process, and the shim's ends of its pipes. If the
+  // process has a terminal, `in` and `out` are the terminal.
   struct Outcome {
     UniqueFd in;
     UniqueFd out;
@@ -81,7 +81,7 @@ class ProcessStarter {
     SpawnResult result;
     bool is_terminal = false;
   };
-  // The process's ends.
+  // The process's ends of its pipes, or its terminal.
   struct ProcessEnds {
     UniqueFd in;  // empty: /dev/null
     UniqueFd out;

@@ -36,9 +36,9 @@ class ProcessTable {
   std::vector<RankState> States() const;
 
   // Describes the next process of a rank whose last process has ended, and
-  // kills the remaining processes of the last one's group. Returns null if the
-  // incarnation is not the next one, or if the number of `fds` differs from the
-  // number that the rank names.
+  // kills the remaining processes of the last process's group. Returns null if
+  // the incarnation is not the next one, or if the number of `fds` differs from
+  // the number that the rank names.
   LocalProcess* Replace(RestartRank restart, const std::vector<UniqueFd>& fds);
 
   // Indexes all started processes by their process ids.

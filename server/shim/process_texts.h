@@ -20,9 +20,9 @@
 namespace canopy::process {
 
 // A kind is a key and a value. The first request of a kind is printed. Later
-// requests are counted, and the count is printed on the stream of the last of
-// them, after a delay, but not later than the end of that stream. Loop thread
-// only.
+// requests are only counted. After a delay, the count is printed on the stream
+// of the last counted request, but not later than the end of that stream. Loop
+// thread only.
 class ProcessTexts {
  public:
   // Returns true if the rank has only the stream of standard output.

@@ -241,8 +241,8 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
     case SpawnStep::kDirectory:
       return DirectoryStatus(error, cwd);
     case SpawnStep::kExec:
-      // The program existed when the job was prepared, so its interpreter is
-      // missing.
+      // If a file is not found now, it is the interpreter of the program,
+      // because the program existed when the job was prepared.
       if (error == ENOENT) {
         return Status(kErrJobExeNotFound,
                       "program " + Quoted(path) +
@@ -252,7 +252,7 @@ Status DescribeSpawnFailure(SpawnStep step, int error, const std::string& path,
       if (error == ENOTDIR || error == EACCES) {
         return ProgramStatus(error, path);
       }
-      // The program may be valid while the system lacks resources.
+      // A lack of resources does not mean that the program is invalid.
       return Status(error == E2BIG || error == ENOMEM || error == EAGAIN
                         ? kErrJobSysOpFailed
                         : kErrJobFailedToLaunch,

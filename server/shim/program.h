@@ -16,12 +16,13 @@ namespace canopy::process {
 inline constexpr char kDefaultPath[] = "/usr/local/bin:/usr/bin:/bin";
 
 // Checks the working directory (empty: the current one) and returns the path to
-// execute: `program` itself if it contains a '/', relative to cwd, otherwise
-// the first executable file of that name in the directories of `path` (null:
-// kDefaultPath) and, after them, in `cwd` if it is not empty, as the launchers
-// of Open MPI and Slurm do. Access is checked with the effective user id of the
-// caller. Errors are the Standard's job errors (working directory or program
-// not found, not accessible, not executable), with one line for the user.
+// execute. If `program` contains a '/', this is `program` itself, relative to
+// cwd. Otherwise it is the first executable file of that name in the
+// directories of `path` (null: kDefaultPath) and then, if cwd is not empty, in
+// cwd, as in the launchers of Open MPI and Slurm. Access is checked with the
+// effective user id of the caller. Errors are the Standard's job errors
+// (working directory or program not found, not accessible, not executable),
+// with one line for the user.
 Result<std::string> FindProgram(const std::string& program,
                                 const std::string& cwd, const char* path);
 

@@ -81,8 +81,8 @@ inline constexpr uint32_t kShimProtocolVersion = 6;
 inline constexpr uint32_t kMaxPayload = 64u << 20;
 // The largest number of descriptors in one frame (the kernel's limit is 253).
 inline constexpr size_t kMaxFrameFds = 200;
-// The largest number of descriptors that one rank inherits, and that Hold
-// keeps.
+// The largest number of descriptors that one rank inherits (kMaxInherited), and
+// that the shim keeps for Hold (kMaxHeld).
 inline constexpr size_t kMaxInherited = 8;
 inline constexpr size_t kMaxHeld = 64;
 // The largest number of connections held by HoldMany.
@@ -169,9 +169,10 @@ struct AppSpec {
   // The finding of an earlier job of this agent (loader::EncodeFinding), or
   // empty.
   std::string known_finding = {};
-  // The application's processes write to stdout and stderr by one descriptor.
-  // Their stderr stream, which PrepareJob::merge_stderr omits for the whole
-  // job, ends at once.
+  // The application's processes write their standard error to the descriptor of
+  // their standard output. Their stderr stream ends at once. With
+  // PrepareJob::merge_stderr, in contrast, no process of the job has that
+  // stream.
   bool merge_stderr = false;
 };
 
@@ -195,7 +196,7 @@ struct PrepareJob {
   // answers in Prepared. Empty if it is not injected.
   std::string library;
   // The ranks that are stopped (SIGSTOP) before the first instruction of their
-  // program; an empty list means all ranks, and no value none.
+  // program. Empty list: all ranks; no value: no rank.
   std::optional<std::vector<Rank>> stop_on_exec = {};
   ProcessPolicies process = {};  // as in the job's request
 };
@@ -236,8 +237,9 @@ struct TextPart {
   std::string text;
 };
 
-// A text that a process requests to be inserted into its output, completely or
-// not at all: at most kMaxTextParts parts and kMaxWaitingText bytes.
+// A text that a process requests to be inserted into its output. The shim
+// inserts all parts or none. The limits are kMaxTextParts parts and
+// kMaxWaitingText bytes.
 struct TextRequest {
   // These members identify a request that a former agent may have sent already.
   // Such a request gets the same answer and is not printed again.

@@ -28,7 +28,7 @@ Result<UniqueFd> ListenAt(int directory, const std::string& name);
 // too long, and kErrCommFailure for any other failure.
 Result<UniqueFd> ConnectAt(int directory, const std::string& name);
 
-// The file of a socket that this program has created, to be removed once.
+// The file of a socket that this program has created and later removes.
 class SocketFile {
  public:
   SocketFile() = default;

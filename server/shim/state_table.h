@@ -22,7 +22,8 @@ struct Cell {
   State next{};
 };
 
-// The rule for a row of a table, in which most cells keep the state.
+// The rule for one cell of a row. In most cells, `moves` is false and the event
+// keeps the state.
 template <typename State>
 struct CellRule {
   Verdict verdict = Verdict::kRefuse;

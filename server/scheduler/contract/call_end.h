@@ -16,7 +16,7 @@ struct CallEnd {
   int code = 0;
   std::string message;
   std::optional<int> pmix_status = {};  // from the details of the gRPC status
-  // likewise: the requested pause before a repetition
+  // the pause before a repetition that the details request
   std::optional<int64_t> retry_ns = {};
 
   bool ok() const { return code == 0; }

@@ -163,7 +163,8 @@ TEST_F(BarrierAbiTest, TheDeathOfTheAgentEndsAFence) {
   agent_->On(FrameType::kBarrierFull,
              [](FakeAgent& agent, const Request&) { agent.Die(); });
   EXPECT_EQ(OtherArrives(), Arrival::kWait);
-  // Rank 1 came first, so it is the rank that checks.
+  // Rank 1 arrived first, so the barrier chooses it to check whether the agent
+  // is alive.
   std::thread other([&] {
     int status = 0;
     while (!agent_->other_participant().Wait(ticket_, 1'000'000, &status)) {

@@ -30,7 +30,8 @@ using canopy::client::WithSessionAsync;
 
 namespace {
 
-// Reads a name of at most `limit` characters; null is the empty name.
+// Reads a name; a null pointer stands for the empty name. Returns false if the
+// name has more than `limit` characters.
 bool ReadName(const char* name, size_t limit, std::string* out) {
   if (name == nullptr) return true;
   const size_t length = strnlen(name, limit + 1);

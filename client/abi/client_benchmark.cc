@@ -1,4 +1,4 @@
-// Measures PMIx_Get through the C interface with the job in shared memory.
+// Measures calls of the C interface; the data of the job is in shared memory.
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 namespace canopy::client {
 namespace {
 
-// An initialised client of an agent with some published data.
+// An initialised client of a fake agent, which has published data of rank 2.
 class Client {
  public:
   Client() {
@@ -85,7 +85,7 @@ void GetPointer(benchmark::State& state) {
 }
 BENCHMARK(GetPointer);
 
-// Measures a request to the agent's thread and back.
+// Measures a request to the agent's thread and its answer.
 void FenceRoundTrip(benchmark::State& state) {
   const Client client;
   for (auto _ : state) PMIx_Fence(nullptr, 0, nullptr, 0);

@@ -52,7 +52,8 @@ TEST_F(CommitAbiTest, ACommitInTheMailboxSendsNoMessage) {
   EXPECT_NE(bytes.find("one"), std::string::npos);
   EXPECT_LT(bytes.find("one"), bytes.find("two"));
   EXPECT_EQ(Take(), "");
-  // The fence's frame shows that no commit was sent before it.
+  // Frames arrive in order, so a frame of the commit would have arrived before
+  // that of the fence.
   EXPECT_EQ(PMIx_Fence(&self_, 1, nullptr, 0), PMIX_SUCCESS);
   EXPECT_EQ(agent_->Count(FrameType::kCommit), 0u);
   EXPECT_EQ(agent_->Count(FrameType::kCommitted), 0u);
@@ -97,7 +98,8 @@ TEST_F(CommitAbiTest, ACommitThatIsTooLargeAndLaterOnesAreSentAsMessages) {
   EXPECT_EQ(Commit("small", "1"), PMIX_SUCCESS);
   agent_->Await(FrameType::kCommit, 2);
   EXPECT_EQ(Take(), "");
-  // The agent has handled both messages.
+  // Reports to the client that the agent has read the two commits sent as
+  // messages.
   agent_->mailboxes().SetMessages(0, 2);
   EXPECT_EQ(Commit("again", "1"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("again"), std::string::npos);
@@ -131,8 +133,8 @@ TEST_F(CommitAbiTest, ASuccessorFindsTheCommit) {
   EXPECT_NE(agent_->Await(FrameType::kCommit).payload.find("key"),
             std::string::npos);
   agent_->mailboxes().SetMessages(0, 1);
-  // The successor has the same barrier here, so its count agrees with this
-  // number.
+  // This successor uses the barrier of its predecessor, whose count of commits
+  // sent as messages is 1, as set above.
   EXPECT_EQ(Commit("more", "x"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("more"), std::string::npos);
 }

@@ -15,7 +15,7 @@ using local::FrameType;
 
 class ConnectTest : public ClientTest {
  protected:
-  // Returns the caller's job and another one.
+  // Returns all processes of the caller's job and of another job.
   std::vector<pmix_proc_t> Jobs() {
     return {Proc(agent_->nspace(), PMIX_RANK_WILDCARD),
             Proc("job-2", PMIX_RANK_WILDCARD)};

@@ -29,7 +29,7 @@ class CredentialTest : public ClientTest {
                  agent.Reply(request, status, payload);
                });
   }
-  // Returns the call for the host, which the frame contains.
+  // Returns the content of the host call that the agent receives next.
   std::string_view Sent(HostOp op) {
     frame_ = agent_->Await(FrameType::kHostCall);
     const auto frame = frame_.As<local::HostCall>();

@@ -1,6 +1,6 @@
-// Calls every function that reads its directives itself with every attribute of
-// the tables. The answer to a query for attribute support must agree with the
-// behaviour of the function.
+// Calls each function that reads its directives itself, once for every
+// attribute of the tables. The answer to a query for attribute support must
+// agree with the behaviour of the function.
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ Value SampleOf(const AttributeEntry& attribute) {
   }
 }
 
-// Returns the keys in the answer to PMIX_QUERY_ATTRIBUTE_SUPPORT, at any level.
+// Returns the keys of the attributes that any support level declares for
+// `function`.
 std::set<std::string_view> SupportedBy(std::string_view function) {
   std::set<std::string_view> keys;
   for (const Level level :
@@ -72,7 +73,8 @@ using Call = std::function<int(const pmix_info_t& info)>;
 struct Function {
   const char* name;
   Call call;
-  // Infos with other keys are data for the receivers.
+  // Infos with keys that the Standard does not name for the function are data
+  // for the receivers.
   bool carries_data = false;
 };
 
@@ -194,7 +196,8 @@ TEST_F(DirectiveWalk, IgnoredOptionalDirectivesAreReported) {
       const std::string_view key = attribute.key;
       if (function.carries_data && !documented.contains(key)) continue;
       const int rc = Give(function, attribute, 0);
-      // An error also informs the caller.
+      // A caller learns from an error, too, that the directive was not
+      // honoured.
       EXPECT_EQ(ignored_ || rc != PMIX_SUCCESS,
                 !supported.contains(key) || rc != PMIX_SUCCESS)
           << function.name << " " << attribute.name << ": " << rc;

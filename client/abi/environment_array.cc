@@ -13,7 +13,7 @@ bool EditEnvironment(const std::function<void(std::vector<std::string>*)>& edit,
   std::vector<std::string> entries;
   std::unordered_map<std::string, char*> old;
   for (char** entry = *env; entry != nullptr && *entry != nullptr; ++entry) {
-    // The second copy of an equal entry is dropped.
+    // An entry that occurs twice is kept once.
     if (old.emplace(*entry, *entry).second) entries.emplace_back(*entry);
   }
   const std::vector<std::string> before = entries;

@@ -62,7 +62,8 @@ class Log {
 Log* g_log = nullptr;
 // The status that a handler returns, by the handler's name.
 std::map<std::string, int>* g_outcomes = nullptr;
-// Actions that run in the handler of that name before it reports.
+// Actions by the name of a handler, which runs its action before it reports its
+// status.
 std::map<std::string, std::function<void(size_t)>>* g_actions = nullptr;
 
 void Handle(size_t reference, pmix_status_t status, const pmix_proc_t* source,

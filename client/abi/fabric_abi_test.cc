@@ -80,7 +80,7 @@ class FabricTest : public ClientTest {
                  agent.Reply(request, status, payload);
                });
   }
-  // Returns the directives of the host's last call, which is the `calls`-th.
+  // Waits for the `calls`-th host call and returns its directives.
   InfoList Asked(pmix_fabric_operation_t operation, size_t calls) {
     const Request frame = agent_->Await(local::FrameType::kHostCall, calls);
     const auto sent = frame.As<local::HostCall>();
@@ -132,7 +132,8 @@ TEST_F(FabricTest, RegisterGivesTheDataOfTheDefaultFabric) {
   EXPECT_EQ(device.FindString(PMIX_FABRIC_DEVICE_BUS_TYPE), "PCI");
   EXPECT_EQ(device.FindString(PMIX_FABRIC_DEVICE_VENDORID), "0x15b3");
   EXPECT_EQ(device.FindString(PMIX_FABRIC_DEVICE_PCI_DEVID), "0000:02:00.0");
-  // The description is of another machine, which this kernel does not know.
+  // The described machine is not this one, so the kernel has no state of its
+  // devices.
   EXPECT_FALSE(device.Has(PMIX_FABRIC_DEVICE_STATE));
   EXPECT_EQ(PMIx_Fabric_deregister(&fabric), PMIX_SUCCESS);
   EXPECT_EQ(fabric.info, nullptr);

@@ -364,7 +364,8 @@ TEST_F(GetTest, DataScopeSelectsAmongPutsOfPeers) {
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
   Get(2, "all", remote);
   EXPECT_EQ(status_, PMIX_ERR_NOT_FOUND);
-  // A get of all keys returns all values with that scope, and no others.
+  // A get of all keys returns all values with the scope PMIX_REMOTE, and no
+  // others.
   const InfoList key = {{"key", Value::Int(2)}};
   EXPECT_EQ(Get(2, nullptr, remote), Value::InfoArray(key));
   Get(1, nullptr, remote);

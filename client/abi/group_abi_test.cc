@@ -98,7 +98,7 @@ TEST_F(GroupTest, AGroupsNameStandsForItsMembers) {
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_SUCCESS);
   const Request fence = agent_->Await(FrameType::kCollective, 2);
   EXPECT_NE(fence.payload.find("g"), std::string::npos);
-  // In a construct the agent resolves the name.
+  // In the members of a construct, the agent resolves the name of a group.
   EXPECT_EQ(PMIx_Group_construct("h", &group, 1, nullptr, 0, nullptr, nullptr),
             PMIX_SUCCESS);
   EXPECT_EQ(Last(3).procs, (std::vector<ProcId>{{"g", kRankWildcard}}));
@@ -142,7 +142,8 @@ TEST_F(GroupTest, WrongArgumentsAreRejected) {
         PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Group_destruct(name, nullptr, 0), PMIX_ERR_BAD_PARAM);
     EXPECT_EQ(PMIx_Group_leave(name, nullptr, 0), PMIX_ERR_BAD_PARAM);
-    // For a name that is not null, the callback gets the error.
+    // The non-blocking form returns the error if the name is null, and
+    // otherwise passes it to the callback.
     OpResult leave;
     const bool is_given = name != nullptr;
     EXPECT_EQ(PMIx_Group_leave_nb(name, nullptr, 0, OpResult::Set, &leave),

@@ -95,7 +95,7 @@ class GroupFormingTest : public ClientTest {
     infos.Add(PMIX_GROUP_MEMBERSHIP, Value::ProcArray(Ranks(ranks)));
     return infos;
   }
-  // Sends the first leader's invitation to these members.
+  // Sends this process the first leader's invitation to a group of `ranks`.
   void Bootstrap(Rank leader, const std::vector<Rank>& ranks) {
     InfoList infos = Members(ranks);
     infos.Add(PMIX_GROUP_BOOTSTRAP, Value::Size(2));
@@ -115,7 +115,8 @@ class GroupFormingTest : public ClientTest {
     return PMIx_Group_construct_nb("g", nullptr, 0, nullptr, 0, Result::Set,
                                    &result_);
   }
-  // Returns what a leader has published: its number of leaders and its members.
+  // Returns the data that a leader has published, its number of leaders and its
+  // members, and sets *key to the key.
   InfoList Published(size_t count, std::string* key) {
     const Request request = agent_->Await(FrameType::kPublish, count);
     InfoList infos;
@@ -152,8 +153,8 @@ class GroupFormingTest : public ClientTest {
     infos.Add(PMIX_GROUP_ADD_MEMBERS, Value::ProcArray(Ranks(ranks)));
     return infos;
   }
-  // Makes the agent report that the first `taken` keys which leaders try from
-  // now on are taken.
+  // Makes the agent reject the next `taken` publishes, as if their keys were
+  // taken, and accept all later ones.
   void Take(size_t taken) {
     const size_t limit = agent_->Count(FrameType::kPublish) + taken;
     agent_->On(
@@ -238,7 +239,7 @@ TEST_F(GroupFormingTest, AMemberReportsToALeaderThatIsNotAMember) {
   EXPECT_EQ(report.receivers, Ranks({3}));
   EXPECT_EQ(report.infos.FindInt("canopy.grp.formed"), PMIX_SUCCESS);
   EXPECT_EQ(report.infos.FindUint(PMIX_GROUP_CONTEXT_ID), kContext);
-  // The leader knows the members, since none is missing.
+  // No member is missing, so the leader knows the members without this report.
   EXPECT_FALSE(report.infos.Has(PMIX_GROUP_MEMBERSHIP));
   EXPECT_EQ(result_.Wait(), PMIX_SUCCESS);
 }
@@ -274,7 +275,7 @@ TEST_F(GroupFormingTest, TheFirstLeaderInvitesAllMembers) {
   EXPECT_EQ(construct.payload.find(PMIX_GROUP_BOOTSTRAP), std::string::npos);
   EXPECT_EQ(construct.payload.find(PMIX_GROUP_ADD_MEMBERS), std::string::npos);
   EXPECT_EQ(LastTold(3).status, PMIX_GROUP_CONSTRUCT_COMPLETE);
-  // The key is free before the call ends.
+  // The leader has unpublished its key before the call ends.
   const Request removed = agent_->Await(FrameType::kUnpublish);
   EXPECT_NE(removed.payload.find(key), std::string::npos);
   EXPECT_EQ(result_.Wait(), PMIX_SUCCESS);
@@ -319,8 +320,8 @@ TEST_F(GroupFormingTest,
   Tell(PMIX_GROUP_MEMBERSHIP_UPDATE, 2, Members({0, 1, 2}));
   EXPECT_EQ(result_.Wait(), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Group_destruct("g", nullptr, 0), PMIX_SUCCESS);
-  // The library subscribes to invitations with the first call, so this call
-  // comes first.
+  // The library has subscribed to invitations since the first call, so the
+  // second invitation may come before the second call.
   Bootstrap(2, {0, 1, 2});
   result_ = Result();
   ASSERT_EQ(BeAdded(), PMIX_SUCCESS);

@@ -103,7 +103,8 @@ bool ReadElement(Decoder* decoder, pmix_data_type_t id, void* dest) {
   return true;
 }
 
-// Reads a call's elements, and skips the elements that do not fit into `dest`.
+// Reads the elements that one call has packed, and skips those that do not fit
+// into `dest`.
 pmix_status_t ReadCall(Decoder* decoder, pmix_data_type_t id, char* dest,
                        int32_t* room) {
   const auto wanted = static_cast<size_t>(*room);
@@ -157,8 +158,8 @@ void PMIx_Data_buffer_unload(pmix_data_buffer_t* b, char** bytes, size_t* sz) {
   *sz = payload.size;
 }
 
-// Processes of all namespaces can read Canopy's format (with OpenPMIx from
-// release 4 on), so the target is not used.
+// Processes of all namespaces can read Canopy's format (those with OpenPMIx
+// from release 4 on), so the target is not used.
 pmix_status_t PMIx_Data_pack(const pmix_proc_t*, pmix_data_buffer_t* buffer,
                              void* src, int32_t num_vals,
                              pmix_data_type_t type) {

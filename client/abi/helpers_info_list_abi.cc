@@ -1,5 +1,5 @@
-// Lists of infos to which infos are added one by one and which become an array
-// at the end. The handle is opaque to callers; each node is malloc memory.
+// Lists to which infos are added one by one, and which become arrays at the
+// end. The handle is opaque to callers. Each node is allocated with calloc.
 #include <cstdlib>
 #include <cstring>
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-// The type of our own format in a pmix_regex2_t.
+// The type that a pmix_regex2_t has if its text is in Canopy's format.
 constexpr char kRegexType[] = "pmix";
 
 pmix_status_t Give(const std::string& text, char** out) {

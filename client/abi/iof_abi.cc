@@ -24,8 +24,8 @@ pmix_status_t ArgumentsOf(const PullRequest& request) {
   return BadUnless(!request.procs.empty() && request.directives.ok());
 }
 
-// Refuses required directives of `function` and reports others, because the
-// Standard defines no attribute for them.
+// Refuses a required directive of `function` and reports any other, because the
+// Standard defines no attributes for the function.
 pmix_status_t CheckNone(std::string_view function, const InfoArray& infos) {
   if (!infos.ok()) return PMIX_ERR_BAD_PARAM;
   for (size_t i = 0; i < infos.size; ++i) {

@@ -102,8 +102,8 @@ class IofTest : public ClientTest {
               0);
   }
 
-  // Makes the agent answer the n-th read with the n-th run, and no later read.
-  // It answers the end of a puller with success.
+  // Makes the agent answer the n-th read with the n-th of `runs`, and leave
+  // later reads unanswered. It answers the end of a puller with success.
   void Answer(const std::vector<OutputRun>& runs) {
     const auto next = std::make_shared<size_t>(0);
     agent_->On(
@@ -142,7 +142,7 @@ class IofTest : public ClientTest {
                          OnOutput, nullptr, nullptr);
   }
 
-  // The agent may outlive the test.
+  // Shared, because the agent's thread may use the promise after the test.
   std::shared_ptr<std::promise<Asked>> ended_ =
       std::make_shared<std::promise<Asked>>();
 };
@@ -184,7 +184,8 @@ TEST_F(IofTest, Iof02TheNextReadIsSentAfterTheCallback) {
   EXPECT_EQ(pieces[2].dropped, 0u);
 }
 
-// The callback gets the end, but the event does not report it as the job's end.
+// The callback gets the end of the output. The event reports a failure, not the
+// end of the job.
 TEST_F(IofTest, AFailedReadRaisesAnEvent) {
   HandleEvents();
   AnswerLater(kErrNotFound, "");

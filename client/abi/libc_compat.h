@@ -3,9 +3,9 @@
 
 // Copies of the two functions of newer C libraries that the static C++ runtime
 // inside libpmix.so.2 calls: arc4random (glibc 2.36) and _dl_find_object (glibc
-// 2.35). With these copies the library loads also with glibc 2.34, so in
-// containers and on nodes that are older than the machine that built it. The
-// version script hides them from other libraries.
+// 2.35). With these copies the library also loads with glibc 2.34. It can
+// therefore be used in containers and on nodes that are older than the machine
+// that built it. The version script hides the copies from other libraries.
 
 #include <cstdint>
 

@@ -50,7 +50,8 @@ TEST(Lifecycle, CallsBeforeInitFail) {
 
 TEST(Lifecycle, TheVersionTextIsAcceptedByOpenMpi) {
   const std::string text = PMIx_Get_version();
-  // Open MPI compares the first character with its own release's.
+  // Open MPI compares the first character with the major release of PMIx for
+  // which it was built.
   EXPECT_GE(text[0], '3');
   EXPECT_NE(text.find("4.2"), std::string::npos);
 }

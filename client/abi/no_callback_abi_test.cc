@@ -29,8 +29,8 @@ class NoCallbackTest : public ClientTest {
     }
   }
 
-  // Waits until the agent has the request and the library its answer, which
-  // arrive in order.
+  // Waits until the agent has the request, and then for a get. Answers arrive
+  // in order, so the library has the answer to the request afterwards.
   void ExpectTaken(FrameType type, int status) {
     EXPECT_EQ(status, PMIX_SUCCESS);
     (void)agent_->Await(type);

@@ -21,7 +21,7 @@ Committed Parse(const Request& request) {
     Decoder decoder(kvals);
     KvalView kval;
     while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-      if (IsStoredName(kval.key)) continue;  // staged_puts_test.cc
+      if (IsStoredName(kval.key)) continue;  // tested in staged_puts_test.cc
       committed[{scope, std::string(kval.key)}] = *DecodeValue(kval.value);
     }
     EXPECT_TRUE(decoder.done());

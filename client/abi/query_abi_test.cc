@@ -144,7 +144,8 @@ TEST_F(QueryTest, DataThatGetFindsAreNotRequestedFromTheAgent) {
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, Flags({PMIX_QUERY_REFRESH_CACHE})}),
             PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(requests_, 1);
-  // The agent reports a qualifier that has no effect on such data.
+  // The agent must report that the qualifier has no effect on the key. So the
+  // agent is asked, although the library has the value.
   EXPECT_EQ(Ask({{PMIX_JOB_SIZE}, Flags({PMIX_QUERY_REPORT_AVG})}),
             PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(requests_, 2);

@@ -23,7 +23,8 @@ class ResourceTest : public ClientTest {
                  agent.Reply(request, kErrNotSupported);
                });
   }
-  // Returns the call for the host, after the operation and the targets.
+  // Returns the content of the next host call, which must be `op` without
+  // targets.
   std::string CallOf(HostOp op) {
     const Request frame = agent_->Await(FrameType::kHostCall);
     const auto sent = frame.As<local::HostCall>();

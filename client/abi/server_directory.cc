@@ -50,8 +50,8 @@ bool Fits(const std::string& base) {
          kLongest;
 }
 
-// Makes a new directory in an open one, with a name that is not in use. Returns
-// false with errno.
+// Makes a new directory in an open one, with a name that is not in use. If that
+// fails, returns false and sets errno.
 bool MakeNew(int parent, mode_t mode, std::string* name, UniqueFd* fd) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     *name = RandomName();

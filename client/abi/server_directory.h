@@ -21,8 +21,8 @@ namespace canopy::client {
 class ServerDirectory {
  public:
   // Makes one directory for both purposes below `base`. Processes that know its
-  // name may open files in it, which clients of other users need. With `listed`
-  // all users may list it, which tools of other users need.
+  // name may open files in it, because clients of other users must do so. With
+  // `listed` all users may list it, because tools of other users must do so.
   //
   // The directory is below /tmp if names below `base` are too long for a
   // socket, or if a server that runs as root finds that any user can change

@@ -71,7 +71,8 @@ std::string Await(std::promise<std::string>* told) {
                                                              : "no event";
 }
 
-// Only runs as a child of the host's test.
+// This test is skipped, except in the child process that the host's test
+// starts.
 TEST(Rank, ARankGetsItsHostsData) {
   const char* ready = getenv(kReadyFd);
   if (ready == nullptr) GTEST_SKIP() << "not started by a host";
@@ -185,7 +186,8 @@ pmix_status_t NeverControl(const pmix_proc_t*, const pmix_proc_t[], size_t,
   return PMIX_SUCCESS;
 }
 
-// Returns the status of `call` if the host's server ends while it waits.
+// Starts a server whose host never answers, ends it during `call`, and returns
+// the status of `call`.
 int EndedBy(const std::function<int()>& call) {
   pmix_server_module_t module = {};
   module.spawn = NeverStart;
@@ -220,7 +222,8 @@ TEST(Host, TheEndOfTheServerEndsPendingCalls) {
             PMIX_ERR_LOST_CONNECTION);
 }
 
-std::string* g_asked = nullptr;  // of the host's functions, in order
+// The requests that the functions of the host have received, in order.
+std::string* g_asked = nullptr;
 
 pmix_status_t ControlJob(const pmix_proc_t* requestor,
                          const pmix_proc_t targets[], size_t,
@@ -363,7 +366,7 @@ void Prepare() {
             PMIX_OPERATION_SUCCEEDED);
 }
 
-// Starts this program as the rank's test; it writes to `ready`.
+// Starts this program as the rank's test, which writes to `ready`.
 pid_t StartRank(int ready) {
   const pmix_proc_t proc = ToC({kJob, 0});
   EXPECT_EQ(PMIx_server_register_client(&proc, getuid(), getgid(), nullptr,

@@ -26,7 +26,8 @@ constexpr FlagName kFlagNames[] = {
     {PMIX_IOF_LOCAL_OUTPUT, &ServerDirectives::local_output},
 };
 
-// Flags without an effect: they are refused or reported if they are true.
+// Flags that the server does not honour. A flag that is true is refused if it
+// is required, and reported if not.
 constexpr std::string_view kRefusedFlags[] = {
     PMIX_USOCK_DISABLE,          PMIX_SINGLE_LISTENER,
     PMIX_TCP_DISABLE_IPV4,       PMIX_HOMOGENEOUS_SYSTEM,
@@ -96,7 +97,8 @@ Status ReadDirective(const pmix_info_t& info, ServerDirectives* out) {
   if (key == PMIX_LAUNCHER_RENDEZVOUS_FILE) {
     return ReadText(info, &out->rendezvous_file);
   }
-  // The server has no IPv6 sockets. The other key is read with the module.
+  // The server has no IPv6 sockets. NumEntries reads the number of the module's
+  // entries.
   if (key == PMIX_TCP_DISABLE_IPV6 || key == CANOPY_SERVER_MODULE_ENTRIES) {
     return Status();
   }

@@ -77,8 +77,9 @@ void WatchForks() {
   (void)registered;
 }
 
-// Reads OpenPMIx's parameter, with the same default: the host is not called for
-// a fence of this node alone.
+// Returns true if a parameter of OpenPMIx requires that the host be called for
+// every fence. By default, as with OpenPMIx, the host is not called for a fence
+// among processes of this node alone.
 bool HostHasAllFences() {
   const char* value = std::getenv("PMIX_MCA_pmix_server_fence_localonly_opt");
   if (value == nullptr) return false;
@@ -116,7 +117,8 @@ std::function<void(const library::DeliveredOutput&)> WriteHere() {
   };
 }
 
-// Delivers a notification of the host's process to the processes it serves.
+// Delivers a notification of this process to the processes that its server
+// serves.
 int Distribute(const Notification& event, pmix_op_cbfunc_t cbfunc,
                void* cbdata) {
   const ServerCall server;
@@ -261,7 +263,7 @@ int InitFirst(const pmix_server_module_t* module, const pmix_info_t* info,
   return PMIX_SUCCESS;
 }
 
-// Waits for calls that may use the server's thread, which ends after them.
+// Waits until no call can use the server, whose thread is stopped after that.
 void WaitForCalls() {
   while (g_role.calls.load(std::memory_order_seq_cst) > 0) sched_yield();
 }
@@ -301,15 +303,15 @@ int ServeAs(Session& session, const pmix_server_module_t* module,
   if (!running.ok()) return running.code();
   Open(*std::move(running));
   g_role.of_tool = true;
-  // There is no function for spawns and host calls: they go to the tool's own
-  // server, or the tool starts a launcher.
+  // Functions for spawns and host calls are not set: these go to the server to
+  // which the tool is connected, or the tool starts a launcher.
   session.set_own_server({Distribute, {}, {}, AddressOfServer});
   SetToolEnd(StopServingByTool);
   return PMIX_SUCCESS;
 }
 
 // Accepts the tools that may connect to a launcher: the tools of its own user.
-// A tool keeps its own name, or gets a unique one.
+// A tool that has a name keeps it; any other tool gets a unique name.
 void AcceptTool(pmix_info_t* info, size_t ninfo,
                 pmix_tool_connection_cbfunc_t cbfunc, void* cbdata) {
   static std::atomic<uint32_t> number{0};
@@ -349,7 +351,7 @@ std::string AddressOfLauncher() {
   return AddressOfServer();
 }
 
-// Returns the file in which the tool that started this tool expects the
+// Returns the file in which the tool that started this tool expects this tool's
 // address.
 std::string TakeRendezvousFile() {
   const char* const file = std::getenv(kEnvRendezvousFile);

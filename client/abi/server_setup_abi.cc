@@ -34,7 +34,7 @@ namespace {
 
 using Infos = std::span<const pmix_info_t>;
 
-// Access to the server's part of the process for one call; null outside of
+// Gives one call access to the session and the server's data. False outside of
 // PMIx_server_init and PMIx_server_finalize.
 class Call {
  public:

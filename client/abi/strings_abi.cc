@@ -1,5 +1,5 @@
-// The printers of the C interface: from a code to a text, and between an
-// attribute's macro and its key.
+// Functions of the C interface that convert a code to its text, and the macro
+// of an attribute to its key and back.
 
 #include <array>
 #include <cstddef>
@@ -24,7 +24,8 @@ using canopy::client::CopyToC;
 constexpr std::array<std::string_view, 4> kChannelNames = {"STDIN", "STDOUT",
                                                            "STDERR", "STDDIAG"};
 constexpr std::size_t kChannelSets = std::size_t{1} << kChannelNames.size();
-// Room for all names, separated by a character, and a terminator.
+// A text with the names of several channels, separated by blanks and
+// terminated.
 using ChannelText = std::array<char, 32>;
 
 constexpr ChannelText JoinChannels(std::size_t set) {

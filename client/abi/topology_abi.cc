@@ -32,7 +32,8 @@ void FreeDistances(pmix_device_distance_t* distances, size_t count) {
   canopy::FreeElements(*canopy::FindType(PMIX_DEVICE_DIST), distances, count);
 }
 
-// Returns a malloc array; null for an empty list.
+// Copies the distances into an array of malloc memory; sets null if there are
+// none.
 pmix_status_t ToC(const std::vector<DeviceDistance>& found,
                   pmix_device_distance_t** distances, size_t* count) {
   *distances = nullptr;

@@ -1,5 +1,5 @@
-// Gives an entry point of the C interface the session, and reports its errors:
-// docs/design/c_api.md.
+// Helpers of the entry points of the C interface: they provide the session and
+// report errors (docs/design/c_api.md).
 #ifndef CANOPY_CLIENT_ABI_WITH_SESSION_H_
 #define CANOPY_CLIENT_ABI_WITH_SESSION_H_
 

@@ -19,8 +19,8 @@ namespace {
 
 // Agents identify a resent request by its process and its tag. The process may
 // have had other channels, and other programs may have run as the same rank, so
-// no two channels may start at similar numbers. The number is not 0, and far
-// below the end, where numbers are reserved.
+// no two channels may start at similar tags. The first tag is not 0. It is far
+// below the highest tags, which are reserved.
 uint64_t FirstTag() {
   uint64_t tag = 0;
   if (getrandom(&tag, sizeof(tag), GRND_NONBLOCK) != sizeof(tag)) {
@@ -121,7 +121,7 @@ int Channel::Post(FrameType type, std::string_view payload) {
   // Without a pending request, no reader would detect that the agent is gone.
   if (rc != kErrLostConnection) return rc;
   const MutexLock lock(mu_);
-  // A channel that has ended may be destroyed before the task would run.
+  // A channel that has ended may be destroyed before a task runs.
   if (ended_) return rc;
   progress_->Post([this] {
     if (ReadLast()) OnReadable();
@@ -331,7 +331,8 @@ void Channel::Close(int status) {
     const MutexLock lock(mu_);
     EndLocked(status);
   }
-  // A reader that blocks in the kernel returns with the end of the stream.
+  // A reader that blocks in the kernel then returns, with the end of the
+  // stream.
   socket()->Shutdown();
 }
 

@@ -53,7 +53,7 @@ class ChannelSink {
                           std::string_view /*request*/, int /*status*/) {}
   // Called when the agent is gone. Reattaches to a successor, restores this
   // process's state there, and blocks until the time limit for a successor.
-  // Returns null if there is none.
+  // Returns null if no successor was found.
   virtual std::unique_ptr<FrameSocket> Reattach() { return nullptr; }
 };
 
@@ -62,8 +62,8 @@ class Channel {
   using Done = std::function<void(Reply)>;
 
   // `sink` and `progress` must outlive the channel, and `progress` must be
-  // stopped before the channel is destroyed. Frames that `socket` has already
-  // read are dispatched here.
+  // stopped before the channel is destroyed. The constructor dispatches the
+  // frames that `socket` has already read.
   Channel(std::unique_ptr<FrameSocket> socket, ChannelSink* sink,
           Progress* progress);
   ~Channel();

@@ -16,9 +16,9 @@ namespace canopy::client {
 namespace {
 
 constexpr size_t kInitialCapacity = 16 * 1024;
-// Further descriptors in one message are closed.
+// Limit of the descriptors in one message; any further ones are closed.
 constexpr int kMaxFdsPerRead = 16;
-// Limit of descriptors that have not been taken.
+// The number of received descriptors that may wait for TakeFd.
 constexpr size_t kMaxHeldFds = 64;
 
 }  // namespace

@@ -69,8 +69,8 @@ class FrameSocket {
 
  private:
   bool HeaderOf(local::FrameHeader* header) const;
-  // Makes room for at least one more byte and for the incomplete frame. Returns
-  // false if memory is exhausted.
+  // Makes room in the buffer for the rest of the incomplete frame, and for at
+  // least one byte. Returns false if memory is exhausted.
   bool MakeRoom();
   int SendAll(iovec* parts, int count) CANOPY_REQUIRES(send_mu_);
 

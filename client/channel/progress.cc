@@ -15,9 +15,10 @@
 namespace canopy::client {
 namespace {
 
-// All other tags identify watched descriptors.
+// The tag of the descriptor that wakes the thread. Every other tag is a
+// WatchId.
 constexpr uint32_t kWakeTag = 0;
-// Few programs have more than one server.
+// Few programs have more than one server beside the wake-up descriptor.
 constexpr int kEventsAtOnce = 2;
 
 void Control(int epoll, int op, int fd, uint32_t tag, uint32_t events) {
@@ -108,7 +109,8 @@ void Progress::Arm(WatchId id, bool on) {
   if (it == watched_.end() || it->second.armed == on) return;
   Watched& watched = it->second;
   watched.armed = on;
-  // Masking costs less than removing, and callers do it frequently.
+  // The descriptor is masked, not removed, because callers arm and disarm it
+  // frequently and masking costs less.
   Control(epoll_.get(), watched.added ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
           watched.fd, id, on ? static_cast<uint32_t>(EPOLLIN) : 0);
   watched.added = true;
@@ -136,7 +138,8 @@ Progress::Task Progress::OnReadyLocked(WatchId id) {
   if (it == watched_.end()) return nullptr;
   Watched& watched = it->second;
   if (watched.armed) return watched.readable;
-  // A masked descriptor still reports its end continuously.
+  // epoll also reports the end of a masked descriptor, continuously. So the
+  // descriptor is removed.
   if (watched.added) Control(epoll_.get(), EPOLL_CTL_DEL, watched.fd, id, 0);
   watched.added = false;
   return nullptr;

@@ -60,7 +60,7 @@ TEST(Progress, TasksPostedDuringACallRunAfterIt) {
     std::thread([&] {
       progress.Post([&] { order.set_value(returned.load()); });
     }).join();
-    // Long enough for the other thread, if it did not wait.
+    // Time for the progress thread to run the task if the task did not wait.
     usleep(20'000);
     returned = true;
   }

@@ -1,8 +1,8 @@
 /* fence MODE COUNT: measures the time of a PMIx_Fence, averaged over blocks of
  * ten. A single fence means little, because the last participant leaves it at
  * once. MODE none: the fences collect no data. MODE collect: before each fence
- * every rank puts and commits 1 KiB, which the fence collects. MODE grow: the
- * same, but each time with a new key. */
+ * every rank puts and commits 1 KiB, which the fence collects. MODE grow: like
+ * collect, but with a new key before each fence. */
 #include <pmix.h>
 #include <string.h>
 

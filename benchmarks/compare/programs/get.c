@@ -1,5 +1,5 @@
-/* get: measures the time of PMIx_Get at rank 0 while the other ranks wait, in
- * nanoseconds. */
+/* get: measures, in nanoseconds, the time of PMIx_Get at rank 0 while the other
+ * ranks wait. */
 #include <pmix.h>
 #include <string.h>
 

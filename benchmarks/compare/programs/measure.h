@@ -22,7 +22,8 @@ static inline int CompareDoubles(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Sorts values[0..count) and returns their quantile `part`. */
+/* Sorts values[0..count) and returns their quantile `part`, from 0 (the
+ * smallest value) to 1 (the largest). */
 static inline double Quantile(double *values, size_t count, double part) {
   qsort(values, count, sizeof *values, CompareDoubles);
   return values[(size_t)(part * (double)(count - 1))];

@@ -1,7 +1,7 @@
 /* pmi1 COUNT: measures the barrier of the PMI-1 wire protocol, averaged over
- * blocks of ten. The program speaks the protocol itself, so the time is the
- * cost of an MPICH process manager without a library. With COUNT 0, it only
- * initialises and finalizes. */
+ * blocks of ten. The program speaks the protocol itself, so the time is that of
+ * an MPICH process manager alone, without a PMI library. With COUNT 0, the
+ * program only initialises and finalizes. */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-/* publish COUNT: rank 0 publishes COUNT keys of 64 bytes and looks up each, and
- * then the last rank does the same. Reports medians in microseconds. With one
- * rank on each node, the last rank measures another node. */
+/* publish COUNT: rank 0 publishes COUNT values of 64 bytes and looks up each.
+ * Then the last rank looks up each. Reports medians in microseconds. With one
+ * rank on each node, the last rank measures lookups from another node. */
 #include <pmix.h>
 #include <string.h>
 

@@ -24,7 +24,7 @@ static Times Connect(void) {
   const double start = NowUs();
   Require(PMIx_tool_init(&me, NULL, 0), "PMIx_tool_init");
   const pmix_status_t status = PMIx_Query_info(&query, 1, &results, &count);
-  /* There may be no job. */
+  /* If there is no job, the answer is PMIX_ERR_NOT_FOUND. */
   if (status != PMIX_ERR_NOT_FOUND) Require(status, "PMIx_Query_info");
   const double answered = NowUs();
   Require(PMIx_tool_finalize(), "PMIx_tool_finalize");

@@ -97,7 +97,7 @@ Status AgentGroup::Start(std::vector<AgentPlan> plans) {
     }
     members_.push_back(std::move(member));
   }
-  // WaitReady notices a command that has already ended.
+  // Send fails if the command has already ended; WaitReady reports this.
   for (auto& member : members_) (void)member->process.Send(member->plan.config);
   return Status();
 }
@@ -164,8 +164,8 @@ Status AgentGroup::Exchange(int interrupt_fd, const Progress& progress) {
 Status AgentGroup::ReadOutput(int interrupt_fd, int timeout_ms) {
   std::vector<pollfd> polls = {{interrupt_fd, POLLIN, 0}};
   for (const auto& member : members_) {
-    // An agent that is up may close its output, and so may an agent that has
-    // failed.
+    // The output of an agent that is up, or has failed, is not polled, because
+    // the agent may have closed it.
     const State state = member->state();
     const bool done = state == State::kUp || state == State::kFailed;
     polls.push_back({done ? -1 : member->process.output(), POLLIN, 0});

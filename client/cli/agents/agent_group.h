@@ -41,8 +41,8 @@ class AgentGroup {
   // other work. After a failure, Stop or the destructor ends the commands that
   // were started.
   Status Start(std::vector<AgentPlan> plans);
-  // Lets WaitReady continue without the agents that fail or do not answer in
-  // half of its time, provided that one agent answers.
+  // Lets WaitReady continue without agents that fail, or that do not answer
+  // within half of `timeout_ms`, provided that at least one agent answers.
   void AllowMissing() { allow_missing_ = true; }
   // Waits until all agents are connected in the overlay, for at most
   // `timeout_ms`. A failure ends every agent; the error names the nodes that
@@ -97,7 +97,7 @@ class AgentGroup {
   bool members_sent_ = false;
   std::string missing_;
   Clock::time_point begin_;
-  // when WaitReady stops waiting for the first answers
+  // The time at which WaitReady stops waiting for the first answers.
   Clock::time_point answers_due_;
   Clock::time_point deadline_;
 };

@@ -62,7 +62,7 @@ AgentSite ThisSite() {
   return site;
 }
 
-// The only node of this machine is also called by the machine's names.
+// Adds the names of this machine to the aliases of its only node.
 void AddNamesOf(const AgentSite& machine, AgentSite* site) {
   AddAlias(site, machine.name);
   for (const std::string& alias : machine.aliases) AddAlias(site, alias);

@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 
 constexpr size_t kMaxNames = 10;
 
-// The agents that have not come up for the same reason.
+// Agents with the same reason why they have not come up.
 struct Group {
   std::string key;  // the reason, without the name of the node
   const AgentReport* first = nullptr;

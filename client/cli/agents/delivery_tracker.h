@@ -21,8 +21,8 @@ class DeliveryTracker {
   // Records that the command was sent to this member.
   void Add(int member) { delivered_[static_cast<size_t>(member)] = true; }
   // Records that `top` received the command and forwards it to its subtree.
-  // `status` is a recent answer of `top` with `ask_all`, which contains the
-  // tree.
+  // `status` is the recent reply of `top` to a status request with `ask_all`,
+  // which contains the tree.
   void AddBelow(const control::v1::StatusReply& status, int top);
 
   // Returns true if the member received the command, either directly or from

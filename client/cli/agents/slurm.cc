@@ -29,9 +29,9 @@ std::optional<SlurmAllocation> FindSlurmAllocation(
   if (found.job_id.empty() || found.node_list.empty()) return std::nullopt;
   found.tasks_per_node = Text(environment("SLURM_TASKS_PER_NODE"));
   found.cpus_per_node = Text(environment("SLURM_JOB_CPUS_PER_NODE"));
-  // In a step, Slurm replaces the tasks by those of the step, but not the
-  // nodes. srun --preserve-env, with which shells are started in allocations,
-  // replaces neither.
+  // In a step, SLURM_TASKS_PER_NODE is the step's, but SLURM_JOB_NODELIST is
+  // still the allocation's. srun --preserve-env, with which shells are started
+  // in allocations, replaces neither.
   const auto step_nodes = Text(environment("SLURM_STEP_NODELIST"));
   const auto step_tasks = Text(environment("SLURM_STEP_TASKS_PER_NODE"));
   if (!step_nodes.empty() && !step_tasks.empty() &&

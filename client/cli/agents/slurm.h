@@ -37,8 +37,8 @@ Result<std::vector<std::string>> ExpandNodeList(std::string_view text);
 Result<std::vector<uint32_t>> ExpandCounts(std::string_view text);
 
 // Returns the nodes of the allocation. A node has as many slots as it has
-// tasks, or CPUs if the tasks are unknown. Nodes for which there is no count
-// have no given slots. Fails like ExpandNodeList and ExpandCounts.
+// tasks, or CPUs if the tasks are unknown. A node without a count has no given
+// slots (Host::slots_given). Fails like ExpandNodeList and ExpandCounts.
 Result<std::vector<Host>> SlurmHosts(const SlurmAllocation& allocation);
 
 // Returns the command that starts a program on the node {host} as part of the

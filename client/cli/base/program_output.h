@@ -12,7 +12,7 @@ namespace canopy::cli {
 
 struct ProgramOutput {
   std::string text;
-  int status = 0;  // as of waitpid
+  int status = 0;  // as waitpid reports it
 };
 
 // Runs `program` and waits for its end. `argv` begins with the program's own

@@ -17,8 +17,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void Set(std::string text);
-  // Draws the text of Set if it is due. Returns the time until the next call in
-  // milliseconds, or -1 if there is nothing to draw.
+  // Draws the text that was set, if it is due. Returns the time until the next
+  // call in milliseconds, or -1 if there is nothing to draw.
   int Tick();
   // Erases the line. Called before anything else is written to the terminal.
   void Clear();

@@ -9,7 +9,7 @@
 namespace canopy::cli {
 
 // A table of left-aligned columns, separated by two blanks; the last column is
-// not padded. Every row has as many cells as the heads.
+// not padded. Every row has as many cells as there are heads.
 class Table {
  public:
   explicit Table(std::vector<std::string> heads);

@@ -51,8 +51,8 @@ void CheckNodes(const std::string& name, const control::v1::StatusReply& status,
       report);
 }
 
-// `stays` is true if the context is an overlay of `canopy up`, to which jobs
-// would be sent.
+// Adds the result for one context. `stays` is true if the context is an overlay
+// of `canopy up`, to which jobs would be sent.
 void CheckContext(const std::string& name, const v1::Context& context,
                   bool stays, DoctorReport* report) {
   const auto status = StatusOf(context);

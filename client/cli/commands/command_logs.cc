@@ -169,7 +169,7 @@ Result<LogSource> SourceOf(const v1::Context& context,
     if (!way.ok()) return way.status();
     source.command = *std::move(way);
   }
-  // The command works also after the end of the agent, because the log remains
+  // The command also works after the end of the agent, because the log remains
   // until the overlay is down.
   for (const std::string& word :
        {std::string("tail"), std::string("-n"), std::to_string(lines),

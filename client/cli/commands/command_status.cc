@@ -20,7 +20,8 @@
 namespace canopy::cli {
 namespace {
 
-// Returns a line with the other contexts, or an empty string if there are none.
+// Returns a line with the contexts other than `shown`, or an empty string if
+// there are none.
 std::string OtherContexts(const std::string& shown) {
   Result<std::vector<std::string>> names = ContextNames();
   if (!names.ok()) return "";

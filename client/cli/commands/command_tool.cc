@@ -48,7 +48,8 @@ Result<v1::Context> Find(const SharedOptions& shared, Subject* subject) {
   return std::move(target->overlay.context);
 }
 
-// Returns canopy-tool for the agent of this machine, with its arguments.
+// Returns the command line of canopy-tool that sends the words to the agent of
+// this machine.
 Result<std::vector<std::string>> ToolCommand(const v1::Context& context,
                                              std::vector<std::string> words,
                                              bool json) {

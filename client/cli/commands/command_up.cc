@@ -48,7 +48,7 @@ std::string ContextName(const std::string& asked) {
 }
 
 // Frees the name of the context if no agent uses it. Otherwise the error
-// describes the user of the name.
+// describes the overlay that uses it.
 Status TakeName(const ContextStore& store, const std::string& name) {
   if (Status status = CheckContextName(name); !status.ok()) return status;
   if (IsRunDirName(name)) {

@@ -23,7 +23,8 @@ namespace canopy::cli {
 namespace {
 
 constexpr int kLookAgainMs = 100;
-// How often the history is read for the end of a spawned job.
+// The number of times that the history is read to find the end of a spawned
+// job.
 constexpr int kRecordLooks = 30;
 
 int Report(const HistoryEntry& entry, bool json) {
@@ -43,7 +44,8 @@ Result<HistoryEntry> AwaitLauncher(const HistoryStore& history,
                                    HistoryEntry entry) {
   const std::string name = entry.job;
   while (entry.ended_ms == 0) {
-    // The launcher may have recorded the end just before it ended itself.
+    // The state is read first, because the launcher may record the end and then
+    // end itself.
     const bool gone = StateOf(entry.launcher) != ProcessState::kRuns;
     Result<HistoryEntry> now = history.Find(name);
     if (!now.ok()) return now.status();
@@ -57,8 +59,8 @@ Result<HistoryEntry> AwaitLauncher(const HistoryStore& history,
   return entry;
 }
 
-// Waits for a job without a launcher's entry, until its agents no longer know
-// it or have ended with their launcher.
+// Waits for the end of a job for which no launcher has an entry: until its
+// agents no longer know the job, or have ended.
 Status AwaitEnd(OverlayTarget* overlay, const std::string& nspace) {
   for (;;) {
     Result<std::vector<std::string>> names = JobNames(&overlay->root.client);

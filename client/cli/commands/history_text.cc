@@ -29,7 +29,7 @@ struct Column {
   std::function<std::string(const HistoryEntry& entry)> cell;
 };
 
-// Appends the column of a text that few entries have, unless none has it.
+// Appends a column for `text`, which few entries have, unless no entry has it.
 void AddOptional(const std::string& title, std::string HistoryEntry::*text,
                  std::span<const HistoryEntry> entries,
                  std::vector<Column>* columns) {

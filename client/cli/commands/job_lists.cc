@@ -16,8 +16,9 @@ namespace {
 // agent.
 constexpr uint64_t kLongStart = 2;
 
-// The root knows at once which of its neighbours are gone. Only a job that
-// waits justifies the time to ask all agents.
+// Returns the line about agents that do not answer. The root always knows which
+// of its neighbours are gone; asking all agents takes time, so it is done only
+// if a job waits.
 std::string SilentOf(const control::v1::ListJobsReply& jobs,
                      ControlClient* root) {
   if (jobs.jobs_size() == 0) return "";

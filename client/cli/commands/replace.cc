@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kConnectMs = 1000;
 constexpr auto kBetweenAttempts = std::chrono::milliseconds(20);
 
-// Waits until an agent that did not start at `before` serves the member and is
-// linked.
+// Waits until a new agent serves the member and is linked with the overlay.
+// `before` is the start time of the previous agent.
 Result<control::v1::StatusReply> WaitUp(const v1::Context& context, int member,
                                         uint64_t before,
                                         Clock::time_point deadline) {

@@ -20,7 +20,8 @@ namespace v1c = control::v1;
 constexpr int kMaxDepth = 64;
 
 // Returns true if the node counts as up, but does not answer or is not linked.
-// A node with a time to its loss is a neighbour of the root that is not linked.
+// `lost_in_ms` is set only for neighbours of the answering agent that are not
+// linked with it.
 bool IsSilent(const v1c::NodeStatus& node) {
   return node.up() && (node.away() || node.has_lost_in_ms());
 }

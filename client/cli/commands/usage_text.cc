@@ -46,7 +46,8 @@ double CpusOf(const std::string& job, const UsageReport& before,
   if (first == before.jobs.end() || second == now.jobs.end() || seconds <= 0) {
     return -1;
   }
-  // The CPU time of processes that have ended meanwhile is not known.
+  // The difference is negative if processes have ended meanwhile, because their
+  // CPU time is no longer included.
   const double used = second->second.cpu_seconds - first->second.cpu_seconds;
   return used < 0 ? -1 : used / seconds;
 }

@@ -26,8 +26,9 @@ constexpr std::string_view kAllowed =
 
 std::string DefaultDirectory() { return UserRuntimeDir() + "/contexts"; }
 
-// The prefix of the name of an allocation's context, and the two variables that
-// are set inside an allocation; `job` contains its number.
+// A batch system: the prefix of the names of its allocations' contexts, and two
+// variables that it sets inside an allocation. `job` contains the number of the
+// allocation.
 struct BatchSystem {
   std::string_view prefix;
   const char* nodes;

@@ -36,11 +36,11 @@ std::vector<std::string> CountingContexts(std::vector<std::string> known,
                                           const std::string& usual);
 
 // Chooses one of `known`. `asked` comes from --context or CANOPY_CONTEXT and
-// may be empty; `usual` is DefaultContextName. Without a name the choice is the
-// usual name if it is known, else "default" if it is known, else the only name.
-// Returns no value if there is no name. Inside an allocation, contexts that are
-// named after other allocations are ignored. Fails if the name is unknown or
-// several names remain.
+// may be empty; `usual` is DefaultContextName. If `asked` is empty, the choice
+// is the usual name if it is known, else the only name, else "default" if it is
+// known. Returns no value if there is nothing to choose from. Inside an
+// allocation, contexts that are named after other allocations are ignored.
+// Fails if `asked` is unknown or several names remain.
 Result<std::optional<std::string>> ChooseContext(
     const std::vector<std::string>& known, const std::string& asked,
     const std::string& usual = kDefaultContext);

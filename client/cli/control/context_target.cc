@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kConnectMs = 3000;
 constexpr int kMaxTries = 16;
-// The remaining agents need this time to declare a root lost, and are polled at
-// this interval.
+// The time that the remaining agents need to declare a root lost, and the
+// interval at which they are polled meanwhile.
 constexpr auto kSuccessionTime = std::chrono::seconds(15);
 constexpr auto kSuccessionPoll = std::chrono::milliseconds(50);
 
@@ -42,7 +42,8 @@ ControlTarget WithCredentials(const v1::Context& context, std::string address) {
 
 ControlTarget TargetOf(const v1::Context& context, int member) {
   const auto& node = context.members(member);
-  // The file of a socket on another machine may be visible here.
+  // On a shared file system, the socket of another machine's agent may be
+  // visible here.
   const bool here = node.machine().empty() || IsThisMachineNow(node.machine());
   if (!here || !IsOwnSocket(node.control_socket())) {
     return NetworkTargetOf(context, member);

@@ -17,8 +17,8 @@ namespace canopy::cli {
 // of the existing jobs, or kErrBadParam if `word` matches several.
 Result<std::string> ChooseJob(std::span<const std::string> names,
                               const std::string& word);
-// Does the same; `word` may also be the name that the user has given one of the
-// jobs.
+// Like the function above, but `word` may also be the name that the user has
+// given one of the jobs.
 Result<std::string> ChooseJob(const control::v1::ListJobsReply& jobs,
                               const std::string& word);
 // Returns the full names of the jobs.

@@ -18,8 +18,8 @@ namespace {
 
 constexpr size_t kMaxText = 4000;
 
-// The rows of this version have these columns. A store of a newer version is
-// left alone, and one of an older version gets the missing columns.
+// The version of a store that has the columns of kMakeTable. A store of a newer
+// version is left alone, and one of an older version gets the missing columns.
 constexpr int64_t kVersion = 3;
 constexpr char kMakeTable[] =
     "CREATE TABLE IF NOT EXISTS jobs("

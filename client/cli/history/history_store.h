@@ -31,9 +31,9 @@ struct HistoryEntry {
   int64_t started_ms = 0;  // 0: not yet, or never
   int64_t ended_ms = 0;    // 0: the launcher has not recorded an end
   int64_t exit_code = 0;
-  std::string reason;       // why it has failed, in one line; empty: it has not
+  std::string reason;       // why the job failed, on one line; else empty
   ProcessMark launcher;     // the process that records the end
-  std::string name = {};    // as the user has named the job; empty: not at all
+  std::string name = {};    // the name that the user gave the job; empty: none
   std::string parent = {};  // the job that has spawned it; empty: none
 
   // True if the end will never be recorded, because the launcher was killed.

@@ -31,7 +31,7 @@ struct SpawnedJob {
 };
 
 // Stores the entry when the job has a name, and again with its end, so that the
-// entry exists also if the launcher is killed. A history that cannot be written
+// entry exists even if the launcher is killed. A history that cannot be written
 // causes one warning and never affects the job. Spawned jobs have entries of
 // their own, which are stored when they end. Thread-safe.
 class JobRecorder {
@@ -41,7 +41,7 @@ class JobRecorder {
 
   using Warn = std::function<void(const std::string& text)>;
 
-  // `entry` contains what is known before the job has a name.
+  // `entry` contains the data that is known before the job has a name.
   JobRecorder(HistoryStore store, HistoryEntry entry, Warn warn)
       : store_(std::move(store)),
         warn_(std::move(warn)),
@@ -73,7 +73,8 @@ class JobRecorder {
   Mutex mutex_;
   std::optional<SqlDatabase> database_ CANOPY_GUARDED_BY(mutex_);  // once used
   HistoryEntry entry_ CANOPY_GUARDED_BY(mutex_);
-  // The spawned jobs that have not ended, by name, and the number of all.
+  // The spawned jobs that have not ended, by name, and the number of all
+  // spawned jobs.
   std::map<std::string, HistoryEntry> spawned_ CANOPY_GUARDED_BY(mutex_);
   size_t num_spawned_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool fails_ CANOPY_GUARDED_BY(mutex_) = false;

@@ -39,8 +39,9 @@ class AttachCall {
   // Each function sends a report and returns its number.
   uint64_t ReportNode(const std::string& name, hostmodule::v1::NodeState state);
   uint64_t ReportRecord(const hostmodule::v1::JobRecord& record);
-  // Each function returns false if the event does not happen in time: the
-  // host's acknowledgement of the report, or the end of the call.
+  // Each function waits for an event: the host's acknowledgement of the report
+  // `sequence`, or the end of the call. Returns false if it does not happen in
+  // time.
   bool WaitAcknowledged(uint64_t sequence, int milliseconds);
   bool WaitEnd(int milliseconds);
   // Returns a description of an invalid message from the host, or an empty
@@ -67,7 +68,7 @@ class AttachCall {
   const Probe* const probe_;
   grpc::ClientContext context_;
   std::unique_ptr<Stream> stream_;
-  Mutex write_mutex_;  // a command is answered by the reading thread
+  Mutex write_mutex_;  // the reading thread writes too: it answers commands
   Mutex mutex_;
   CondVar changed_;
   std::optional<hostmodule::v1::HostHello> hello_ CANOPY_GUARDED_BY(mutex_);

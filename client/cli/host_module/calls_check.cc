@@ -188,7 +188,7 @@ std::string ValueText(const v1h::Value& value) {
   return value.ShortDebugString().substr(0, kMaxText);
 }
 
-// Returns the answer as a process sees it.
+// Returns, as text, the answer that a process would get.
 std::string AnswerText(const scheduler::CallEnd& end, const Infos& results) {
   if (!end.ok()) return StatusText(end);
   std::string text = "an answer of";

@@ -1,4 +1,5 @@
-// The steps that check a job's needs, and many jobs and overlays.
+// The steps of the check that concern the needs of a job, many jobs at once,
+// and two overlays.
 #include <memory>
 #include <string>
 #include <utility>

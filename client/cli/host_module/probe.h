@@ -43,7 +43,7 @@ class Probe {
 
   hostmodule::v1::Overlay overlay() const;
   hostmodule::v1::Caller caller() const;
-  // Returns an identifier that is unique in this run.
+  // Returns an identifier that is unique in this check.
   std::string NextId(const std::string& kind);
 
  private:

@@ -1,4 +1,4 @@
-// Converts the ends of calls to the form that the check reads and to text.
+// Converts the end of a call to the form that the check reads, and to text.
 #ifndef CANOPY_CLIENT_CLI_HOST_MODULE_STATUS_TEXT_H_
 #define CANOPY_CLIENT_CLI_HOST_MODULE_STATUS_TEXT_H_
 

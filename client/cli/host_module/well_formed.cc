@@ -69,8 +69,8 @@ std::string ProblemOfName(const std::string& what, const std::string& name) {
   return HasControl(name) ? what + " with control characters" : "";
 }
 
-// Returns a description of the problem of a text for people, or an empty
-// string.
+// Checks a text for people. Returns a description of its problem, or an empty
+// string if it has none.
 std::string ProblemOfText(const std::string& what, const std::string& text) {
   if (text.find('\n') != std::string::npos) {
     return what + " of more than one line";

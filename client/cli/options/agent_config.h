@@ -1,5 +1,5 @@
-// Takes the options of agents that a command starts from the settings of
-// canopy.toml.
+// Takes, from the settings of canopy.toml, the options of agents that a command
+// starts.
 #ifndef CANOPY_CLIENT_CLI_OPTIONS_AGENT_CONFIG_H_
 #define CANOPY_CLIENT_CLI_OPTIONS_AGENT_CONFIG_H_
 

@@ -77,8 +77,8 @@ class EventEngine::State : public std::enable_shared_from_this<State> {
   void RemoveLocked(const HandlerPtr& handler) CANOPY_REQUIRES(mu_);
   static void PlaceNextToNamed(std::vector<HandlerPtr>* handlers);
 
-  // The members that every event needs are first: when many processes receive
-  // the same event one after another, each cache line is a miss.
+  // The members that every event needs are first. When many processes receive
+  // the same event one after another, each cache line costs a miss.
   const SourcePlaces* const places_;
   Mutex mu_;
   // In chain order. The mutex also guards the members of the handlers, except

@@ -28,8 +28,9 @@ std::string CreatedSpace(std::string_view job, uint32_t rank, uint32_t number);
 // Returns true if the space is the job's own, or was created by that job.
 bool IsSpaceOf(std::string_view job, std::string_view space);
 
-// Returns the PMIx key of a key in a space of the job. The keys of the job's
-// own space that KeyInSpace accepts differ from those of all other spaces.
+// Returns the PMIx key of a key in a space of the job. Keys of two spaces never
+// have the same PMIx key, provided that KeyInSpace accepts the key of the job's
+// own space.
 std::string PmixKey(std::string_view job, std::string_view space,
                     std::string_view key);
 

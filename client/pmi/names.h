@@ -1,4 +1,4 @@
-// Services by name, in the datastore of published data of the job's session.
+// Services by name, which are published data of the PMIx session.
 #ifndef CANOPY_CLIENT_PMI_NAMES_H_
 #define CANOPY_CLIENT_PMI_NAMES_H_
 

@@ -22,7 +22,7 @@ namespace canopy::pmi {
 namespace {
 
 // The spaces that this process has created and destroyed, and its current
-// iteration over one.
+// iteration over the pairs of a space.
 struct Spaces {
   Mutex mutex;
   uint32_t created CANOPY_GUARDED_BY(mutex) = 0;

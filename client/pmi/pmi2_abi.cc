@@ -36,7 +36,8 @@ std::optional<std::string> Find(const Process& process, const char* jobid,
   return value;
 }
 
-// Sets the length, which is negative if the text was truncated.
+// Copies the text into `room` characters. Sets *length to its length, which is
+// negative if the text was truncated.
 int CopyValue(std::string_view text, char* out, int room, int* length) {
   const bool fits = text.size() < static_cast<size_t>(room);
   const std::string_view part =

@@ -10,7 +10,7 @@
 namespace canopy::client {
 
 // Requests the end of `procs`. Does not return when the caller is among them
-// and the agent ends it within half a minute. `message` may be null.
+// and the agent ends the caller within half a minute. `message` may be null.
 int Abort(Session& session, int status, const char* message,
           const pmix_proc_t* procs, size_t nprocs);
 

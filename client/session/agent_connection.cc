@@ -25,7 +25,8 @@ AgentConnection::AgentConnection(Bootstrap* bootstrap, Parts parts)
               bootstrap->epoch) {
   if (bootstrap->socket == nullptr) return;
   socket_fd_ = bootstrap->socket->fd();
-  // Created last: its reader may call this object from here on.
+  // The channel is created last: its reading thread may call this object from
+  // now on.
   channel_ = std::make_unique<Channel>(std::move(bootstrap->socket), this,
                                        &parts_.progress);
 }
@@ -124,8 +125,8 @@ std::unique_ptr<FrameSocket> AgentConnection::Reattach() {
 }
 
 // Sends the state before any request: the successor derives from the counts
-// which collectives come next, even if none has ended. Other empty state is
-// left out. Returns a PMIx status.
+// which collectives come next, even if none has ended. Other state is left out
+// if it is empty. Returns a PMIx status.
 int AgentConnection::RestoreState(FrameSocket& socket) {
   const std::string counts =
       parts_.fences.counts().Encode(parts_.namespaces.own_nspace());

@@ -24,8 +24,8 @@ std::optional<KvalView> KvalIn(std::string_view payload, std::string_view key) {
   return std::nullopt;
 }
 
-// Returns whether the key was put with that scope. A put that was for one side
-// only was for the side of this process, which received the value.
+// Returns true if the key was put with that scope. A value that was put for one
+// side only was put for this process's side, because this process received it.
 bool WasPutWith(std::string_view payload, std::string_view key,
                 pmix_scope_t scope) {
   if (scope == PMIX_SCOPE_UNDEF) return true;
@@ -34,8 +34,8 @@ bool WasPutWith(std::string_view payload, std::string_view key,
   return (alone.ok() && alone->AsBool() == true) == (scope != PMIX_GLOBAL);
 }
 
-// Reads the value from the answer, because data that does not fit into shared
-// memory is only there.
+// Reads the value from the answer. The value is not in shared memory if it does
+// not fit there.
 int FindInPayload(std::string_view payload, std::string_view key,
                   pmix_scope_t scope, pmix_value_t* value) {
   const auto found = KvalIn(payload, key);

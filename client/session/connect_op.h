@@ -26,7 +26,8 @@ struct ConnectRequest {
 // PMIX_ERR_UNREACH if there is no agent.
 int ConnectProcs(Session& session, const ConnectRequest& request);
 
-// `cbfunc` runs on the progress thread unless an error is returned.
+// The non-blocking form. Calls `cbfunc` on the progress thread, unless it
+// returns an error.
 int ConnectProcsAsync(Session& session, const ConnectRequest& request,
                       pmix_op_cbfunc_t cbfunc, void* cbdata);
 

@@ -15,7 +15,8 @@ namespace canopy::client {
 int GetCredential(Session& session, const InfoArray& infos,
                   pmix_byte_object_t* credential);
 
-// The callback runs on the progress thread unless an error is returned.
+// The non-blocking form. Calls `cbfunc` on the progress thread, unless it
+// returns an error.
 int GetCredentialAsync(Session& session, const InfoArray& infos,
                        pmix_credential_cbfunc_t cbfunc, void* cbdata);
 
@@ -23,8 +24,9 @@ int GetCredentialAsync(Session& session, const InfoArray& infos,
 int ValidateCredential(Session& session, const pmix_byte_object_t* credential,
                        const InfoArray& infos, pmix_info_t** results,
                        size_t* nresults);
-// The callback runs on the progress thread unless an error is returned.
 
+// The non-blocking form. Calls `cbfunc` on the progress thread, unless it
+// returns an error.
 int ValidateCredentialAsync(Session& session,
                             const pmix_byte_object_t* credential,
                             const InfoArray& infos,

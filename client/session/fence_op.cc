@@ -75,7 +75,8 @@ int AwaitBarrier(Session& session, shm::BarrierParticipant& barrier,
   const AgentConnection& agent = session.agent();
   int64_t interval =
       ticket.watch ? kWatchIntervalNs : shm::BarrierView::kForever;
-  // If agents can be replaced, there may be none to wake the waiting ranks.
+  // If agents can be replaced, there may be no agent that wakes the waiting
+  // ranks.
   if (!ticket.watch && agent.MayReattach()) interval = kOthersIntervalNs;
   int status = PMIX_SUCCESS;
   while (!barrier.Wait(ticket, interval, &status)) {

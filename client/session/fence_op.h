@@ -15,8 +15,8 @@ namespace canopy::client {
 int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
           const pmix_info_t* info, size_t ninfo);
 
-// The callback must not be null; it runs on the progress thread unless an error
-// is returned.
+// The non-blocking form. Calls `cbfunc`, which must not be null, on the
+// progress thread, unless it returns an error.
 int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
                const pmix_info_t* info, size_t ninfo, pmix_op_cbfunc_t cbfunc,
                void* cbdata);

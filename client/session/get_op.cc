@@ -114,8 +114,8 @@ bool AsksOnce(Session& session, const Arguments& args,
          (args.of_reserved || !IsSelf(session, args.target));
 }
 
-// Returns true if only the agent of the process knows all its keys, so that a
-// get of all keys needs a request.
+// Returns true if only the agent of the process knows all keys of the process,
+// so that a get of all keys needs a request.
 bool MustAsk(const Session& session, const Arguments& args) {
   return args.key.empty() && args.options.realm == Realm::kUnknown &&
          IsProcessRank(args.target.rank) && !IsSelf(session, args.target);
@@ -202,9 +202,8 @@ bool FindQueried(Session& session, const Arguments& args, pmix_value_t* found) {
   return value.has_value();
 }
 
-// Returns true if a value that is not among the data of the process may come
-// from elsewhere in this process, or in another way than by a plain request.
-// All such keys are reserved.
+// Returns true if FindHere, a request of AsksOnce or FindServerUri may find a
+// value that is not among the data of the process. All such keys are reserved.
 bool HasOtherSources(const Arguments& args) {
   return args.of_reserved || IsReserved(args.key);
 }

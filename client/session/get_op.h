@@ -16,8 +16,8 @@ namespace canopy::client {
 int GetValue(Session& session, const pmix_proc_t* proc, const char* key,
              const pmix_info_t* info, size_t ninfo, pmix_value_t** value);
 
-// The callback must not be null. It runs on the progress thread unless an error
-// is returned.
+// The non-blocking form. Calls `cbfunc`, which must not be null, on the
+// progress thread, unless it returns an error.
 int GetValueAsync(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_info_t* info, size_t ninfo,
                   pmix_value_cbfunc_t cbfunc, void* cbdata);

@@ -10,7 +10,7 @@ namespace {
 
 enum class Flag { kNotAFlag, kUnset, kSet };
 
-// Reads `info` as the flag `name` if it has that key.
+// Reads `info` as a flag if its key is `name`.
 Flag FlagOf(const pmix_info_t& info, std::string_view key,
             std::string_view name) {
   if (key != name) return Flag::kNotAFlag;

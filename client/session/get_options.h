@@ -20,8 +20,8 @@ struct GetOptions {
   bool pointer_values = false;  // PMIX_GET_POINTER_VALUES
   // PMIX_DATA_SCOPE; PMIX_SCOPE_UNDEF means any scope.
   pmix_scope_t scope = PMIX_SCOPE_UNDEF;
-  // The realm of PMIX_SESSION_INFO and the like; kUnknown means the realm of
-  // the key.
+  // The realm that a directive such as PMIX_SESSION_INFO names. kUnknown means
+  // the realm of the key.
   Realm realm = Realm::kUnknown;
   // Qualifiers of a realm. `hostname` is a view of the caller's array.
   std::optional<uint32_t> session_id;

@@ -33,8 +33,8 @@ bool IsBootstrap(const Session& session, const GroupRequest& request);
 // kMaxLeaders leaders or kMaxInvited members; PMIX_ERR_TIMEOUT.
 int BootstrapGroupAsync(Session& session, const GroupRequest& request,
                         pmix_info_cbfunc_t cbfunc, void* cbdata);
-// Does the same and blocks. The caller frees the results; either pointer may be
-// null. Returns PMIX_ERR_INVALID_OPERATION in a callback.
+// Like BootstrapGroupAsync, but blocks. The caller frees the results; either
+// pointer may be null. Returns PMIX_ERR_INVALID_OPERATION in a callback.
 int BootstrapGroup(Session& session, const GroupRequest& request,
                    pmix_info_t** results, size_t* nresults);
 

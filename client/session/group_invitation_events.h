@@ -30,7 +30,7 @@ std::vector<ProcId> ListOf(const std::set<ProcId>& procs);
 // Returns the info of an event about that group. The event is not for default
 // handlers.
 InfoList About(const std::string& name);
-// Returns these infos together with the members of the group.
+// Returns the infos of About together with the members of the group.
 InfoList MembersOf(const std::string& name, const std::vector<ProcId>& members);
 // Returns the members that an event of MembersOf names.
 std::vector<ProcId> MembersIn(const Event& event);

@@ -84,8 +84,8 @@ struct InvitationEnd {
   std::optional<ProcId> next;  // the process that replaces the leader
 };
 
-// The limit for the ends that are kept, and for the inviters. Beyond the limit,
-// the oldest are dropped.
+// Limit of the recorded ends of invitations, and of the recorded inviters.
+// Beyond the limit, the oldest records are dropped.
 inline constexpr size_t kMaxInvitationEnds = 256;
 // The limit for the members in all invitations to bootstraps that are kept.
 // Beyond the limit, the oldest invitations are dropped.

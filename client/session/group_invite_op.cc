@@ -72,7 +72,7 @@ void See(Session& session, const Event& event, const InfoList* results) {
 }
 
 // Reads the directives; refuses or reports directives that are not in `known`.
-// The check of the name has compared it with the group's identifier.
+// PMIX_GROUP_ID was compared with the name of the group before.
 int ReadDirectives(std::string_view function, const InfoArray& directives,
                    std::initializer_list<std::string_view> known,
                    uint32_t* timeout_ms) {

@@ -28,7 +28,8 @@ void ObserveInvitations(Session& session);
 // for a construct.
 int InviteGroupAsync(Session& session, const GroupRequest& request,
                      pmix_info_cbfunc_t cbfunc, void* cbdata);
-// Does the same and blocks. Returns PMIX_ERR_INVALID_OPERATION in a callback.
+// Like InviteGroupAsync, but blocks. Returns PMIX_ERR_INVALID_OPERATION in a
+// callback.
 int InviteGroup(Session& session, const GroupRequest& request,
                 pmix_info_t** results, size_t* nresults);
 
@@ -40,8 +41,8 @@ struct JoinRequest {
 };
 
 // Answer an invitation. After an acceptance the call ends with the group's
-// construction or with PMIX_GROUP_CONSTRUCT_ABORT; a declined invitation ends
-// it at once.
+// construction or with PMIX_GROUP_CONSTRUCT_ABORT; after a refusal it ends at
+// once.
 int JoinGroupAsync(Session& session, const JoinRequest& request,
                    pmix_info_cbfunc_t cbfunc, void* cbdata);
 int JoinGroup(Session& session, const JoinRequest& request,

@@ -87,7 +87,8 @@ bool Follow(Session& session, const std::string& name, const ProcId& failed,
   return follows;
 }
 
-// Returns false if this process has not accepted that invitation.
+// Handles the loss of the leader, whom another process may replace. Returns
+// false if this process has not accepted the leader's invitation.
 bool LoseLeader(Session& session, const std::string& name, const ProcId& leader,
                 const InvitationEnd& end) {
   if (end.next && Follow(session, name, leader, *end.next)) return true;

@@ -48,7 +48,7 @@ int TimeoutIn(const InfoArray& directives, uint32_t* timeout_ms) {
   return PMIX_SUCCESS;
 }
 
-// The name, and the fields at the end of every frame.
+// The parts that all frames have: the name of the group, and the last fields.
 struct Parts {
   std::string_view name;
   uint32_t timeout_ms = 0;
@@ -86,7 +86,8 @@ int EncodeConstruct(Session& session, const GroupRequest& request, Sent* sent) {
   if (rc != PMIX_SUCCESS) return rc;
   sent->name = parts.name;
   const std::span procs(request.procs, request.nprocs);
-  // The members that another group's name stands for may change until the end.
+  // Participants that name another group are not kept, because the members of
+  // that group may change before the destruct.
   if (!NamesGroup(session, procs)) {
     sent->participants.assign(procs.begin(), procs.end());
   }

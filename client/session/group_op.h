@@ -43,8 +43,8 @@ int ConstructGroupThen(Session& session, const std::string& name,
                        const std::vector<ProcId>& members,
                        const InfoList& directives, GroupDone done);
 
-// `cbfunc` runs on the progress thread unless an error is returned. Its
-// arguments live until it returns.
+// The non-blocking forms. They call `cbfunc` on the progress thread, unless
+// they return an error. The arguments of `cbfunc` live until it returns.
 int ConstructGroupAsync(Session& session, const GroupRequest& request,
                         pmix_info_cbfunc_t cbfunc, void* cbdata);
 int DestructGroupAsync(Session& session, const GroupRequest& request,

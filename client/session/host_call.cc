@@ -46,7 +46,7 @@ int CallOwnHost(const Session::HostFunction& host, const HostCall& call,
   return rc == PMIX_SUCCESS ? answered.get_future().get() : rc;
 }
 
-// Does the same without blocking: `done` runs on the progress thread.
+// Like CallOwnHost, but does not block: `done` runs on the progress thread.
 int AskOwnHost(Session& session, const Session::HostFunction& host, HostOp op,
                std::vector<ProcId> targets, std::string call,
                std::function<void(Reply)> done) {

@@ -31,14 +31,14 @@ struct HostCall {
 // PMIX_ERR_WOULD_BLOCK.
 int CallHost(Session& session, const HostCall& call, InfoList* results);
 
-// Does the same without waiting. On success `done` is called once, on the
+// Like CallHost, but does not wait. On success `done` is called once, on the
 // progress thread.
 int CallHostAsync(Session& session, const HostCall& call,
                   std::function<void(int status, InfoList results)> done);
 
 // Sends calls with an encoded payload (kHostCall) to the current primary
-// server, or to the host of the server that this process runs. Null if there is
-// neither.
+// server, or to the host of the server that this process runs. CallerOf returns
+// null if there is neither.
 using HostCaller =
     std::function<int(std::string_view payload, Channel::Done done)>;
 HostCaller CallerOf(Session& session);

@@ -14,7 +14,7 @@
 namespace canopy::client {
 namespace {
 
-// Completes the call with the host's answer, also if the host does not support
+// Completes the call with the host's answer, even if the host does not support
 // the call.
 using Finish = std::function<int(int status, InfoList told)>;
 

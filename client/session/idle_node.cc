@@ -27,7 +27,8 @@ std::vector<std::string> SessionNodes(const JobView& job) {
   return Split(*text, ',');
 }
 
-// Returns whether the numbers of the job's nodes are their places in the list.
+// Returns true if each node of the job has its PMIX_NODEID as its position in
+// the list `names`.
 bool IsByNumber(const JobView& job, const std::vector<std::string>& names) {
   for (uint32_t node = 0; node < job.num_nodes(); ++node) {
     const auto id = Decoded(job.FindNode(node, PMIX_NODEID));

@@ -21,8 +21,8 @@ struct JobControlRequest {
 int ControlJob(Session& session, const JobControlRequest& request,
                pmix_info_t** results, size_t* nresults);
 
-// The callback, which must not be null, runs on the progress thread unless an
-// error is returned.
+// The non-blocking form. Calls `cbfunc`, which must not be null, on the
+// progress thread, unless it returns an error.
 int ControlJobAsync(Session& session, const JobControlRequest& request,
                     pmix_info_cbfunc_t cbfunc, void* cbdata);
 

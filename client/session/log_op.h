@@ -13,8 +13,8 @@ namespace canopy::client {
 int LogData(Session& session, const InfoArray& data,
             const InfoArray& directives);
 
-// The callback, which must not be null, runs on the progress thread unless an
-// error is returned.
+// The non-blocking form. Calls `cbfunc`, which must not be null, on the
+// progress thread, unless it returns an error.
 int LogDataAsync(Session& session, const InfoArray& data,
                  const InfoArray& directives, pmix_op_cbfunc_t cbfunc,
                  void* cbdata);

@@ -83,7 +83,8 @@ int ReadQualified(const JobView& job, Rank rank, std::string_view name,
   return CopyMeant(array.raw(), value);
 }
 
-// Returns whether the key may appear or change while the job runs.
+// Returns true for a process fact of an existing rank: only the rank's agent
+// knows it.
 bool OnlyItsAgentKnows(const JobView& job, const Target& target,
                        std::string_view key) {
   return IsProcessFact(key) && target.rank < job.num_ranks();
@@ -185,7 +186,8 @@ int Lookup::FindAboutProc(const JobView& job, const Target& target,
     *value = Value::String(target.nspace).Release();
     return PMIX_SUCCESS;
   }
-  // This holds for a server too, which has no other data about itself.
+  // A server finds its identity here too, because it has no other data about
+  // itself.
   if (IsSelf({target.nspace, rank}) &&
       (key == PMIX_PROCID || key == PMIX_RANK)) {
     *value =
@@ -270,7 +272,8 @@ LookupResult Lookup::FindCommitted(const JobView& job, const Target& target,
                                    const GetOptions& options,
                                    pmix_value_t* value) const {
   if (target.rank == kRankWildcard) {
-    // No process commits as a wildcard; the host may have defined such a key.
+    // A wildcard rank has no committed data, but the host may have defined the
+    // key for the whole job.
     const Encoded found = job.FindJob(key);
     return {found ? DecodeValue(*found, value) : PMIX_ERR_NOT_FOUND, false};
   }

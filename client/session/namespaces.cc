@@ -23,8 +23,8 @@ const JobView* Namespaces::Find(std::string_view nspace) const {
 }
 
 void Namespaces::Add(std::string nspace, std::unique_ptr<JobView> job) {
-  // An agent never replaces the own job's segment; a successor does so by
-  // ReplaceOwn.
+  // An agent never replaces the segment of this process's own job; a successor
+  // does so by ReplaceOwn.
   if (nspace == own_nspace_) return;
   const WriterLock lock(mu_);
   std::unique_ptr<JobView>& slot = others_[std::move(nspace)];

@@ -50,8 +50,9 @@ Status Unknown(std::span<const Option> table, std::string_view typed,
   return Status(kErrBadParam, text);
 }
 
-// Returns the option -n if the word is "n4", -n takes one value and digits
-// follow; otherwise null.
+// Returns the option -n for a word such as "n4": the name of an option that
+// takes one value, of one letter, followed by digits. Returns null for any
+// other word.
 const Option* FindAttached(std::span<const Option> table,
                            std::string_view body) {
   if (body.size() < 2 || body[1] < '0' || body[1] > '9') return nullptr;
@@ -70,8 +71,8 @@ bool SplitPair(std::vector<std::string>* values) {
   return true;
 }
 
-// Returns the values that the option needs: "a value: N", or "values: NAME
-// VALUE".
+// Returns the text for the values that the option needs: "a value: N", or
+// "values: NAME VALUE".
 std::string NeededText(const Option& option) {
   return std::string(option.num_values == 1 ? "a value: " : "values: ") +
          std::string(option.value_name);

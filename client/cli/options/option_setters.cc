@@ -38,7 +38,7 @@ bool AddRange(const std::string& text, std::vector<uint32_t>* ranks) {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Calls `store` with the duration of the first value.
+// Calls `store` with the duration that the first value describes.
 template <typename Store>
 Option::Apply WithDuration(seconds min, seconds max, Store store) {
   return [=](const TypedOption& typed) {

@@ -38,7 +38,8 @@ class RunParser {
   Status Check() const;
   Status CheckPty() const;
   void SetStops();
-  // Limits the hosts that the applications name to the requested number.
+  // Keeps the first hosts that the applications name, up to the requested
+  // number of nodes.
   Status LimitHosts();
   Status UseRankfile();
 

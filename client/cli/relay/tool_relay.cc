@@ -96,8 +96,8 @@ Result<uint32_t> ToolRelay::UserOf(ToolProtocol protocol, int socket) const {
   return owner->uid;
 }
 
-// Accepts only this process's user, because every process of the machine can
-// connect to the port.
+// Rejects users other than this process's, because every process of the machine
+// can connect to the port.
 Status ToolRelay::Check(uint32_t uid) const {
   if (uid != geteuid()) {
     return Status(kErrNoPermissions,

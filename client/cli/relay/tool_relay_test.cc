@@ -337,7 +337,8 @@ TEST_F(ToolRelayTest, AConnectionEndsIfTheAgentIsSilent) {
   Until([this] { return relay_->num_connections() == 0; });
 }
 
-// A caller with valid credentials can send such a piece.
+// The relay never sends a piece above the limit, but a caller with valid
+// credentials can.
 TEST_F(ToolRelayTest, APieceThatIsTooLongEndsItsConnection) {
   StartAgent();
   auto stub = relay::v1::ToolRelay::NewStub(

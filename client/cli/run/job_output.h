@@ -83,8 +83,8 @@ class JobOutput {
   // files; the error names a directory that cannot be created.
   Status SetJob(const std::string& nspace, uint32_t num_procs);
 
-  // Adds a spawned job. `job` is the number by which Write identifies it, above
-  // 0. Otherwise like SetJob.
+  // Adds a spawned job. `job`, above 0, is the number by which Write identifies
+  // it. Otherwise like SetJob.
   Status AddJob(uint32_t job, const std::string& nspace,
                 const SpawnedOutput& spawned);
   // Records that all output of the job has arrived.
@@ -95,10 +95,10 @@ class JobOutput {
   // any more or is full; later output to it is dropped.
   bool Write(uint32_t job, uint32_t rank, uint32_t channel,
              std::string_view data);
-  // Writes the unfinished lines that have waited for 100 ms on a terminal or
-  // with one process, else for 1 s, if the reader of the destination keeps up.
-  // Returns the time until the next call in milliseconds, or -1 if no call is
-  // needed before the next Write.
+  // Writes the unfinished lines that are old enough: 100 ms on a terminal or
+  // with one process, else 1 s. Lines do not age while the reader of their
+  // destination is slow. Returns the time until the next call in milliseconds,
+  // or -1 if no call is needed before the next Write.
   int Tick();
   // Writes all unfinished lines. Returns false like Write.
   bool Flush();

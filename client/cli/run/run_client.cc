@@ -235,7 +235,8 @@ void JobRun::ForwardSignals() {
   }
 }
 
-// The job's terminal itself sends SIGWINCH to the processes that use it.
+// Sends the size of the window. The job's terminal then sends SIGWINCH to the
+// processes that use it.
 void JobRun::SendWindow() {
   const MutexLock lock(input_mutex_);
   SendInput(input_.Insert(EncodePtySize(terminal_.Window())));

@@ -111,7 +111,7 @@ int CommandCode(const RunOutcome& outcome, const std::string& trouble) {
 
 // Prints the document with the exit code of this command, which differs from
 // the job's own if, for example, its program was not found. Returns the exit
-// code, also if the document cannot be written.
+// code, even if the document cannot be written.
 int PrintResult(const RunOptions& options, int json_fd, v1c::JobEnd end,
                 int code, const RunReport& report) {
   end.set_exit_code(code);
@@ -150,7 +150,7 @@ Conclusion Conclude(const RunOptions& options, int json_fd,
   return {code, trouble};
 }
 
-// The launcher's contacts other than agents.
+// The things outside of the launcher, other than agents, to which it reacts.
 struct Surroundings {
   SignalSource signals;
   // Contact with the tool that has started the launcher.
@@ -208,8 +208,8 @@ Result<RunOptions> ParseOptions(std::span<const std::string> args,
 
 JobRequest JobOf(const RunOptions& options) {
   JobRequest job = MakeRequest(options);
-  // A debugger that has started this program is notified when the processes
-  // exist.
+  // The processes stop at their exec, so that a debugger that has started this
+  // program can attach to them first.
   if (IsTraced()) job.debug.on_exec.emplace();
   return job;
 }
@@ -276,8 +276,8 @@ struct Naming {
   }
 };
 
-// Records the ends of the spawned jobs. A job without a history has no
-// recorder.
+// Returns the functions that record the spawned jobs and their ends. A job
+// without a history has no recorder, and its spawned jobs are not recorded.
 RunReport::SpawnedWatch Watch(const std::shared_ptr<JobRecorder>& recorder) {
   if (recorder == nullptr) return {};
   return {[recorder](const v1c::JobMapped& mapped) {
@@ -289,7 +289,7 @@ RunReport::SpawnedWatch Watch(const std::shared_ptr<JobRecorder>& recorder) {
           }};
 }
 
-// The object is shared, because a thread that RunJob leaves behind may still
+// The Naming is shared, because a thread that RunJob leaves behind may still
 // report names.
 void TellNames(Request* request, std::shared_ptr<JobRecorder> recorder,
                RunReport* report) {

@@ -20,9 +20,9 @@ JobRequest MakeRequest(const RunOptions& options);
 // the launcher.
 control::v1::Launch MakeLaunch(const JobRequest& request, bool allow_root);
 
-// Returns the files and programs to copy to the nodes, all of which are
-// readable now. Returns kErrBadParam if two have the same name or a name leads
-// out of the directory; otherwise fails like ArchiveSource::Check.
+// Returns the files and programs to copy to the nodes. All of them are readable
+// now. Returns kErrBadParam if two have the same name, or if a name leads out
+// of the directory of the copies; otherwise fails like ArchiveSource::Check.
 Result<std::vector<preload::Item>> FilesToPreload(const JobRequest& request);
 
 // Returns kErrJobWdirNotFound if a program of the request runs in this

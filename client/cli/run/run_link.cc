@@ -93,8 +93,8 @@ bool RunLink::Read(v1c::RunEvent* event) {
   }
 }
 
-// A queued job survives its agent: the successor finds the job's place in the
-// queue by its name.
+// The launch contains the job's name in the queue, by which a successor of the
+// agent finds the job's place in the queue.
 void RunLink::NoteQueued(const v1c::JobQueued& queued) {
   launch_.mutable_launch()->set_queued_as(queued.name());
   launch_.mutable_launch()->set_queued_since_ms(queued.since_ms());

@@ -48,7 +48,7 @@ class RunPlace {
   Result<std::unique_ptr<RunConnection>> Connect(const RunOptions& options,
                                                  const SignalSource& signals,
                                                  const Timeline& timeline);
-  // Removes from the job the hosts that have not answered, with allow_missing.
+  // With allow_missing, removes from the job the hosts that have not answered.
   // Returns kErrUnreach if a program has no other host. Valid after Connect.
   Status LeaveOutMissing(JobRequest* job) const;
   // Returns a function that connects to the successor of the agent of Connect;

@@ -33,7 +33,8 @@ class RunReport : public RunObserver {
   // changes or the job is mapped; `mapped` is null while the job is queued.
   using OnKnown = std::function<void(const std::string& nspace,
                                      const control::v1::JobMapped* mapped)>;
-  // Sets the function. Called before the report is used.
+  // Sets the function for the name of the job. Called before the report is
+  // used.
   void set_on_known(OnKnown on_known) { on_known_ = std::move(on_known); }
   // Sets a function that is called with the name of the requested job when all
   // its processes run. Called before the report is used.
@@ -50,11 +51,11 @@ class RunReport : public RunObserver {
     std::function<void(const control::v1::JobMapped&)> on_mapped;
     std::function<void(const control::v1::SpawnedEnd&)> on_end;
   };
-  // Sets the functions. Called before the report is used.
+  // Sets the functions for spawned jobs. Called before the report is used.
   void set_spawned_watch(SpawnedWatch watch) {
     spawned_watch_ = std::move(watch);
   }
-  // Prints the message only once.
+  // Prints the reason why the job is queued, but only the first one.
   void OnQueued(const control::v1::JobQueued& queued) override;
   void OnRequeued(const control::v1::JobRequeued& requeued) override;
   void OnMapped(const control::v1::JobMapped& mapped) override;
@@ -117,7 +118,7 @@ class RunReport : public RunObserver {
   size_t num_nodes_ CANOPY_GUARDED_BY(mutex_) = 0;
   bool has_own_library_ CANOPY_GUARDED_BY(mutex_) = false;
   bool saw_loader_error_ CANOPY_GUARDED_BY(mutex_) = false;
-  // The parts of the document.
+  // The parts of the JSON document (-o json).
   Json maps_ CANOPY_GUARDED_BY(mutex_) = Json::array();
   Json notes_ CANOPY_GUARDED_BY(mutex_) = Json::array();
   Json failures_ CANOPY_GUARDED_BY(mutex_) = Json::array();

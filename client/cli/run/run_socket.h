@@ -33,7 +33,7 @@ class RunSocket : public RunConnection {
  private:
   explicit RunSocket(UniqueFd socket) : socket_(std::move(socket)) {}
   // Reads one message, which is valid until the next call. Returns false at the
-  // end.
+  // end of the stream.
   bool ReadMessage(std::string_view* message);
 
   const UniqueFd socket_;

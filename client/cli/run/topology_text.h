@@ -22,7 +22,7 @@ std::vector<Topology> TopologiesOf(const control::v1::JobMapped& mapped);
 // Returns packages, NUMA nodes and cores of each distinct topology, with their
 // CPUs, and the names of the first nodes that have it.
 std::string TopologyText(const control::v1::JobMapped& mapped);
-// Returns the same as JSON, with the names of all nodes.
+// Returns the topologies as JSON, with the names of all nodes.
 Json TopologiesJson(const control::v1::JobMapped& mapped);
 
 // Returns the CPUs of a machine as mpirun draws them, such as "[BB/..][../..]":

@@ -14,10 +14,10 @@
 namespace canopy::host {
 
 // Binds each process to the least used object of the binding level within the
-// object to which the process was mapped; if several are equal, to the lowest
-// number. With pe=N the process gets N such objects. Nodes emulated on one
-// machine share its objects. Objects to which processes of other jobs are bound
-// count as used from the beginning. Used by one thread.
+// object to which the process was mapped. Of equally used objects, it takes the
+// one with the lowest number. With pe=N the process gets N such objects. Nodes
+// emulated on one machine share its objects. Objects to which processes of
+// other jobs are bound count as used from the beginning. Used by one thread.
 class Binder {
  public:
   // `pool` must outlive the binder. `bind.level` must have a value, and `pe` is

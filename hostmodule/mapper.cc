@@ -101,7 +101,7 @@ Result<std::vector<MapNode>> MakePool(const std::vector<MapNode>& nodes,
   return pool;
 }
 
-// Removes all CPUs that are not in the list from the nodes. Each node must have
+// Removes from the nodes all CPUs that are not in the list. Each node must have
 // all CPUs of the list.
 Status RestrictTo(const std::string& cpu_list, std::vector<MapNode>* pool) {
   if (cpu_list.empty()) return {};
@@ -274,8 +274,8 @@ bool JobMapper::TooManyForCpus() const {
   });
 }
 
-// Returns why processes are not bound unless the user requests it; empty if
-// they may be bound.
+// Returns the reason why processes are not bound by default; empty if there is
+// none.
 std::string JobMapper::DefaultBindingObstacle() const {
   for (const std::vector<Placed>& placed : by_app_) {
     for (const Placed& p : placed) {

@@ -161,9 +161,9 @@ void Placer::FillNodes(uint32_t app, uint32_t num_procs,
 
 void Placer::RoundRobin(uint32_t app, uint32_t num_procs,
                         std::vector<Use>* uses) {
-  // By node, this places one process on each node in turn. By object with span,
-  // it places one on each object of all nodes in turn. Full nodes are skipped
-  // until all nodes are full.
+  // When processes are mapped by node, each node in turn gets one. When they
+  // are mapped by object with span, each object of all nodes in turn gets one.
+  // Full nodes are skipped until all nodes are full.
   uint32_t left = num_procs;
   bool full = false;
   while (left > 0) {

@@ -19,14 +19,15 @@ namespace canopy::host {
 struct Placed {
   uint32_t node = 0;  // index in the pool
   uint32_t app = 0;
-  // The level of the object that it was mapped to; no value: the whole node.
+  // The level of the object to which the process was mapped; no value: the
+  // whole node.
   std::optional<TopologyLevel> level;
   uint32_t object = 0;  // index at that level
   CpuSet cpus;          // CPUs to which it is bound; empty: not bound
   std::string gpus;     // its GPUs, as JoinGpus writes them
 };
 
-// The resources of its node that a process has for itself alone.
+// The resources of a node that a process gets for itself alone.
 struct ProcNeeds {
   uint32_t gpus = 0;
   uint64_t memory = 0;  // bytes

@@ -87,7 +87,7 @@ bool Follow(Session& session, const std::string& name, const ProcId& failed,
   return follows;
 }
 
-// Handles the loss of the leader, whom another process may replace. Returns
+// Handles the loss of the leader, which another process may replace. Returns
 // false if this process has not accepted the leader's invitation.
 bool LoseLeader(Session& session, const std::string& name, const ProcId& leader,
                 const InvitationEnd& end) {

@@ -190,7 +190,7 @@ void OutputPulls::HoldForATime(const PullRef& pull) {
           if (held && !held->stopped) held->output.Release();
         });
   }
-  // If there is no timer, output is not held.
+  // If no timer can be made, output is not held.
   if (!pull->timer) return pull->output.Release();
   pull->timer->Start(seconds);
 }

@@ -1,5 +1,6 @@
-// The pullers of one process. Each reads output of the jobs that it names; the
-// next read is sent when its callback has consumed the previous one.
+// The pullers of one process. Each reads output of the jobs that it names, and
+// sends its next read when its callback has consumed the output of the previous
+// read.
 #ifndef CANOPY_CLIENT_SESSION_OUTPUT_PULLS_H_
 #define CANOPY_CLIENT_SESSION_OUTPUT_PULLS_H_
 

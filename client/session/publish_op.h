@@ -14,9 +14,9 @@
 namespace canopy::client {
 
 // All functions return a PMIx status: PMIX_ERR_BAD_PARAM for wrong arguments,
-// PMIX_ERR_UNREACH if there is no agent, otherwise the agents' answer. The
-// callback of a non-blocking form must not be null; it runs on the progress
-// thread unless an error is returned.
+// PMIX_ERR_UNREACH if there is no agent, otherwise the agents' answer. A
+// non-blocking form calls its callback, which must not be null, on the progress
+// thread, unless the form returns an error.
 
 // Publish data. `infos` contains the data, at least one entry, and the
 // directives.
@@ -24,9 +24,9 @@ int PublishData(Session& session, const InfoArray& infos);
 int PublishDataAsync(Session& session, const InfoArray& infos,
                      pmix_op_cbfunc_t cbfunc, void* cbdata);
 
-// Looks up keys: data[i].key contains each key. The publisher and the value are
-// filled in for keys that were found; other values become PMIX_UNDEF. Previous
-// contents of the values are not freed. The caller owns the values afterwards.
+// Looks up the keys data[i].key. The publisher and the value are filled in for
+// keys that were found; other values become PMIX_UNDEF. Previous contents of
+// the values are not freed. The caller owns the values afterwards.
 int LookUpData(Session& session, std::span<pmix_pdata_t> data,
                const InfoArray& directives);
 // `keys` ends with null.

@@ -26,7 +26,7 @@ constexpr pmix_iof_channel_t kOutputs = PMIX_FWD_STDOUT_CHANNEL |
                                         PMIX_FWD_STDERR_CHANNEL |
                                         PMIX_FWD_STDDIAG_CHANNEL;
 
-// Returns false if the value has a wrong type.
+// Stores the value of a directive. Returns false if the value has a wrong type.
 using Setter = bool (*)(const pmix_info_t& info, PullSpec* spec);
 
 template <auto Member>

@@ -89,7 +89,8 @@ int Parse(const PushRequest& request, Parsed* out) {
     out->bytes.assign(bytes->bytes, bytes->size);
   }
   const bool is_end = out->bytes.empty() && !out->own_input;
-  // The end alone needs no targets: it then ends the reading of standard input.
+  // A request that only ends the input needs no targets: it then ends the
+  // reading of standard input.
   if (is_end ? !out->complete : for_nobody) return PMIX_ERR_BAD_PARAM;
   // Either the caller or the library reads the input.
   return out->own_input && !out->bytes.empty() ? PMIX_ERR_BAD_PARAM
@@ -161,7 +162,8 @@ int PushOwnInput(Session& session, const std::vector<ProcId>& targets,
       });
 }
 
-// Ends the reading of standard input, for its targets, if it is in progress.
+// If standard input is being read, ends the reading, and the input of its
+// targets.
 int EndOwnInput(Session& session, std::function<void(int)> done) {
   session.stdin_push().End([&session, done = std::move(done)](int status) {
     session.progress().Post([done, status] { done(status); });

@@ -26,8 +26,8 @@ struct PushRequest {
 // there is no agent, or the agent's status.
 int PushInput(Session& session, const PushRequest& request);
 
-// The non-blocking form. The callback runs on the progress thread unless an
-// error is returned; the bytes are not used after the call.
+// The non-blocking form. Calls `cbfunc` on the progress thread, unless it
+// returns an error. The bytes are not used after the call.
 int PushInputAsync(Session& session, const PushRequest& request,
                    pmix_op_cbfunc_t cbfunc, void* cbdata);
 

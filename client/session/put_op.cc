@@ -119,7 +119,7 @@ int PutValue(Session& session, pmix_scope_t scope, const char* key,
   if (name == PMIX_QUALIFIED_VALUE) {
     rc = ReadQualified(*value, &item);
   } else if (IsReserved(name)) {
-    // The host has published it already.
+    // The host has published PMIX_HOSTNAME already.
     if (name == PMIX_HOSTNAME) return PMIX_SUCCESS;
     if (!MayPutReserved(name)) rc = PMIX_ERR_BAD_PARAM;
   }

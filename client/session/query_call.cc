@@ -45,7 +45,7 @@ Levels LevelsOf(const InfoList& qualifiers) {
   for (const pmix_info_t& info : qualifiers) {
     if (BoolOf(info.value).value_or(false)) keys.emplace_back(KeyOf(info));
   }
-  // Other flags do not name a level.
+  // LevelsOf ignores flags that do not name a level.
   Levels levels = support::LevelsOf(keys);
   if (levels.functions.empty() && levels.attributes.empty()) {
     levels = support::LevelsOf({});

@@ -20,7 +20,8 @@ struct QueryRequest {
 int QueryInfo(Session& session, const QueryRequest& request,
               pmix_info_t** results, size_t* nresults);
 
-// The callback runs on the progress thread unless an error is returned.
+// The non-blocking form. Calls `cbfunc` on the progress thread, unless it
+// returns an error.
 int QueryInfoAsync(Session& session, const QueryRequest& request,
                    pmix_info_cbfunc_t cbfunc, void* cbdata);
 

@@ -31,7 +31,8 @@ int ReadKeys(const pmix_query_t& query, QueryParts* parts) {
     const std::string_view text(*key);
     if (text.empty() || text.size() > kMaxKeyLen) return PMIX_ERR_BAD_PARAM;
     parts->keys.emplace_back(text);
-    // The meaning of the other keys depends on the position of this key.
+    // PMIX_QUERY_SUPPORTED_QUALIFIERS changes the meaning of the other keys at
+    // any position, PMIX_QUERY_ATTRIBUTE_SUPPORT only at the first.
     parts->of_qualifiers |= text == PMIX_QUERY_SUPPORTED_QUALIFIERS;
     parts->here &= text != PMIX_QUERY_SUPPORTED_QUALIFIERS &&
                    text != PMIX_QUERY_ATTRIBUTE_SUPPORT;

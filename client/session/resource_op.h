@@ -25,8 +25,8 @@ struct BlockRequest {
   Directives directives;
 };
 
-// Blocking calls return a PMIx status. The callback of a non-blocking call must
-// not be null; it runs on the progress thread unless an error is returned.
+// Blocking calls return a PMIx status. A non-blocking call calls its callback,
+// which must not be null, on the progress thread, unless it returns an error.
 
 // Requests an allocation. `results` may be null; otherwise it gets the host's
 // answer, which the caller owns.

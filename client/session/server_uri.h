@@ -15,7 +15,8 @@
 
 namespace canopy::client {
 
-// Returns true if a get requests one of the two keys.
+// Returns true if a get requests PMIX_SERVER_URI or PMIX_MYSERVER_URI of this
+// process.
 bool IsServerUri(const Session& session, const Target& target,
                  std::string_view key, const GetOptions& options);
 
@@ -25,9 +26,9 @@ bool IsServerUri(const Session& session, const Target& target,
 int FindServerUri(Session& session, std::string_view key,
                   const GetOptions& options, pmix_value_t* value);
 
-// Does the same without blocking. Returns a PMIx status. With PMIX_SUCCESS it
-// calls done(status, value) once on the progress thread, and `done` takes the
-// value over; otherwise it never calls `done`.
+// Like FindServerUri, but does not block. With PMIX_SUCCESS it calls
+// done(status, value) once on the progress thread, and `done` takes the value
+// over; otherwise it never calls `done`.
 int FindServerUriAsync(
     Session& session, std::string_view key, const GetOptions& options,
     std::function<void(int status, pmix_value_t* value)> done);

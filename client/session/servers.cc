@@ -13,7 +13,8 @@ namespace {
 
 using local::FrameType;
 
-// Returns a reference to a channel that its owner keeps while it may be used.
+// Returns a reference that does not own the channel. The channel's owner keeps
+// it as long as the reference may be used.
 ChannelRef Unowned(Channel* channel) {
   return ChannelRef(std::shared_ptr<void>(), channel);
 }
@@ -195,8 +196,8 @@ int Servers::Disconnect(const ProcId& server) {
   return kSuccess;
 }
 
-// Removes a connection. The progress thread may be reading it now, so a task
-// keeps it alive until then. Other users hold references.
+// Removes a connection. The progress thread may be reading it now, so a task,
+// which runs after that, holds a reference. Other users have their own.
 void Servers::RemoveLocked(const ConnectionRef& connection) {
   for (auto& place : places_) {
     if (place.load() == connection.get()) place = nullptr;

@@ -21,8 +21,8 @@ Session::Session(Bootstrap bootstrap, bool external_progress)
 
 Session::~Session() {
   servers_.Close();
-  // Stopped before the channel and the handlers are destroyed, because tasks
-  // use them.
+  // The progress thread is stopped before the channel and the handlers are
+  // destroyed, because tasks use them.
   progress_.Stop();
   pulls_.Clear();
 }

@@ -117,7 +117,7 @@ int TakeName(int status, const std::string& name, pmix_nspace_t nspace) {
   return PMIX_SUCCESS;
 }
 
-// Requests the host of the server that this process runs.
+// Requests the spawn from the host of the server that this process runs.
 int SpawnByHost(const Session::Spawner& spawner, std::string call,
                 char* nspace) {
   std::promise<int> result;

@@ -28,9 +28,9 @@ struct SpawnRequest {
 // failure; it may be null.
 int SpawnJob(Session& session, const SpawnRequest& request, char* nspace);
 
-// Does the same without blocking. `cbfunc` must not be null; it runs on the
-// progress thread unless an error is returned. The name that it gets is valid
-// until it returns, and "" on failure.
+// Like SpawnJob, but does not block. Calls `cbfunc`, which must not be null, on
+// the progress thread, unless it returns an error. The name that `cbfunc` gets
+// is valid until it returns, and "" on failure.
 int SpawnJobAsync(Session& session, const SpawnRequest& request,
                   pmix_spawn_cbfunc_t cbfunc, void* cbdata);
 

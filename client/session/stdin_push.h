@@ -21,7 +21,6 @@ class StdinPush {
 
   // `fd` is the input, which this object does not own.
   explicit StdinPush(int fd = 0) : fd_(fd) {}
-  // Stops.
   ~StdinPush() { Stop(); }
   StdinPush(const StdinPush&) = delete;
   StdinPush& operator=(const StdinPush&) = delete;

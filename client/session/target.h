@@ -30,8 +30,8 @@ std::vector<ProcView> ViewsOf(std::span<const pmix_proc_t> procs);
 // too long.
 bool ReadKey(const char* key, std::string_view* text);
 
-// Returns true if a namespace is the name of a group of the caller. The agent
-// replaces that name by the members.
+// Returns true if one of `procs` names a group of the caller. The agent
+// replaces the name of a group by the members.
 bool NamesGroup(const Session& session, std::span<const pmix_proc_t> procs);
 
 // Returns true if `procs` include the caller: by its rank, by a wildcard or, as

@@ -32,7 +32,8 @@ using local::FrameType;
 
 constexpr pmix_status_t kCode = -5000;
 
-// The numbers of events that the handler got, and the source of a loss.
+// The numbers of test events and of lost connections of which the handler was
+// notified, and the server whose connection was lost first.
 std::atomic<int> g_events{0};
 std::atomic<int> g_losses{0};
 std::promise<std::string>* g_lost = nullptr;
@@ -152,7 +153,7 @@ TEST_F(AttachTest, AConnectedServerIsNotConnectedAgain) {
   EXPECT_EQ(Attach(nowhere), PMIX_ERR_UNREACH);
 }
 
-// The files of a relay lead to such a server.
+// The files of a relay lead to servers of other machines.
 TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByItsHostName) {
   InfoList far;
   far.Add(PMIX_SERVER_HOSTNAME, Value::String("far.host"));
@@ -160,8 +161,7 @@ TEST_F(AttachTest, AServerOfAnotherMachineIsFoundByItsHostName) {
   std::filesystem::copy(PathOf("three"), PathOf("pmix.far.host.tool"));
   ASSERT_EQ(Attach(far), PMIX_SUCCESS);
   EXPECT_STREQ(server_.nspace, "three");
-  // The system's server of this machine is not the system's server of the other
-  // machine.
+  // The system server of this machine is not that of the other machine.
   far.Add(PMIX_CONNECT_TO_SYSTEM, Value::Bool(true));
   EXPECT_EQ(Attach(far), PMIX_ERR_NOT_SUPPORTED);
 }

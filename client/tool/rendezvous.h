@@ -22,9 +22,9 @@ struct ServerContact {
   std::string socket;  // path of the agent's socket; empty: not an agent's
 };
 
-// Reads one file, which may be a link to it. Trusts only a regular file of this
-// user or of root. Fails with kErrNotFound, kErrNoPermissions, or kErrBadParam
-// if the file is not a rendezvous file.
+// Reads the file at `path`, or the file to which a link at `path` leads. Trusts
+// only a regular file of this user or of root. Fails with kErrNotFound,
+// kErrNoPermissions, or kErrBadParam if the file is not a rendezvous file.
 Result<ServerContact> ReadRendezvousFile(const std::string& path);
 
 // Returns the contacts in all rendezvous files named pmix.HOST.tool* in a

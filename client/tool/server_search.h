@@ -19,11 +19,11 @@ struct ServerFound {
 };
 
 // Chooses a server in the order of the Standard's chapter on tools. If a server
-// was chosen explicitly, only that server is tried. Otherwise the system's
-// server is tried first if PMIX_CONNECT_SYSTEM_FIRST is set, and then each
-// server found, until one accepts. The search is repeated as often as the
-// options allow, with pauses. It skips the servers in `known`, which are
-// connected already, unless one of them was chosen explicitly.
+// was chosen explicitly, only that server is tried. Otherwise the system server
+// is tried first if PMIX_CONNECT_SYSTEM_FIRST is set, and then each server
+// found, until one accepts. The search is repeated as often as the options
+// allow, with pauses. It skips the servers in `known`, which are connected
+// already, unless one of them was chosen explicitly.
 //
 // Errors: kErrUnreach if no server was found or none accepts; kErrNotSupported
 // if the chosen server is neither an agent of this machine nor reachable by a

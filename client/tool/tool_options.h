@@ -23,7 +23,7 @@ struct ServerChoice {
   std::optional<int> pid;       // PMIX_SERVER_PIDINFO
   std::string nspace;           // PMIX_SERVER_NSPACE
   bool system = false;          // PMIX_CONNECT_TO_SYSTEM
-  // PMIX_CONNECT_SYSTEM_FIRST: if there is no system's server, the search
+  // PMIX_CONNECT_SYSTEM_FIRST: if there is no system server, the search
   // continues.
   bool system_first = false;
   std::string host;  // PMIX_SERVER_HOSTNAME; empty: this machine

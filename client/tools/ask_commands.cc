@@ -23,7 +23,8 @@ pmix_rank_t RankOf(const std::string& text) {
              : static_cast<pmix_rank_t>(strtoul(text.c_str(), nullptr, 10));
 }
 
-// Returns the value. A list of keys has their names, which users type.
+// Returns the value as text. For a list of keys, the text has the names of the
+// attributes, which users type.
 std::string ResultText(const pmix_info_t& info) {
   if (!PMIX_CHECK_KEY(&info, PMIX_QUERY_SUPPORTED_KEYS) &&
       !PMIX_CHECK_KEY(&info, PMIX_QUERY_SUPPORTED_QUALIFIERS)) {

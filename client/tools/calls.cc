@@ -142,7 +142,8 @@ bool ReadEvent(const std::string& text, pmix_status_t* code) {
   for (const std::string& form : {text, "PMIX_" + text}) {
     *code = PMIx_Error_code(form.c_str());
     if (*code != INT32_MIN) return true;
-    // Event names are printed in this form.
+    // PMIx_Error_code also accepts the text of PMIx_Error_string, which is
+    // often the name without PMIX_ and with dashes.
     std::string printed = form.starts_with("PMIX_") ? form.substr(5) : form;
     std::ranges::replace(printed, '_', '-');
     *code = PMIx_Error_code(printed.c_str());

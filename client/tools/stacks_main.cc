@@ -53,7 +53,7 @@ void Complain(const std::string& text, std::string* out) {
   *out += "error\t" + text + "\n";
 }
 
-// Returns the name of this node that the job's agents use.
+// Returns the name by which the job's agents know this node.
 std::string Host() {
   pmix_value_t* value = nullptr;
   if (PMIx_Get(nullptr, PMIX_HOSTNAME, nullptr, 0, &value) != PMIX_SUCCESS) {

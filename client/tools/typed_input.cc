@@ -26,13 +26,15 @@ void RestoreTerminal() {
 
 void OnEnding(int signal) {
   RestoreTerminal();
-  // The handler was reset to the default when it ran.
+  // The signal has its default action again, because the handler was installed
+  // for one delivery only (SA_RESETHAND).
   raise(signal);
 }
 
 bool InForeground(int fd) { return tcgetpgrp(fd) == getpgrp(); }
 
-// Returns false if `fd` is not a terminal in whose foreground this process is.
+// Makes the key end a read, as a line feed does. Returns false if `fd` is not a
+// terminal, or if this process is in its background.
 bool LetKeyEndReads(int fd, char key) {
   termios settings;
   if (isatty(fd) != 1 || !InForeground(fd) || tcgetattr(fd, &settings) != 0) {

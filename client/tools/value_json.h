@@ -17,8 +17,8 @@ cli::Json ValueJson(const pmix_value_t& value);
 // Adds the members "status" and "status_name" to an object.
 void AddStatus(pmix_status_t status, cli::Json* to);
 
-// Prints the document on standard output. Returns the exit code for `status`,
-// and prints nothing else, because the document has it.
+// Prints the document on standard output. Returns the exit code for `status`.
+// Prints no error text, because the document contains the status.
 int PrintDocument(const cli::Json& document, pmix_status_t status);
 
 }  // namespace canopy::tools

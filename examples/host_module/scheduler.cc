@@ -57,7 +57,7 @@ double SecondsOf(const google::protobuf::Timestamp& time) {
 template <class Reactor, class Message>
 class Stream : public Reactor {
  public:
-  // Ends the stream after the message if `last` is true.
+  // Sends a message. If `last` is true, the stream ends after the message.
   void Send(Message message, bool last = false) {
     out_.push_back(std::move(message));
     ending_ |= last;
@@ -137,8 +137,8 @@ struct Job {
   std::string reason;       // why it waits, as last reported
   Placing* call = nullptr;  // the open call, or null
   std::optional<v1::Granted> granted;
-  // The time at which its slots are free again unless the job is requested
-  // before then.
+  // The time at which the job's slots are free again, unless the job is
+  // requested before.
   std::optional<Clock::time_point> doubtful;
 };
 
@@ -363,7 +363,7 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     }
   }
   // Marks all nodes and granted jobs. Those that the following pages do not
-  // name are dropped when the time is over.
+  // name are dropped when `settle_time` is over.
   static void Doubt(Clock::duration settle_time, Overlay* overlay) {
     for (auto& [name, node] : overlay->nodes) node.up = false;
     for (auto& [id, job] : overlay->jobs) {
@@ -512,8 +512,9 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     if (!node.up || node.used >= node.slots) return 0;
     return std::min(Usable(request, name, node), node.slots - node.used);
   }
-  // Returns how many of a node's slots the job may use, according to its
-  // requirements. For a job with several applications, the hosts of all count.
+  // Returns the number of slots of a node that the job may use, according to
+  // its requirements. If the job has several applications, the hosts of all
+  // applications count.
   static uint32_t Usable(const v1::PlaceJobRequest& request,
                          const std::string& name, const Node& node) {
     if (std::ranges::count(request.refused_nodes(), name) > 0) return 0;

@@ -203,9 +203,9 @@ static void start_job(int ranks, char **argv) {
   spawn(argv, ranks, infos, n + 2, target);
 }
 
-/* The launcher becomes the server. It stops while it starts, so that this tool
- * misses no event of its job. Then it starts the job with the directives of
- * this tool. */
+/* The launcher becomes the server of this tool. It stops while it starts, so
+ * that this tool misses no event of the launcher's job. Then it starts the job
+ * with the directives of this tool. */
 static void start_launcher(char **argv) {
   pmix_proc_t server;
   pmix_nspace_t nspace;

@@ -30,7 +30,7 @@ static const pmix_nspace_t job_name = "manager-job";
 static int num_procs;
 static pid_t pids[MAX_PROCS]; /* 0: not started, or ended */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int abort_code = -1; /* of PMIx_Abort, if called */
+static int abort_code = -1; /* the status of PMIx_Abort; -1: none */
 
 /* Ends this program after an unexpected error. */
 static void check(pmix_status_t status, const char *what) {
@@ -99,9 +99,9 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
   return PMIX_SUCCESS;
 }
 
-/* The library rejects missing functions with PMIX_ERR_NOT_SUPPORTED. In this
- * program nothing is published or spawned, and there is no other node to get
- * data from. */
+/* The library rejects requests for functions that are missing here, with
+ * PMIX_ERR_NOT_SUPPORTED. In this program nothing is published or spawned, and
+ * there is no other node to get data from. */
 static pmix_server_module_t module = {
     .client_connected = connected,
     .client_finalized = finalized,

@@ -31,9 +31,9 @@ Option::Apply ExportVariable(std::vector<std::string>* to,
 Option::Apply ExportVariables(std::vector<std::string>* to,
                               const Environment* environment,
                               std::vector<std::string>* warnings);
-// Prepends the option's value, with the suffix of the path, to each of these
-// search paths. The previous value of a path comes from an earlier option or
-// from the caller's environment.
+// Prepends the option's value, with the suffix of the path, to each search path
+// of `paths_and_suffixes`. The previous value of a path comes from an earlier
+// option or from the caller's environment.
 Option::Apply PutBefore(
     std::vector<std::string>* to, const Environment* environment,
     std::vector<std::pair<std::string, std::string>> paths_and_suffixes);

@@ -50,9 +50,9 @@ Status Unknown(std::span<const Option> table, std::string_view typed,
   return Status(kErrBadParam, text);
 }
 
-// Returns the option -n for a word such as "n4": the name of an option that
-// takes one value, of one letter, followed by digits. Returns null for any
-// other word.
+// Returns the option -n for a word such as "n4", which is a name of one letter
+// and a value that begins with a digit. Returns null if there is no such
+// option, or if it does not take one value.
 const Option* FindAttached(std::span<const Option> table,
                            std::string_view body) {
   if (body.size() < 2 || body[1] < '0' || body[1] > '9') return nullptr;

@@ -1,6 +1,6 @@
 /* ask QUERIES SPAWNS: one process measures queries that only a scheduler can
  * answer, and spawns of one process that ends at once. Prints a line "CB
- * query_us VALUE" or "CB spawn_us VALUE" for each. */
+ * query_us VALUE" for each query, and "CB spawn_us VALUE" for each spawn. */
 #include <pmix.h>
 #include <unistd.h>
 

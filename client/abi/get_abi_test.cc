@@ -35,7 +35,8 @@ AskedFor Parse(const Request& request) {
 
 class GetTest : public ClientTest {
  protected:
-  // Makes the agent publish `value` for the rank and answer a get after that.
+  // Makes the agent publish `value` for the rank when it receives a get, and
+  // answer the get after that.
   void PublishWhenAsked(Rank rank, const std::string& key, const Value& value) {
     agent_->On(FrameType::kGet, [=](FakeAgent& agent, const Request& request) {
       agent.Publish(rank, {{key, value}});

@@ -331,7 +331,7 @@ TEST_F(GroupFormingTest,
 }
 
 TEST_F(GroupFormingTest, AnAddedMemberGetsAnAbortThatPrecedesItsCall) {
-  // The call subscribes to the events.
+  // This call subscribes to the events of the invitation.
   ASSERT_EQ(BeAdded(), PMIX_SUCCESS);
   Bootstrap(2, {0, 1, 2});
   Tell(PMIX_GROUP_CONSTRUCT_ABORT, 2);

@@ -50,7 +50,7 @@ canopy::Result<Registration> ReadCall(
 }
 
 // Returns the length of the name in `entry`, which is NAME=VALUE, including the
-// sign.
+// '='.
 size_t NameLength(std::string_view entry) {
   const size_t sign = entry.find('=');
   return sign == std::string_view::npos ? entry.size() : sign + 1;
@@ -169,7 +169,8 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc,
   });
 }
 
-// A child after fork has no server, but may get its own environment.
+// A child after fork has no server, but may call this function to complete its
+// own environment.
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
   if (proc == nullptr || env == nullptr) return PMIX_ERR_BAD_PARAM;
   Environments& environments = Environments::OfProcess();

@@ -283,7 +283,8 @@ bool IsServersThread() {
   return server && server->InThread();
 }
 
-// Returns false on the server's thread, which would wait for itself.
+// Stops the server if it belongs to the tool. Returns false on the server's
+// thread, which would wait for itself.
 bool StopServingByTool() {
   if (IsServersThread()) return false;
   const MutexLock lock(*g_role.mu);

@@ -105,7 +105,7 @@ class Channel {
   struct Waiter {
     Reply reply;
     bool done = false;
-    bool promoted = false;  // reads next
+    bool promoted = false;  // this caller reads next
     CondVar wake;
   };
   struct Pending {

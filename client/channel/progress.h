@@ -54,7 +54,8 @@ class Progress {
   // After Stop tasks are dropped.
   void Post(Task task);
 
-  // Identifies a watched descriptor; 0 is none, and no number is used twice.
+  // Identifies a watched descriptor. 0 identifies none, and no number is used
+  // twice.
   using WatchId = uint32_t;
   // Watches `fd`: `readable` runs when `fd` is readable or closed while the
   // watch is armed. The caller keeps ownership of the descriptor, which must

@@ -387,7 +387,8 @@ void EventEngine::State::Advance(const ChainPtr& chain, pmix_status_t status,
                                  const pmix_info_t* results, size_t nresults) {
   const MutexLock lock(mu_);
   const bool ends = status == PMIX_EVENT_ACTION_COMPLETE;
-  // No handler and no observer reads the results of the last handler.
+  // If no observer sees the event, the results of its last handler are not
+  // read.
   if (ends && !IsObservedLocked(*chain->event)) return;
   chain->results.Add(chain->current->spec.name, Value::Status(status));
   for (size_t i = 0; results != nullptr && i < nresults; ++i) {

@@ -31,8 +31,8 @@ class EventEngine {
   // is inside a task of `executor`.
   EventEngine(const SourcePlaces* places, Executor executor,
               std::function<bool()> in_task);
-  // The chains that wait for a completion function end. Calling the function
-  // later has no effect.
+  // Ends the chains that wait for a completion function. A later call of the
+  // function has no effect.
   ~EventEngine();
   EventEngine(const EventEngine&) = delete;
   EventEngine& operator=(const EventEngine&) = delete;

@@ -18,7 +18,7 @@ inline constexpr size_t kMaxPort = 256;
 // false for null.
 bool IsServiceName(const char* name);
 
-// The functions below require such a service name.
+// The service names of the functions below must satisfy IsServiceName.
 pmix_status_t PublishName(const char* service, const char* port);
 pmix_status_t UnpublishName(const char* service);
 // Returns no value if the name is not published.

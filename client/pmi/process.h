@@ -27,8 +27,8 @@ pmix_status_t EndProcess();
 // StartProcess and after EndProcess.
 std::optional<Process> CurrentProcess();
 
-// Returns the identifier of the whole job, for its information and for
-// collectives.
+// Returns the process identifier that stands for the whole job, in gets of its
+// information and in collectives.
 pmix_proc_t WholeJob(const Process& process);
 pmix_proc_t MemberOf(const Process& process, uint32_t rank);
 

@@ -47,8 +47,8 @@ void AddHints(const KeyValues& hints, pmix_app_t* app) {
   }
 }
 
-// Returns the texts as an array of C. The library frees arrays of an
-// application with free().
+// Returns the texts as an array for a pmix_app_t, whose arrays the library
+// frees with free().
 char** CopyOf(const std::vector<std::string>& texts) {
   auto** out = static_cast<char**>(calloc(texts.size() + 1, sizeof(char*)));
   if (out == nullptr) return nullptr;

@@ -57,8 +57,9 @@ std::unique_ptr<shm::CommitWriter> MapMailbox(
 void MapOptionalParts(const local::Welcome& welcome, Bootstrap* out) {
   out->barrier = MapBarrier(welcome, out->socket.get());
   out->commits = MapMailbox(welcome, out->socket.get(), out->barrier.get());
-  // This count shows the agent whether it has read all commits that preceded an
-  // arrival at a fence. It also shows the mailbox whether it may be used yet.
+  // The count of commits shows the agent whether it has read all commits that
+  // preceded an arrival at a fence. It also shows the mailbox's writer whether
+  // the mailbox may be used yet.
   if (out->barrier != nullptr) {
     out->socket->CountCommits(out->barrier->commits());
   }

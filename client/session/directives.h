@@ -26,7 +26,7 @@ inline bool IsTrue(const pmix_info_t& info) {
   return ValueTruth(info.value) == PMIX_BOOL_TRUE;
 }
 
-// Returns true if the directive must be honoured or the call refused.
+// Returns true if the call must be refused unless the directive is honoured.
 inline bool IsRequired(const pmix_info_t& info) {
   return MustHonour(info.flags);
 }

@@ -264,8 +264,8 @@ int NotifyEvent(Session& session, const Notification& event,
   if (event.range != PMIX_RANGE_PROC_LOCAL) {
     if (const auto distribute = session.distributor()) {
       if (stays_here) return distribute(event, cbfunc, cbdata);
-      // If this process runs a server beside its connection to one, that
-      // server's answer counts.
+      // If this process also runs a server, only the answer of the server to
+      // which it is connected counts.
       (void)distribute(event, nullptr, nullptr);
     }
   }

@@ -68,8 +68,8 @@ class FenceCount {
   const bool only_one_;
 };
 
-// Blocks until the barrier, whose mutex the caller holds, releases this rank or
-// the agent is gone.
+// Blocks until the barrier releases this rank, or until the agent is gone. The
+// caller holds the mutex of the barrier.
 int AwaitBarrier(Session& session, shm::BarrierParticipant& barrier,
                  const shm::BarrierParticipant::Ticket& ticket) {
   const AgentConnection& agent = session.agent();

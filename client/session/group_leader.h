@@ -36,7 +36,7 @@ void FormIfComplete(Session& session, const std::string& name);
 void OnAccepted(Session& session, const std::string& name, const Event& event);
 // Handles the first report of a member about the end of the construct.
 void OnFormedBy(Session& session, const std::string& name, const Event& event);
-// Handles that an invited process has declined or ended. `results` are the
+// Called when an invited process has declined or ended. `results` are the
 // results of the event's handlers.
 void OnMissing(Session& session, const std::string& name, const Event& event,
                const InfoList& results);

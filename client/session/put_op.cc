@@ -23,9 +23,10 @@ int CopyOf(const pmix_value_t& from, Value* to) {
   return rc;
 }
 
-// Returns true for reserved keys that a process may put. Open MPI puts the
-// binding of processes that it has bound itself, because the host does not know
-// it. The values of the other keys are known to the process alone.
+// Returns true for reserved keys that a process may put: the binding of
+// processes, which Open MPI puts for processes that it has bound itself,
+// because the host does not know it; and keys whose values only the process
+// knows.
 bool MayPutReserved(std::string_view key) {
   return key == PMIX_CPUSET || key == PMIX_LOCALITY_STRING ||
          key == PMIX_ARCH || IsOfProcess(key);
@@ -87,8 +88,8 @@ int ReadQualified(const pmix_value_t& value, Item* out) {
   return PMIX_SUCCESS;
 }
 
-// Sends a commit as a message and waits for the answer: the data may not fit,
-// and a dying agent may not read the commit.
+// Sends a commit as a message and waits for the answer: the frame may be too
+// large, and a dying agent may not read it.
 int SendCommit(Session& session, const std::string& frame) {
   const Reply reply =
       session.job_channel()->Call(local::FrameType::kCommit, frame);

@@ -149,7 +149,8 @@ Value QueryCall::SupportHere(const std::string& function,
                                    : support::AttributesOf(function, levels);
 }
 
-// Adds the functions before the attributes, in the agent's order.
+// Adds the functions and then the attributes, in the order of the agent's
+// answers.
 void QueryCall::AddFunctions(size_t query, const Levels& here,
                              const Levels& agent) {
   for (auto& [key, names] : support::Functions(here)) {

@@ -20,9 +20,10 @@ namespace canopy::client {
 bool IsServerUri(const Session& session, const Target& target,
                  std::string_view key, const GetOptions& options);
 
-// Finds the address. Blocks until the agent answers. A launcher that has no
-// server yet starts its server here. Returns a PMIx status: PMIX_ERR_NOT_FOUND
-// if there is no address. With PMIX_SUCCESS the caller owns *value.
+// Finds the address that `key` requests. Blocks until the agent answers. A
+// launcher that has no server yet starts its server here. Returns a PMIx
+// status: PMIX_ERR_NOT_FOUND if there is no address. With PMIX_SUCCESS the
+// caller owns *value.
 int FindServerUri(Session& session, std::string_view key,
                   const GetOptions& options, pmix_value_t* value);
 

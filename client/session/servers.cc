@@ -142,7 +142,7 @@ int Servers::Attach(Bootstrap connected, bool primary) {
     if (status != kSuccess) return status;
     changed_.NotifyAll();
   }
-  // A handler that is registered from here on sees the server.
+  // Handlers that are registered from now on subscribe at this server too.
   const SubscriptionChange wanted = parts_.subscriptions.Now();
   if (wanted.empty()) return kSuccess;
   added->channel()->ExpectEvents(true);

@@ -47,8 +47,8 @@ class Session final : public SourcePlaces {
 
   const ProcId& self() const override { return self_; }
 
-  // Readable data: data of jobs, the process's own values, and both by the
-  // rules of PMIx_Get.
+  // The data that this process can read: data of jobs, the process's own
+  // values, and a lookup in both by the rules of PMIx_Get.
   Namespaces& namespaces() { return namespaces_; }
   // Returns this process's job.
   const JobView& job() const { return namespaces_.own(); }

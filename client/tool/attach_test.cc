@@ -247,7 +247,7 @@ TEST_F(AttachTest, AnEventOfSeveralServersIsHandledOnce) {
   ASSERT_GE(Register(kCode - 1), 0);
   EXPECT_EQ(one_.Count(FrameType::kEventsWanted), 2u);
   EXPECT_EQ(two_.Count(FrameType::kEventsWanted), 2u);
-  // An answer arrives after all that was sent before it.
+  // The answer arrives after all events that the server has sent before it.
   EXPECT_EQ(Set("two"), PMIX_SUCCESS);
   EXPECT_EQ(Ask(), PMIX_SUCCESS);
   EXPECT_EQ(Set("one"), PMIX_SUCCESS);

@@ -12,7 +12,7 @@
 namespace canopy::client {
 namespace {
 
-// The kernel limits one variable to 128 KiB.
+// Below the kernel's limit of one variable, 128 KiB.
 constexpr size_t kMaxText = size_t{64} << 10;
 
 // The orders as bytes.

@@ -119,8 +119,9 @@ class Search {
     return Status(kErrUnreach, "this machine has no system server");
   }
 
-  // Returns the error if no server was found. A relay on this machine may lead
-  // to other machines; it has a TCP address.
+  // Returns the error for the case that no server was found. A server of
+  // another machine can be found only through a relay on this machine, which
+  // also has a TCP address.
   Status NoneFound() const {
     if (elsewhere_) {
       return Status(kErrNotSupported,

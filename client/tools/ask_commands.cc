@@ -129,7 +129,7 @@ cli::Json UsageOf(const NodeUsage& usage) {
 }
 
 // Returns the error for keys without an answer: a key of PMIx may have an
-// answer later, a word that is no key never has one.
+// answer later, a word that is not a key never has one.
 std::string NoAnswerText(const std::vector<std::string>& missing) {
   std::vector<std::string> known;
   std::vector<std::string> unknown;

@@ -15,8 +15,8 @@ enum class Format { kText, kJson };
 
 // NSPACE...: prints the processes of these jobs, with their states.
 int Procs(Words words, Format format);
-// NSPACE: prints the processes of one job for programs, by rank: RANK TAB PID
-// TAB HOST TAB PROGRAM.
+// NSPACE: prints the processes of one job in a form for programs, by rank: RANK
+// TAB PID TAB HOST TAB PROGRAM.
 int Table(Words words, Format format);
 // NAME...: prints the resources that nodes of these names, and the processes of
 // all jobs, use; a document in either format.

@@ -6,8 +6,8 @@
 namespace canopy::tools {
 namespace {
 
-// Never destroyed, because the handler may be called until the library is
-// finalized.
+// The object is never destroyed, because the handler may be called until the
+// library is finalized.
 struct Watched {
   Mutex mu;
   CondVar changed;

@@ -244,7 +244,8 @@ int PullFailed(const Wanted& wanted, pmix_status_t status) {
   return Fail("output of " + wanted.nspace, status);
 }
 
-// Returns when all output has been shown, or false if the reader is gone.
+// Waits until all output has been shown. Returns false if the reader of this
+// process's output is gone.
 bool AwaitOutput() {
   const bool read = g_shown->Await();
   if (const uint64_t dropped = g_shown->dropped(); dropped > 0) {

@@ -68,7 +68,7 @@ void AddNamesOf(const AgentSite& machine, AgentSite* site) {
   for (const std::string& alias : machine.aliases) AddAlias(site, alias);
 }
 
-// Counts how a list of hosts names a site.
+// Counts the mentions of a site in a list of hosts.
 struct Mentions {
   uint32_t slots = 0;
   uint32_t uncounted = 0;

@@ -35,7 +35,8 @@ Status Begin(const std::string& program, std::vector<std::string> argv,
                 std::string("cannot start a process: ") + strerror(error));
 }
 
-// Returns false if the program is to be stopped.
+// Waits for output of the program. Returns false if the program is to be
+// stopped.
 bool AwaitOutput(int fd, const StopSource& stop) {
   pollfd polls[2] = {{fd, POLLIN, 0}, {stop.fd, POLLIN, 0}};
   while (polls[0].revents == 0) {

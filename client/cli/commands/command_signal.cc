@@ -101,8 +101,8 @@ Status SendTo(std::vector<Victims>* all, int signal) {
   return Status();
 }
 
-// Ends the jobs: with SIGTERM and, after the grace time, SIGKILL, or with
-// SIGKILL if `now`. Sets `*sent` to the last signal that was sent.
+// Ends the jobs: with SIGTERM and then, after the grace time, with SIGKILL; or
+// with SIGKILL at once if `now`. Sets `*sent` to the last signal that was sent.
 Status EndJobs(std::vector<Victims>* all, bool now, int* sent) {
   *sent = now ? SIGKILL : SIGTERM;
   if (!now) {

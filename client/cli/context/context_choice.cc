@@ -88,8 +88,8 @@ Result<std::vector<v1::Context>> LoadOverlays() {
   return overlays;
 }
 
-// Moves the context that is chosen if the user gives no name to the front, if
-// there is one.
+// If there is a context that is chosen when the user gives no name, moves it to
+// the front.
 void PutChosenFirst(const std::vector<v1::Context>& runs, Contexts* contexts) {
   std::string name;
   if (const Result<Found> overlay = ChosenOverlay(); !overlay.ok()) {

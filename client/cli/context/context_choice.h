@@ -22,13 +22,13 @@ namespace canopy::cli {
 // `canopy run` are chosen only by name.
 Result<std::optional<v1::Context>> FindContext(const std::string& asked);
 
-// Finds the context for a command that changes a whole overlay, like
-// FindContext. Returns kErrNotFound if FindContext returns no value.
+// Like FindContext, for a command that changes a whole overlay. Returns
+// kErrNotFound if FindContext returns no value.
 Result<v1::Context> NeedOverlay(const std::string& asked);
 
-// Finds the context for a command that inspects one context, like FindContext.
-// If no context is named and no overlay is up, returns the run that ChooseRun
-// chooses (run_choice.h). Returns kErrNotFound if there is no run either, and
+// Like FindContext, for a command that inspects one context. If no context is
+// named and no overlay is up, returns the run that ChooseRun chooses
+// (run_choice.h). Returns kErrNotFound if there is no run either, and
 // kErrBadParam with a list if several contexts match.
 Result<v1::Context> NeedContext(const std::string& asked);
 

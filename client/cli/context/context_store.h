@@ -18,8 +18,9 @@ namespace canopy::cli {
 
 inline constexpr char kDefaultContext[] = "default";
 
-// Accepts letters, digits, '.', '_' and '-', at most 64 characters, not
-// starting with '.'. Returns kErrBadParam for other names.
+// Accepts a name of letters, digits, '.', '_' and '-' that has at most 64
+// characters and does not start with '.'. Returns kErrBadParam for any other
+// name.
 Status CheckContextName(const std::string& name);
 
 // Returns the name of an overlay for which the user gives no name: "default"

@@ -47,7 +47,7 @@ Result<RunDirectory> RunDirectory::Make(const std::string& parent) {
     path = parent + "/" + RunDirName(getpid(), attempt);
     if (mkdir(path.c_str(), 0700) != 0) {
       // Another run uses the name, or another process has just removed the
-      // parent.
+      // parent directory.
       if (errno == EEXIST || errno == ENOENT) continue;
       return CannotMake(path);
     }

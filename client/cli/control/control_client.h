@@ -28,8 +28,8 @@ class ControlClient {
   // overlay is queried, which takes a while if an agent does not answer.
   Result<control::v1::StatusReply> GetStatus(bool ask_all = false);
   Result<control::v1::ListJobsReply> ListJobs();
-  // Returns the operations of one job that wait or, if `nspace` is empty, of
-  // all jobs.
+  // Returns the waiting operations of one job, or of all jobs if `nspace` is
+  // empty.
   Result<control::v1::WhyReply> Why(const std::string& nspace);
   Status SignalJob(const std::string& nspace, int signal);
   // Shuts down the overlay. Returns when the jobs have ended (see --force) and

@@ -14,9 +14,9 @@ namespace canopy::cli {
 // because a configured launch agent is only for hosts other than this machine.
 void UseConfig(const Config& config, AgentOptions* options);
 
-// Does the same for `canopy up`, and also sets the hosts, unless the command
-// line or an allocation names nodes. Called before CheckUpOptions. Returns
-// kErrBadParam for an invalid list of hosts.
+// Like the other UseConfig, for `canopy up`. Also sets the hosts, unless the
+// command line or an allocation names nodes. Called before CheckUpOptions.
+// Returns kErrBadParam for an invalid list of hosts.
 Status UseConfig(const Config& config, bool allocated, UpOptions* options);
 
 }  // namespace canopy::cli

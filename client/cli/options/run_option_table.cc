@@ -292,7 +292,7 @@ void AddDisplay(const RunTargets& to, OptionTable* table) {
   table->insert(table->end(), std::begin(options), std::end(options));
 }
 
-// Adds options for processes that fail.
+// Adds the options that determine what happens when processes fail.
 void AddFailures(const RunTargets& to, OptionTable* table) {
   RunOptions* const run = to.run;
   const Option options[] = {

@@ -52,7 +52,7 @@ struct RunOptions {
 
   bool as_mpirun = false;  // called by one of mpirun's names
   // The number of nodes to use; 0: all. It is 0 if applications name hosts,
-  // because these hosts have already been limited to the number.
+  // because these hosts have already been limited to the requested number.
   uint32_t nodes = 0;
   bool allow_missing = false;  // continue with the hosts that answer
   uint32_t emulate = 0;        // number of emulated nodes; 0: not requested

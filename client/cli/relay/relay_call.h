@@ -61,7 +61,7 @@ class RelayCall
   bool read_ended_ = false;
   bool ended_ = false;  // the outgoing direction has ended
   bool cancelled_ = false;
-  // True when the gRPC hold is removed. While the hold exists, reads and writes
+  // True if the gRPC hold was removed. While the hold exists, reads and writes
   // can be started.
   bool released_ = false;
   std::optional<relay::ByteBridge> bridge_;

@@ -280,7 +280,7 @@ TEST_F(ToolRelayTest, TheAgentLimitsItsConnections) {
   first.Reset();
   libpmix_[0].Reset();
   Until([this] { return relay_->num_connections() == 0; });
-  // The agent may notice the end a little later than the relay.
+  // The agent may notice the end of a connection a little later than the relay.
   UniqueFd third;
   Until([&] {
     if (third) return !openpmix_.empty();

@@ -19,12 +19,11 @@ struct Detachment {
   pid_t launcher = 0;
 };
 
-// Forks: the launcher continues in a new session, with an empty standard input
-// and with standard output and error in the file; the caller continues here.
-// The process must have only one thread. Returns kErrJobSysOpFailed in the
-// caller if there is no launcher, and in the launcher if it cannot redirect its
-// streams; the launcher must then end, and AwaitName prints what it has
-// written.
+// Forks. The child becomes the launcher, in a new session, with an empty
+// standard input and with standard output and error in the file. The process
+// must have only one thread. Returns kErrJobSysOpFailed in the caller if there
+// is no launcher, and in the launcher if it cannot redirect its streams. In the
+// second case the launcher must end, and AwaitName prints what it has written.
 Result<Detachment> Detach(const OutputFile& output);
 
 // Called in the original command. Waits until the launcher knows the job's

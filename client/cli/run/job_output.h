@@ -63,7 +63,7 @@ struct SpawnedOutputOptions {
 struct SpawnedOutput {
   std::vector<SpawnedOutputOptions> options;
   // The index of each rank's options in `options`; empty: all ranks have the
-  // first.
+  // first options.
   std::vector<uint32_t> of_rank;
 };
 

@@ -29,9 +29,9 @@ struct MpirProcess {
 // malformed or a process does not run.
 std::optional<std::vector<MpirProcess>> ReadProcessTable(std::string_view text);
 
-// Fills the table for a running job, in its own thread. If no debugger waits,
-// the thread starts only after a second, so that short jobs have no cost.
-// Thread-safe.
+// Fills the process table of MPIR for a running job, in a thread of its own. If
+// no debugger waits, it does so only after a second, so that short jobs have no
+// cost. Thread-safe.
 class MpirTable {
  public:
   // `directories` are the runtime directories of agents, including agents of

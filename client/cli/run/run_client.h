@@ -20,7 +20,7 @@ namespace canopy::cli {
 enum class OutputFate {
   kWritten,
   kHeld,     // written in part; OnTick returns when the rest is due
-  kNoReader  // the job is ended
+  kNoReader  // no reader is left: the job is ended
 };
 
 // Receives the events of the job, in order, on a thread that RunJob has

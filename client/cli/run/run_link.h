@@ -29,7 +29,8 @@ struct RunLinkOptions {
   std::function<void(const std::string& text)> say;
 };
 
-// One thread reads, and acknowledges what it has consumed; any thread writes.
+// One thread reads, and acknowledges the output that it has consumed; any
+// thread writes.
 class RunLink {
  public:
   RunLink(std::unique_ptr<RunConnection> connection, RunLinkOptions options);
@@ -66,8 +67,8 @@ class RunLink {
   void NoteMap(const control::v1::JobMapped& mapped);
   void NoteOutput(const control::v1::Output& output);
   bool Reattach();
-  // Identifies the launcher to the agent. Returns no value if the agent does
-  // not answer.
+  // Identifies the launcher to the agent. Returns whether the agent knows the
+  // job, or no value if it does not answer.
   std::optional<bool> Reattach(RunConnection* connection);
   bool UseConnection(std::shared_ptr<RunConnection> connection, bool known);
 

@@ -31,7 +31,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An agent that does not answer may be restarting.
+// For this time the launcher tries to reach an agent that does not answer,
+// because the agent may be restarting.
 constexpr std::chrono::seconds kRestartTime{3};
 constexpr std::chrono::milliseconds kBetweenDials{50};
 constexpr int kBringUpMs = 60000;
@@ -278,7 +279,8 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
     if (!status.ok()) return status;
     timeline.Note("agents up");
   }
-  // An agent that does not greet may hang and be lost to the other agents.
+  // An agent that does not greet may hang, and the other agents may have lost
+  // it.
   if (socket_ != nullptr && socket_->WaitGreeting(kGreetingMs)) {
     by_socket_ = true;
     return std::unique_ptr<RunConnection>(std::move(socket_));

@@ -23,7 +23,7 @@ std::string CommandText(std::span<const std::string> words);
 // one.
 JobPlace PlaceOf(const control::v1::JobMapped& mapped);
 
-// Returns what the map of a spawned job states about it.
+// Returns the description of a spawned job that its map contains.
 SpawnedJob SpawnedJobOf(const control::v1::JobMapped& mapped);
 
 }  // namespace canopy::cli

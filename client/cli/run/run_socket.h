@@ -1,5 +1,5 @@
-// A launcher on the machine of the agent that controls the job; works without
-// gRPC (common/run_protocol.h).
+// The connection of a launcher to the agent that controls its job, on the same
+// machine; works without gRPC (common/run_protocol.h).
 #ifndef CANOPY_CLIENT_CLI_RUN_RUN_SOCKET_H_
 #define CANOPY_CLIENT_CLI_RUN_RUN_SOCKET_H_
 
@@ -40,7 +40,7 @@ class RunSocket : public RunConnection {
   Mutex write_mutex_;
   MessageReader in_{kMaxRunMessage};
   bool greeted_ = false;
-  bool ended_ = false;  // the job's end is the last event
+  bool ended_ = false;  // true after the job's end, which is the last event
   std::string why_;
 };
 

@@ -53,7 +53,7 @@ inline JobRequest Request(uint32_t num_procs) {
   return request;
 }
 
-// Returns the job that the mapper makes of the request, complete, or its error.
+// Returns the complete job that the mapper makes of the request, or its error.
 inline Result<JobSpec> MapWhole(const std::vector<MapNode>& nodes,
                                 const JobRequest& request,
                                 NodeId local_agent = kNoNode) {

@@ -13,7 +13,7 @@
 
 namespace canopy::pmi {
 
-// Sizes that programs provide, including the terminating NUL.
+// Sizes of the buffers that programs provide, including the terminating NUL.
 inline constexpr size_t kMaxName = 256;
 inline constexpr size_t kMaxKey = 255;
 inline constexpr size_t kMaxValue = 4096;

@@ -17,8 +17,9 @@ namespace canopy::pmi {
 
 namespace {
 
-// Prefixes of keys that processes of a node set for each other, and of values
-// for neighbours in a ring. No key of the job's space begins with them.
+// kNodePrefix begins the keys that processes of a node set for each other, and
+// kRingPrefix the keys of values for neighbours in a ring. No key of the job's
+// space begins with one of them.
 constexpr std::string_view kNodePrefix = "|node|";
 constexpr std::string_view kRingPrefix = "|ring";
 

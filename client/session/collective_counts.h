@@ -22,9 +22,9 @@ class CollectiveCounts {
   // Counts an answered request, given the payload of kCollective. A refused
   // request does not count.
   void Add(std::string_view request, int status);
-  // Records an answered call, given the payload of kGroupCall. Leaving a group
-  // ends its destruct for this process; the count changes when the group is
-  // constructed again.
+  // Records an answered call, given the payload of kGroupCall. After a process
+  // has left a group, its destruct of the group is over. The destruct is
+  // counted when the group is constructed again.
   void AddGroupCall(std::string_view request, int status);
   // Returns the payload of kReattach, which is empty if no collective was
   // counted.

@@ -89,7 +89,7 @@ std::string NameOf(const char* key) {
 std::string TextOf(const pmix_value_t& value) {
   char* const text = PMIx_Value_string(&value);
   if (text == nullptr) return "?";
-  // The text of the type comes before the value.
+  // The text contains the type and then the value.
   constexpr char kValue[] = "Value: ";
   const char* const start = strstr(text, kValue);
   std::string out = start == nullptr ? text : start + strlen(kValue);

@@ -10,9 +10,9 @@
 
 namespace canopy::tools {
 
-// Starts to watch for the end of the job `nspace`. One job in a process can be
-// watched, because an event handler has no argument. Returns PMIX_SUCCESS, or
-// the status with which the registration failed.
+// Starts to watch for the end of the job `nspace`. A process can watch only one
+// job, because an event handler has no argument for user data. Returns
+// PMIX_SUCCESS, or the status with which the registration failed.
 pmix_status_t WatchEnd(const std::string& nspace);
 
 // Waits for the end, at most for `most`. Returns the exit code that `canopy

@@ -76,7 +76,7 @@ class JsonLines {
     if (!data.empty() || held.empty()) return true;
     return Print(rank, channel, std::exchange(held, ""));
   }
-  // Prints the lines that have no end.
+  // Prints the lines whose end has not arrived.
   bool Flush() {
     for (auto& [key, text] : held_) {
       if (text.empty()) continue;

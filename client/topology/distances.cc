@@ -83,7 +83,8 @@ class Measure {
   const CpuSet cpus_;
 };
 
-// Returns the processors that `cpuset` stands for.
+// Sets *cpus to the processors of `cpuset`; if that has none, to the processors
+// to which this process is bound. Returns a PMIx status.
 int CpusOf(const Machine& machine, const pmix_cpuset_t* cpuset, CpuSet* cpus) {
   if (cpuset != nullptr && cpuset->bitmap != nullptr) {
     if (!IsHwloc(cpuset->source)) return PMIX_ERR_NOT_SUPPORTED;

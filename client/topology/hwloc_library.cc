@@ -40,7 +40,7 @@ std::optional<HwlocLibrary> Load() {
   void* library = dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::nullopt;
   HwlocLibrary functions{};
-  // The layout of objects is the same within one major version.
+  // hwloc keeps the layout of its objects within a major version.
   if (!BindAll(library, &functions) ||
       functions.get_api_version() >> 16 != HWLOC_API_VERSION >> 16) {
     return std::nullopt;

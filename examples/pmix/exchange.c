@@ -1,5 +1,5 @@
 /* All ranks post data, a fence exchanges it, and all ranks read the data of all
- * others. A second round replaces the first. */
+ * others. In a second round, new data replaces it. */
 #include "check.h"
 
 static uint64_t number_of(pmix_rank_t rank, int round) {

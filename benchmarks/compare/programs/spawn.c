@@ -1,9 +1,9 @@
 /* spawn N COUNT: COUNT times, one process spawns N processes and connects with
- * them, and waits until all are initialised and connected. Reports medians of
- * the spawn alone and of both, in milliseconds, and of a connect and disconnect
- * of the two jobs afterwards, in microseconds. The spawned program is "spawn
- * child NAMESPACE", because not every launcher provides the parent's name to
- * its children. */
+ * them. Reports medians in milliseconds: of the spawn alone, and of the spawn
+ * with the connect, after which all processes are initialised and connected.
+ * Also reports the median, in microseconds, of a connect and disconnect of the
+ * two jobs afterwards. The spawned program is "spawn child NAMESPACE", because
+ * not every launcher provides the parent's name to its children. */
 #include <pmix.h>
 #include <string.h>
 

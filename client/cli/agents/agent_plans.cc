@@ -73,9 +73,9 @@ struct Mentions {
   uint32_t slots = 0;
   uint32_t uncounted = 0;
 
-  // Slots add up when a host is named several times, as in the mapper. A single
-  // mention without a count leaves the slots open; repeated mentions give one
-  // slot each.
+  // If a host is named several times, its slots add up, as in the mapper; a
+  // mention without a count adds one slot. A single mention without a count
+  // leaves the number of slots open.
   void Add(const Host& host) {
     if (!host.slots_given) ++uncounted;
     slots += std::min(host.slots_given ? host.slots : 0, UINT32_MAX - slots);

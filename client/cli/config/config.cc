@@ -21,7 +21,7 @@ std::string Place(const std::string& path, const toml::source_region& source) {
   return path + ":" + std::to_string(source.begin.line);
 }
 
-// Returns a value of TOML as text, or no value if its type does not fit the
+// Returns a TOML value as text, or no value if its type does not fit the
 // setting.
 std::optional<std::string> TextOf(const toml::node& node,
                                   const Setting& setting) {

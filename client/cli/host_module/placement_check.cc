@@ -74,7 +74,8 @@ void PlacementCheck::Run() {
        &PlacementCheck::TwoOverlays},
   };
   for (const Step& step : kSteps) {
-    // Failures of later steps would mostly be consequences of the first.
+    // After a failure, failures of later steps would mostly be its
+    // consequences.
     if (findings_->failed()) return;
     findings_->Begin(step.name);
     (this->*step.run)();

@@ -78,7 +78,7 @@ class ToolRelay {
   std::string uri_;
   openpmix::ToolFile tool_file_;
   std::map<int, Door> doors_;  // the key is the listening socket
-  net::LineLimit lines_;       // about users that are rejected
+  net::LineLimit lines_;       // limits the lines about rejected users
   uint64_t next_ = 0;
   std::map<uint64_t, std::unique_ptr<RelayCall>> calls_;
 };

@@ -12,8 +12,8 @@ namespace canopy::host {
 
 // A process of another job.
 struct BoundProc {
-  CpuSet cpus;         // CPUs that it may run on; not empty
-  uint32_t cores = 1;  // number of these CPUs that it needs, at least 1
+  CpuSet cpus;         // CPUs that the process may run on; not empty
+  uint32_t cores = 1;  // number of these CPUs that are needed, at least 1
 };
 
 // Returns, for each object of `level`, the number of its CPUs that `procs`

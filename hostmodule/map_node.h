@@ -18,7 +18,7 @@ struct MapNode {
   std::string name;
   std::vector<std::string> aliases;
   NodeId agent = kNoNode;
-  uint32_t slots = 0;         // processes it may get without oversubscription
+  uint32_t slots = 0;         // processes that fit without oversubscription
   uint32_t slots_in_use = 0;  // slots in use by other jobs
   // Null if the agent could not determine the topology. Processes on this node
   // are then not bound.

@@ -16,7 +16,7 @@ namespace canopy::host {
 // A node picked for a job or an application.
 struct PickedNode {
   uint32_t node = 0;   // index in the nodes of the pool
-  uint32_t slots = 0;  // slots that it provides
+  uint32_t slots = 0;  // slots that the node provides
   // The user gave the number of slots; neither other jobs nor other
   // applications of the same job reduce it.
   bool slots_given = false;

@@ -22,7 +22,7 @@ struct Placed {
   // The level of the object to which the process was mapped; no value: the
   // whole node.
   std::optional<TopologyLevel> level;
-  uint32_t object = 0;  // index at that level
+  uint32_t object = 0;  // index of the object at that level
   CpuSet cpus;          // CPUs to which it is bound; empty: not bound
   std::string gpus;     // its GPUs, as JoinGpus writes them
 };

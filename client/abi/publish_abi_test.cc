@@ -175,7 +175,7 @@ TEST_F(PublishTest, ALookupWithoutAResultClearsTheValues) {
        {PMIX_ERR_NOT_FOUND, PMIX_ERR_NO_PERMISSIONS, PMIX_ERR_TIMEOUT}) {
     Answer(FrameType::kLookup, status);
     Wanted wanted({"one"});
-    wanted.data()[0].value.type = PMIX_INT;  // from an earlier call
+    wanted.data()[0].value.type = PMIX_INT;  // as left by an earlier call
     EXPECT_EQ(wanted.LookUp(), status);
     EXPECT_EQ(wanted[0].value.type, PMIX_UNDEF);
   }

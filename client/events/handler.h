@@ -40,7 +40,7 @@ struct HandlerSpec {
   std::string name;
   std::string before;  // the handler directly before which this one runs
   std::string after;
-  std::vector<ProcId> sources;  // with PMIX_RANGE_CUSTOM
+  std::vector<ProcId> sources;  // accepted sources, with PMIX_RANGE_CUSTOM
 };
 
 // Parses the arguments of PMIx_Register_event_handler. Returns

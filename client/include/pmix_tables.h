@@ -50,7 +50,7 @@ class TableText {
 // An attribute. Several attributes may share a key: an old name beside its
 // replacement, or two attributes that the standard never distinguished.
 struct AttributeEntry {
-  TableText name;           // its macro, "PMIX_JOB_SIZE"
+  TableText name;           // name of the macro, "PMIX_JOB_SIZE"
   TableText key;            // "pmix.job.size"
   TableText type;           // C type of its value, "uint32_t"; "varies" if open
   TableText group;          // the subject, "reserved-key:job"

@@ -33,7 +33,7 @@ void HoldTimer::Start(uint32_t seconds) {
   if (std::exchange(runs_, true)) return;
   itimerspec at = {};
   at.it_value.tv_sec = static_cast<time_t>(seconds);
-  at.it_value.tv_nsec = 1;  // a time of 0 would disarm it
+  at.it_value.tv_nsec = 1;  // a time of 0 would disarm the timer
   timerfd_settime(fd_.get(), 0, &at, nullptr);
   progress_->Arm(watch_, true);
 }

@@ -59,7 +59,7 @@ class PulledOutput {
   using Stream = std::pair<ProcId, uint16_t>;
   struct State {
     OutputFormatter formatter;
-    std::string held;  // for the callback, formatted
+    std::string held;  // formatted output for the callback
   };
 
   State& Of(const Stream& stream);

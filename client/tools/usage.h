@@ -22,7 +22,7 @@ std::map<pmix_rank_t, ProcessUsage> UsageOfJob(const std::string& nspace);
 
 struct NodeUsage {
   std::string node;
-  double load = 0;  // of the last minute
+  double load = 0;  // load average of the last minute
   double memory_total_mb = 0;
   double memory_free_mb = 0;  // with the memory of caches and buffers
 };

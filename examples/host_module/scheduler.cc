@@ -134,7 +134,7 @@ struct Node {
 
 struct Job {
   v1::PlaceJobRequest request;
-  std::string reason;       // why it waits, as last reported
+  std::string reason;       // why the job waits, as last reported
   Placing* call = nullptr;  // the open call, or null
   std::optional<v1::Granted> granted;
   // The time at which the job's slots are free again, unless the job is

@@ -34,7 +34,7 @@ struct HistoryEntry {
   std::string reason;       // why the job failed, on one line; else empty
   ProcessMark launcher;     // the process that records the end
   std::string name = {};    // the name that the user gave the job; empty: none
-  std::string parent = {};  // the job that has spawned it; empty: none
+  std::string parent = {};  // the job that has spawned this job; empty: none
 
   // True if the end will never be recorded, because the launcher was killed.
   bool lost() const {

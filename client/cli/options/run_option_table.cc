@@ -122,7 +122,7 @@ Option::Apply SetPriority(std::optional<JobPriority>* to) {
   };
 }
 
-// Adds a hint for the scheduler. A hint of the same name is replaced.
+// Adds a hint for the scheduler, in place of a hint of the same name.
 Option::Apply AddHint(std::vector<std::string>* to) {
   return [to](const TypedOption& typed) {
     const std::string& hint = typed.values[0];

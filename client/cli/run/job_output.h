@@ -113,7 +113,7 @@ class JobOutput {
   struct Destination;
   struct Job {
     std::string nspace;
-    std::string name;  // in tags
+    std::string name;  // name of the job in tags
     // The options of the job combined with JobOutputOptions. `directory` is the
     // directory of this job.
     std::vector<SpawnedOutputOptions> options;

@@ -156,8 +156,8 @@ class Writer : public PresentFields<Writer> {
   // Returns the position after the last byte written.
   char *end() const { return out_; }
 
-  // The tag and the length of a field of n bytes, which follow: HeadSize
-  // returns the number of their bytes, and Head writes them.
+  // The tag and the length that precede a field of n bytes: HeadSize returns
+  // the number of their bytes, and Head writes them.
   static size_t HeadSize(uint32_t field, size_t n) {
     return VarintSize(Tag(field, kLength)) + VarintSize(n);
   }

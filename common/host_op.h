@@ -28,7 +28,7 @@ enum class HostOp : uint8_t {
   kFabric = 12,
 };
 
-// The highest operation that a host decides.
+// The operation with the highest number among those that a host decides.
 inline constexpr HostOp kLastHostOp = HostOp::kValidateCredential;
 
 // Returns true if the operation is in both protocols.

@@ -14,8 +14,8 @@
 
 namespace canopy {
 
-// The ranks that stop at one place, in ascending order. No value: no rank
-// stops. Empty: all ranks stop.
+// The ranks that stop for one of the reasons in JobDebug, in ascending order.
+// No value: no rank stops. Empty: all ranks stop.
 using StopRanks = std::optional<std::vector<Rank>>;
 
 // Returns true if the rank is one of `ranks`, as StopRanks describes them.

@@ -1,6 +1,6 @@
 // The fields of a job request with their numbers (common/describe.h). A number
 // is never used for another field. Everything that carries a request, or a part
-// of it, uses these descriptions: the launch of a launcher, the job that the
+// of it, uses these descriptions: the request of a launcher, the job that the
 // agents get, and the shim's part of it.
 #ifndef CANOPY_COMMON_JOB_DESCRIPTION_H_
 #define CANOPY_COMMON_JOB_DESCRIPTION_H_

@@ -30,13 +30,12 @@ struct JobApp {
   // PMIX_PSET_NAME: the process set of all its processes, or empty.
   std::string pset = {};
   // True if the stderr of its processes goes to their stdout stream, and their
-  // stderr stream has nothing. JobRequest::merge_stderr does this for the whole
+  // stderr stream is empty. JobRequest::merge_stderr does this for the whole
   // job.
   bool merge_stderr = false;
   std::vector<Host> hosts = {};    // the nodes to use; empty: the job's
   bool preload_program = false;    // the program is copied to the nodes
-  std::string preload_files = {};  // files to be copied too, separated by
-                                   // commas
+  std::string preload_files = {};  // copied too; separated by commas
 };
 
 // Where the processes of a job may run.

@@ -11,13 +11,13 @@ namespace canopy::local {
 // An agent refuses clients of another version.
 inline constexpr uint32_t kProtocolVersion = 7;
 
-// The environment of a process started by an agent:
+// The environment of a process started by an agent, in addition to
+// PMIX_NAMESPACE and PMIX_RANK.
 inline constexpr char kEnvSocket[] = "CANOPY_SOCKET";  // path of the socket
 inline constexpr char kEnvToken[] = "CANOPY_TOKEN";    // 32 hex digits
 // Milliseconds for which a starting process waits for a successor if its agent
 // is away. If absent, the process does not wait.
 inline constexpr char kEnvReattach[] = "CANOPY_REATTACH_MS";
-// The agent sets these variables together with PMIX_NAMESPACE and PMIX_RANK.
 
 // The largest payload that either side accepts.
 inline constexpr uint32_t kMaxPayload = 256u << 20;
@@ -37,21 +37,23 @@ enum class FrameType : uint16_t {
   kEventsWanted = 7,    // * Subscription
   kEventsUnwanted = 8,  //   Subscription
   kNotify = 9,          // * Notify
-  kBarrierFull = 11,    //   empty: all ranks have arrived at the barrier, and
-                        //   the agent has work to do before they may leave
-  kReattach = 12,       //   Reattach
-  kCommitted = 13,      //   empty: the commit mailbox holds data that the agent
-                        //   has requested
-  kPublish = 14,        // * Publish
-  kLookup = 15,         // * Keys
-  kUnpublish = 16,      // * Keys
-  kSpawn = 17,          // * Spawn
-  kGroupCall = 19,      // * GroupCall
-  kQuery = 20,          // * Query
-  kHostCall = 21,       // * HostCall
-  kToolHello = 22,      // * Hello, in place of kHello: a tool, which is proved
-                        //   by the kernel to be of the agent's user
-  kIgnored = 23,        //   Ignored
+  // Empty payload. All ranks have arrived at the barrier, and the agent has
+  // work to do before they may leave.
+  kBarrierFull = 11,
+  kReattach = 12,  //   Reattach
+  // Empty payload. The commit mailbox holds data that the agent has requested.
+  kCommitted = 13,
+  kPublish = 14,    // * Publish
+  kLookup = 15,     // * Keys
+  kUnpublish = 16,  // * Keys
+  kSpawn = 17,      // * Spawn
+  kGroupCall = 19,  // * GroupCall
+  kQuery = 20,      // * Query
+  kHostCall = 21,   // * HostCall
+  // * Hello, in place of kHello. The client is a tool, and the kernel reports
+  // that its user is the agent's user.
+  kToolHello = 22,
+  kIgnored = 23,  //   Ignored
   // Agent to client.
   kReply = 64,     // Reply
   kEvent = 65,     // Event

@@ -1,5 +1,5 @@
-// Turns a view into shared bytes, as readers return it, into a part of these
-// bytes.
+// Readers return views of shared bytes. SliceOf converts such a view to Bytes
+// that keep their owner alive.
 #ifndef CANOPY_COMMON_SLICE_H_
 #define CANOPY_COMMON_SLICE_H_
 

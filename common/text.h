@@ -1,5 +1,5 @@
-// Treats text from untrusted sources that is shown to people or put into
-// messages.
+// Checks and escapes text from untrusted sources that is shown to people or put
+// into messages.
 #ifndef CANOPY_COMMON_TEXT_H_
 #define CANOPY_COMMON_TEXT_H_
 

@@ -12,7 +12,8 @@
 #define CANOPY_THREAD_ATTRIBUTE(x)
 #endif
 
-// Marks a class whose objects are capabilities, which messages call `name`.
+// Marks a class whose objects are capabilities. The messages of the analysis
+// call them `name`.
 #define CANOPY_CAPABILITY(name) CANOPY_THREAD_ATTRIBUTE(capability(name))
 // Marks a class whose objects have a capability from construction to
 // destruction.

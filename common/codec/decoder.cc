@@ -167,7 +167,7 @@ bool Decoder::GetPid(pid_t* v) {
 bool Decoder::GetFloat(float* v) {
   std::string_view text;
   if (!GetString(&text)) return false;
-  // The view's terminator was checked.
+  // GetString has checked the terminator behind the view.
   const auto number = text.empty() ? std::nullopt : ParseFloat(text.data());
   if (!number) return Fail(kErrUnpackFailure);
   *v = *number;

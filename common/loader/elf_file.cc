@@ -21,7 +21,8 @@ constexpr uint64_t kMaxStrings = 64u << 20;
 constexpr uint64_t kMaxSymbols = 4u << 20;
 constexpr uint64_t kMaxBuckets = 4u << 20;
 constexpr size_t kMaxPath = 4096;
-// Longer names are not names of PMIx, and searching for their end takes time.
+// The limit for the length of a symbol's name. Longer names are not names of
+// PMIx, and searching for their end takes time.
 constexpr size_t kMaxName = 4096;
 constexpr size_t kMaxVersions = 4096;
 constexpr size_t kChainBlock = 1024;
@@ -162,8 +163,8 @@ class SymbolReader {
   }
 
  private:
-  // Returns the number of symbols, which the hash tables contain and the
-  // dynamic segment does not.
+  // Returns the number of symbols. Only the hash tables contain it; the dynamic
+  // segment does not.
   std::optional<uint64_t> CountSymbols() const {
     if (table_.hash != 0) {
       // The table begins with the number of buckets and the number of chains;

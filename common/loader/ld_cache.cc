@@ -12,8 +12,8 @@
 namespace canopy::loader {
 namespace {
 
-// A machine has a few thousand libraries, and an entry with its strings takes
-// about a hundred bytes.
+// The limit for the size of the index. A machine has a few thousand libraries,
+// and an entry with its strings takes about a hundred bytes.
 constexpr size_t kMaxSize = 32u << 20;
 constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
 
@@ -50,7 +50,8 @@ LdCache LdCache::Read(const std::string& path) {
 }
 
 LdCache::LdCache(std::vector<char> bytes) : bytes_(std::move(bytes)) {
-  // An index in the older format may precede it.
+  // In the file, an index in the older format may precede the one that begins
+  // with kMagic.
   const std::string_view text(bytes_.data(), bytes_.size());
   const size_t at = text.find(kMagic);
   if (at == std::string_view::npos || text.size() - at < sizeof(Header)) return;

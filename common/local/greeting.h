@@ -12,8 +12,8 @@
 
 namespace canopy::local {
 
-// kHello and kToolHello. The client makes its rank's directory (PMIX_PROCDIR)
-// when its name is requested.
+// kHello and kToolHello. The client makes the directory of its rank
+// (PMIX_PROCDIR) when the program requests the name of the directory.
 struct Hello {
   uint64_t version = 0;  // kProtocolVersion
   // A tool without a namespace gets a name from the agent.

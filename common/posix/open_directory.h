@@ -13,8 +13,8 @@ namespace canopy {
 // The users who can change where a path leads, and the names in its directory.
 enum class PathControl {
   kOwn,  // only root and this process's user
-  // Any user: a directory on the path, or this one, belongs to root, is
-  // writable by others and not sticky.
+  // Any user, because a directory on the path, or the opened directory itself,
+  // belongs to root, is writable by others and is not sticky.
   kShared,
   kUser,  // the user who owns a directory or a link on the path
 };

@@ -1,5 +1,5 @@
 // The files that are copied to the nodes of a job before its launch, and their
-// places there: PMIX_PRELOAD_BIN and PMIX_PRELOAD_FILES.
+// paths there: PMIX_PRELOAD_BIN and PMIX_PRELOAD_FILES.
 #ifndef CANOPY_COMMON_PRELOAD_PRELOAD_LIST_H_
 #define CANOPY_COMMON_PRELOAD_PRELOAD_LIST_H_
 

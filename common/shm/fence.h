@@ -6,9 +6,9 @@
 
 namespace canopy::shm {
 
-// ThreadSanitizer does not support fences, and the compiler rejects them there.
-// On the platforms of ThreadSanitizer, a compiler barrier suffices for these
-// two orders.
+// A build for ThreadSanitizer must not contain fences: the sanitizer does not
+// support them, and the compiler rejects them. On the platforms of
+// ThreadSanitizer, a compiler barrier suffices for these two orders.
 #if defined(__SANITIZE_THREAD__)
 inline void AcquireFence() { __asm__ volatile("" ::: "memory"); }
 inline void ReleaseFence() { __asm__ volatile("" ::: "memory"); }

@@ -225,8 +225,8 @@ class SegmentReader {
   std::string_view Arena(uint64_t offset, uint64_t size) const;
   const Window* MapWindow(uint64_t index, uint64_t size) const;
   uint64_t LoadEntry(Rank rank) const;
-  // RowKey returns the index-th reserved key, and RowValue finds its value; it
-  // returns false if the rank has no value for it.
+  // RowKey returns the index-th reserved key. RowValue finds the value of that
+  // key; it returns false if the rank has no value for the key.
   static constexpr int kNumRowKeys = 20;
   static std::string_view RowKey(int index);
   bool RowValue(Rank rank, int index, Lookup* lookup) const;

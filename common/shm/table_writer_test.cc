@@ -91,7 +91,7 @@ TEST_F(GrowingTableTest, AnItemThatDoesNotFitChangesNothing) {
   const std::string large(memory_.size(), 'x');
   EXPECT_FALSE(table_.Put({{"d", "four", 0}, {"a", large, 0}}));
   EXPECT_EQ(BySlots(memory_), before);
-  // Put as many keys as there are slots, which is too many.
+  // This call has as many keys as the table has slots, which is too many.
   std::vector<std::string> names;
   for (int i = 0; i < 64; ++i) names.push_back(std::to_string(i));
   std::vector<TableItem> items;

@@ -33,7 +33,7 @@ struct Scheduler {
 
 // Returns the levels that the keys of the query's qualifiers request
 // (PMIX_CLIENT_FUNCTIONS, PMIX_HOST_ATTRIBUTES, ...); other keys are ignored.
-// Without such keys, these are the attributes of all levels.
+// Without such keys, the result is the attributes of all levels.
 Levels LevelsOf(std::span<const std::string> keys);
 
 // An attribute as PMIx_Register_attributes declares it.

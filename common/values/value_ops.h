@@ -16,8 +16,8 @@ namespace canopy {
 const void* ValueElement(const TypeInfo& type, const pmix_value_t& value);
 
 // Prepares `value`, whose previous content is ignored, to hold a `type`.
-// Returns the place of its element, zeroed, and allocated if the type is held
-// by a pointer. Returns null if memory is exhausted; then the value is
+// Returns the address of its zeroed element, which is allocated if the type is
+// held by a pointer. Returns null if memory is exhausted; then the value is
 // PMIX_UNDEF.
 void* EmplaceValue(pmix_value_t* value, pmix_data_type_t id,
                    const TypeInfo& type);

@@ -54,8 +54,9 @@ void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
 // Loop thread only. An order is executed when the process that registered it
 // ends, normally or abnormally; the remaining orders are executed when their
 // job is dropped. A path that several processes of a job have registered is
-// removed with the last of them. Threads execute the orders (RemovalThreads),
-// so a removal that exceeds their limits may continue after the end of the job.
+// removed when the last of these processes ends. Threads execute the orders
+// (RemovalThreads), so a removal that exceeds their limits may continue after
+// the end of the job.
 class CleanupRegistry : public InputObserver {
  public:
   explicit CleanupRegistry(const RemovalLimits& limits = {});

@@ -28,7 +28,8 @@ bool StartDetached(std::function<void()> body) {
 struct RemovalThreads::State {
   Mutex mutex;
   CondVar changed;
-  // The unfinished work of each job; a thread may be doing its first entry.
+  // The unfinished work of each job; for some jobs a thread is executing the
+  // first entry.
   std::map<std::string, std::deque<Work>> left CANOPY_GUARDED_BY(mutex);
   std::deque<std::string> waiting CANOPY_GUARDED_BY(mutex);  // for a thread
   size_t threads CANOPY_GUARDED_BY(mutex) = 0;

@@ -19,7 +19,7 @@
 
 namespace canopy::credential {
 
-// The type of these credentials in PMIX_CRED_TYPE.
+// The value of PMIX_CRED_TYPE for Canopy's credentials.
 inline constexpr char kCredentialType[] = "canopy";
 
 struct CredentialOptions {

@@ -30,7 +30,7 @@ security::ClusterKey KeyFor(const security::ClusterKey& key,
 }
 
 bool IsValidAt(const Holder& holder, int64_t now_s) {
-  // The time was chosen by an agent, so the difference does not overflow.
+  // The difference does not overflow, because an agent has set `issued_s`.
   const int64_t age = now_s - holder.issued_s;
   return age >= -kClockSkewS && age <= kLifetimeS + kClockSkewS;
 }

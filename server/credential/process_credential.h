@@ -14,7 +14,7 @@
 
 namespace canopy::credential {
 
-// The statement of a credential about its owner.
+// The identity that a credential states.
 struct Holder {
   ProcId proc;
   uint32_t uid = 0;
@@ -34,8 +34,8 @@ inline constexpr size_t kMaxCredentialBytes = 512;
 // Value type; thread-safe.
 class CredentialKey {
  public:
-  // Derives the key from the cluster key for this purpose and this overlay,
-  // because several overlays may have the same cluster key.
+  // Derives a key of its own for the credentials of this overlay, because the
+  // cluster key has other uses, and several overlays may share it.
   CredentialKey(const security::ClusterKey& key, std::string_view overlay);
 
   // Returns a credential of at most kMaxCredentialBytes.

@@ -52,7 +52,8 @@ TEST_F(ProcessCredentialTest, OnlyItsOwnOverlayAcceptsACredential) {
   const std::string credential = key_.Issue(holder_);
   EXPECT_FALSE(CredentialKey(Key('b'), "overlay").Check(credential, kNow));
   EXPECT_FALSE(CredentialKey(Key('a'), "another").Check(credential, kNow));
-  // The cluster key itself must not validate: it is used for other purposes.
+  // A statement that the cluster key itself authenticates is no credential,
+  // because the cluster key has other uses.
   const std::string statement =
       credential.substr(0, credential.size() - security::kDigestBytes);
   EXPECT_FALSE(key_.Check(statement + Key('a').Hmac(statement), kNow));

@@ -16,8 +16,8 @@
 namespace canopy::datastore {
 namespace {
 
-// The limit of files removed at once, because the loop waits while a job's
-// directory is removed.
+// The limit of files removed at once. There is a limit because the loop waits
+// while a job's directory is removed.
 constexpr uint64_t kMaxFilesRemoved = 20000;
 // The limit of directories whose removal is retried.
 constexpr size_t kMaxLeft = 1024;
@@ -46,8 +46,8 @@ bool IsLeftFor(const FileUser& user, int directory) {
          (info.st_uid == geteuid() || info.st_uid == user.uid);
 }
 
-// Gives the new directory `name` of `parent`, which no other user can change,
-// to `user`, or removes it.
+// Gives the new directory `name` to `user`, or removes it if that fails. No
+// other user can change its parent directory.
 Status GiveTo(const FileUser& user, int parent, const std::string& name) {
   const UniqueFd made(openat(parent, name.c_str(), kOpenDirectory));
   if (made &&
@@ -154,8 +154,8 @@ UniqueFd Datastore::Open(const JobPlace& place) const {
   return fd;
 }
 
-// Moves the files that were copied for the job into its directory. The job that
-// has copied them exists until this one is prepared on all nodes.
+// Moves the files that a staging job has copied into the directory of this job.
+// The staging job exists until this job is prepared on all nodes.
 void Datastore::AdoptPreloaded(const std::string& nspace,
                                const JobPlace& place) {
   const UniqueFd from =

@@ -71,12 +71,12 @@ class Datastore final : public DatastorePort {
   // commit; until then Holds returns false.
   Status Publish(const core::PublishRank& data) override;
   void SetIncarnation(const ProcId& proc, uint32_t incarnation) override;
-  // Makes AddJob take over a directory that exists at a job's place, from now
-  // on, if it belongs to the job's user or to this process, because a
-  // predecessor created it.
+  // From now on, AddJob takes over the existing directory of a job if the
+  // directory belongs to the job's user or to this process's user: a
+  // predecessor has created it.
   void TakeOverDirectories() { takes_over_ = true; }
-  // Removes the directory that a predecessor has left and whose job no longer
-  // exists. Processes of the job may still be ending.
+  // Removes the directory that a predecessor has created for a job that no
+  // longer exists. Processes of the job may still be ending.
   void RemoveForgotten(const std::string& nspace);
   // Drops the job. Also removes the job's directory, with the files that its
   // processes left there, if AddJob created it.
@@ -115,7 +115,8 @@ class Datastore final : public DatastorePort {
                                      std::string_view key);
 
  private:
-  // Data that did not fit into the segment and is written with the next commit.
+  // Data of a rank that did not fit into the segment. It is written with the
+  // rank's next commit.
   struct Waiting {
     struct Item {
       std::string value;
@@ -128,7 +129,7 @@ class Datastore final : public DatastorePort {
   // that there is none.
   struct JobPlace {
     std::string name;
-    FileUser user;  // its owner
+    FileUser user;  // owner of the directory
   };
   struct Job {
     std::shared_ptr<shm::SegmentWriter> writer;

@@ -18,12 +18,13 @@
 namespace canopy::datastore {
 namespace {
 
-// Variables in which batch systems pass a job's programs the number of the
-// allocation.
+// Variables in which batch systems pass the identifier of their own job to the
+// programs of the job.
 constexpr std::string_view kSchedulerIds[] = {
     "SLURM_JOB_ID=", "PBS_JOBID=", "LSB_JOBID="};
 
-// Returns PMIX_JOBID: the batch system's number, or else the namespace.
+// Returns PMIX_JOBID: the identifier of the batch system's job, or else the
+// namespace.
 std::string JobId(const JobSpec& job) {
   for (const std::string_view name : kSchedulerIds) {
     for (const std::string& entry : job.env) {
@@ -35,8 +36,8 @@ std::string JobId(const JobSpec& job) {
   return job.nspace;
 }
 
-// Adds the ranks that stop: all ranks, one rank, or a list, in the form that a
-// debugger would use.
+// Adds the ranks that `key` stops, in the form that a debugger would use: the
+// wildcard for all ranks, one rank, or a list.
 void AddStop(const char* key, const std::string& nspace, const StopRanks& ranks,
              Keys* keys) {
   if (!ranks) return;
@@ -58,7 +59,7 @@ void AddDebugKeys(const JobSpec& job, Keys* keys) {
   keys->Add(PMIX_DEBUG_TARGET, Value::Proc(debug.target));
 }
 
-// One job, and the data that several levels need.
+// Builds the content of a job's segment. Has the data that several levels need.
 class Builder {
  public:
   Builder(const JobSpec& job, const JobLayout& layout, const NodeFacts& facts)

@@ -33,8 +33,8 @@ class ProcPlaces {
   void Fill(const std::string& cpuset, shm::ProcContents* proc);
 
  private:
-  // The results are cached, because most ranks have the same place as a rank of
-  // another node.
+  // The results are cached, because most ranks are bound to the same CPUs as a
+  // rank of another node.
   struct Place {
     std::string cpuset;
     std::string bitmap;

@@ -10,7 +10,8 @@
 namespace canopy::datastore {
 namespace {
 
-// Three ranks on the nodes of agents 2 and 0, the third job of its session.
+// A job of three ranks on the nodes of agents 2 and 0. It is the third job of
+// its session.
 JobSpec ThirdJob() {
   JobSpec job;
   job.nspace = "third";

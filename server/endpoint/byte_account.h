@@ -10,8 +10,8 @@
 
 namespace canopy::endpoint {
 
-// The client for which bytes are held, and the job that shares its limit. All
-// tools of a user count as one job.
+// The client for which bytes are held, and the client's job, which has a limit
+// of its own. All tools of a user count as one job.
 struct ByteHolder {
   std::string job;  // empty: not identified, so nothing is charged
   std::string client;

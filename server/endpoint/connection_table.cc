@@ -21,8 +21,7 @@ namespace {
 constexpr size_t kKeepPartial = 1 << 20;
 // Bytes of the next message that may be read with the end of a large one.
 constexpr size_t kReadAhead = 256 << 10;
-// A message that takes less time than this is not reported, and costs no more
-// than its measurement.
+// The handling of a message is reported if it takes at least this long.
 constexpr int64_t kLongMs = 20;
 constexpr int64_t kRetryNs = 2 * 1000 * 1000;
 constexpr uint32_t kHangUps = EPOLLHUP | EPOLLRDHUP | EPOLLERR;
@@ -301,7 +300,7 @@ void ConnectionTable::ReleaseMessage(Connection& c) {
   });
 }
 
-// Admits waiting messages, first come, first served in each job.
+// Admits waiting messages, first come, first served within each job.
 void ConnectionTable::AdmitWaiting() {
   std::set<std::string> blocked;
   for (const core::ClientId id : std::exchange(awaiting_room_, {})) {

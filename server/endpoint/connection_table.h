@@ -54,7 +54,7 @@ struct Connection {
     bool awaits_room = false;  // the message must wait for other messages
     bool progressed = false;   // the message has grown since the last check
     EventLoop::TimerId half = 0;
-    size_t queued_bytes = 0;  // as counted for the client
+    size_t queued_bytes = 0;  // the last value given to SetQueued
   } io;
 };
 
@@ -87,10 +87,10 @@ class ConnectionHandler {
 
 struct ConnectionTableOptions {
   Budget budget;
-  // Edge-triggered epoll events to watch for instead of EPOLLIN and EPOLLOUT,
-  // for messages that stay in the socket until they are answered. The table
-  // then keeps no bytes of these messages and sends nothing. 0: the usual
-  // events.
+  // If not 0, the edge-triggered epoll events to watch for instead of EPOLLIN
+  // and EPOLLOUT. An adapter sets them if its messages stay in the socket until
+  // they are answered. The table then keeps no bytes of these messages and
+  // sends nothing.
   uint32_t edge_events = 0;
   // Flow control for a peer that does not read its replies. The first number
   // limits the bytes queued for its connection: above it, its requests are not

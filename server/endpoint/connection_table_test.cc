@@ -135,8 +135,8 @@ TEST_F(ConnectionTableTest, AFloodingConnectionDoesNotDelayOthers) {
   const UniqueFd other = Add(2);
   Send(flood, Many("spam", 10000));
   Rounds(1);
-  // The connection gets one turn with the event and one at the end of the
-  // round.
+  // The connection gets one turn when its data arrives and one at the end of
+  // the round.
   EXPECT_EQ(handler_.HandledOf(1), 22u);
   Send(other, "word");
   Rounds(2);
@@ -153,8 +153,8 @@ TEST_F(ConnectionTableTest, ManyFloodingConnectionsHandleFewMessagesInARound) {
     Send(floods.back(), Many("spam", 1000));
   }
   Rounds(10);
-  // The connections get at most two turns with events and two at the end of
-  // each round.
+  // In each round, all connections together get at most two turns when data
+  // arrives and two at the end.
   EXPECT_LE(handler_.handled.size(), 10u * 4u * 10u + 20u);
   const UniqueFd other = Add(99);
   Send(other, "word");
@@ -200,7 +200,8 @@ TEST_F(ConnectionTableTest, APeerThatDoesNotReadItsAnswersIsNotServed) {
   const UniqueFd peer = Add(1);
   Send(peer, Many("big.", 6));
   Rounds(20);
-  // The socket has taken a part; above the limit no more messages are handled.
+  // The socket has accepted a part of the answers. Above the limit of queued
+  // answers, no more messages are handled.
   const size_t handled = handler_.handled.size();
   EXPECT_LT(handled, 6u);
   std::string got;

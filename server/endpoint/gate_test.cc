@@ -98,8 +98,8 @@ TEST_F(GateTest, TheOnlySilentConnectionOfAJobsUserHasNoTimeLimit) {
   Connect(geteuid(), 2, 2);
   Connect(kNeighbour, 11, 13);
   gate_->Remove(13);
-  // The agent's own user has no job, and the neighbour has more than one silent
-  // connection.
+  // Connection 2 belongs to the agent's own user, who has no job. The neighbour
+  // had two silent connections, of which only one has no time limit.
   Until([this] { return closed_.size() == 2; });
   const uint64_t round = loop_.round();
   Until([&] { return loop_.round() > round + 20; });

@@ -12,7 +12,7 @@ namespace canopy::endpoint {
 
 // Lets another component accept the connections of a listening socket. That
 // component passes each connection to `on_connection` on the loop's thread.
-// Returns false if it declines.
+// Returns false if that component declines.
 using AcceptElsewhere = std::function<bool(
     int listener, std::function<void(UniqueFd)> on_connection)>;
 

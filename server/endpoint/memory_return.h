@@ -30,9 +30,9 @@ class MemoryReturn {
   MemoryReturn(const MemoryReturn&) = delete;
   MemoryReturn& operator=(const MemoryReturn&) = delete;
 
-  // Called when memory was freed that may have been large. Looks for free
-  // memory after the delay, when the loop is calm. Costs a comparison until
-  // then.
+  // Called after memory was freed that may be a large amount. After
+  // Options::delay_ns, checks how much memory is free, and returns it when the
+  // loop is calm. Until then, further calls cost one comparison.
   void OnReleased();
 
   int num_returns() const { return num_returns_; }

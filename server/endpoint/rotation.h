@@ -15,9 +15,10 @@
 
 namespace canopy::endpoint {
 
-// A round that takes long delays the overlay's links, and a link that is lost
-// for that reason ends other users' jobs. A message may be cheap to send and
-// expensive to handle, so a limit on bytes alone would not bound a round.
+// Limits of the work in one turn and in one round. A round that takes long
+// delays the overlay's links, and a link that is lost for that reason ends
+// other users' jobs. A message may be cheap to send and expensive to handle, so
+// a limit on bytes alone would not bound a round.
 struct Budget {
   size_t turn_bytes = size_t{256} << 10;  // read in one turn
   int64_t turn_ns = 500'000;              // in one turn

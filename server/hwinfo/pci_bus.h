@@ -10,9 +10,9 @@ namespace canopy::hwinfo {
 inline constexpr char kPciDevices[] = "/sys/bus/pci/devices";
 
 // Returns whether the list in `directory` has a device that FindGpus accepts.
-// This takes a fraction of the time in which hwloc describes all devices of a
-// machine, which on most machines would delay the start of an agent for
-// nothing. A directory that cannot be read has no devices.
+// This takes a fraction of the time in which hwloc describes all devices, which
+// would delay the start of an agent also on machines without GPUs. A directory
+// that cannot be read has no devices.
 bool ListsGpus(const std::string& directory);
 
 }  // namespace canopy::hwinfo

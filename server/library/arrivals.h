@@ -39,8 +39,8 @@ class Arrivals {
     InfoList infos;
   };
   // Returns the requests of a collective's participants, for the call of the
-  // host. For each participant, it is the first request of this series that was
-  // not answered.
+  // host. If a participant has several unanswered requests of this series, its
+  // first one is used.
   Asked For(const core::CollectiveId& id) const;
 
   size_t size() const { return by_request_.size(); }

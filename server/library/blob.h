@@ -1,6 +1,6 @@
 // The bytes that servers of different nodes exchange through their hosts: the
 // committed data of processes. A host does not read the bytes, and concatenates
-// those of all nodes in any order.
+// the bytes of all nodes in any order.
 #ifndef CANOPY_SERVER_LIBRARY_BLOB_H_
 #define CANOPY_SERVER_LIBRARY_BLOB_H_
 

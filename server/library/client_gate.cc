@@ -196,15 +196,16 @@ bool ClientGate::Take(const core::ClientGone& in) {
   return false;
 }
 
-// Raises an event for the host, because the process has ended or will end
-// without a notice.
+// Raises an event for the host: the process has ended, or will end, without a
+// call of PMIx_Finalize.
 void ClientGate::ReportLost(const ProcId& proc) {
   const InfoList infos{{PMIX_EVENT_AFFECTED_PROC, Value::Proc(proc)}};
   p_.raise(
       {PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_PROC_LOCAL, Encode(infos)});
 }
 
-// Notifies the host of a finalize. The process waits until the host has agreed.
+// Notifies the host that a process calls PMIx_Finalize. The process waits until
+// the host has agreed.
 bool ClientGate::Take(const core::FinalizeArrived& in) {
   const auto caller = callers_.find(in.client);
   if (caller == callers_.end()) return false;

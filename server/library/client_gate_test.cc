@@ -182,7 +182,7 @@ TEST_F(ClientGateTest, RequestsWithoutAHostFunctionAreRefused) {
   push.client = 1;
   push.op = HostOp::kPushInput;
   gate_.OnInput(push);
-  EXPECT_TRUE(replies_.empty());  // not within the input
+  EXPECT_TRUE(replies_.empty());  // not before OnInput returns
   Run();
   EXPECT_EQ(replies_, std::vector<int>(3, kErrNotSupported));
   EXPECT_TRUE(core_.All<core::PublishArrived>().empty());

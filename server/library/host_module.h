@@ -11,9 +11,9 @@
 namespace canopy::library {
 
 // Numbers of entries of a module. kFewestEntries is the number in the headers
-// of release 2, and kMostEntries the number in the newest headers.
-// kUsualEntries is the number in the headers of release 4.2.2, and the largest
-// number that is assumed if neither the host nor its file states it.
+// of OpenPMIx 2, kUsualEntries that of OpenPMIx 4.2.2, and kMostEntries that of
+// the newest headers. kUsualEntries is also the largest number that is assumed
+// if neither the host nor its file states the number.
 inline constexpr size_t kFewestEntries = 21;
 inline constexpr size_t kUsualEntries = 28;
 inline constexpr size_t kMostEntries =

@@ -58,7 +58,8 @@ const pmix_server_module_t* AsModule(const uintptr_t* words) {
   return reinterpret_cast<const pmix_server_module_t*>(words);
 }
 
-// Two modules as in hosts. The words after the shorter one belong to the other.
+// Two modules, one behind the other, as in the memory of hosts: the words after
+// `module` belong to `other`.
 struct {
   uintptr_t module[kFewestEntries];
   uintptr_t other[kMostEntries];

@@ -104,8 +104,8 @@ bool Has(const Bytes& kvals, const std::string& key) {
   return false;
 }
 
-// Removes keys that other nodes may see nevertheless, because they were put
-// with several scopes.
+// Removes the keys that `kvals` contains. Other nodes may see these keys,
+// because a process has put them with several scopes.
 std::vector<std::string> Without(std::vector<std::string> keys,
                                  const Bytes& kvals) {
   std::unordered_set<std::string_view> seen;
@@ -142,10 +142,10 @@ void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
   if (dst != kHost) return;  // a job query to another node's agent
   if (up.status == kSuccess) return AskHost(up);
   // The collective has failed on this node. The host is called, because the
-  // other nodes wait for this one, except in two cases. First, the host may
-  // already have this node's part. Second, after a timeout some processes have
-  // not arrived: the next collective at which all arrive is a different one,
-  // which the host would confuse with this one. Local processes get their
+  // other nodes wait for this one. There are two exceptions. First, the host
+  // may already have this node's part. Second, after a timeout some processes
+  // have not arrived: the next collective at which all arrive is a different
+  // one, which the host would confuse with this one. Local processes get their
   // answer at once.
   const bool brought = with_host_.erase(up.id) > 0;
   if (!brought && up.status != core::kAlreadyReleased &&
@@ -449,8 +449,8 @@ void HostOverlay::On(NodeId, const core::DmodexReply& reply) {
   request.answer(kSuccess, MakeBlob(records.Take().view()) + outside);
 }
 
-// Returns true if the process may commit data later. Other nodes may know a job
-// before this one does.
+// Returns true if the process may commit data later. This includes processes of
+// unknown jobs, because other nodes may know a job before this one does.
 bool HostOverlay::MayCommit(const ProcId& proc) const {
   const HostedJob* job = p_.jobs->Find(proc.nspace);
   return job == nullptr || job->spec == nullptr ||
@@ -482,8 +482,8 @@ void HostOverlay::DropJob(const std::string& nspace) {
 // ------------------------------------------------------------------- jobs ---
 
 // Handles the request for the map of a job that has no processes here. If the
-// host has registered that job and none of its clients yet, the job is begun
-// first.
+// host has registered that job and none of its clients yet, the job is first
+// added to the core.
 void HostOverlay::On(NodeId, const core::JobMapRequest& request) {
   const HostedJob* job = p_.jobs->Find(request.nspace);
   const bool is_told =

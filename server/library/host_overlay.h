@@ -59,7 +59,8 @@ class HostOverlay : public OverlayPort {
   // The status and, if it is kSuccess, the committed data of a local process.
   using Answer = std::function<void(int status, std::string blob)>;
   // Serves a process of another node (PMIx_server_dmodex_request). Waits until
-  // `proc` has committed data. The status is kErrNotFound if `proc` never can.
+  // `proc` has committed data. The status is kErrNotFound if `proc` can never
+  // commit data.
   void GetCommitted(const ProcId& proc, Answer answer);
   // Called when local processes have committed data, or a job was added.
   void OnCommit();
@@ -87,9 +88,9 @@ class HostOverlay : public OverlayPort {
   // for it.
   bool IsHosts(const core::CollectiveUp& up) const;
   void AskHost(const core::CollectiveUp& up);
-  // Wraps the handler of the host's answer. The result ignores the answer if
-  // the collective has failed here, because local processes have their answers
-  // then.
+  // Returns the handler of the host's answer, which calls `done`. If the
+  // collective has failed on this node, the handler does nothing, because the
+  // local processes already have their answers.
   Upcalls::Done Awaited(const core::CollectiveUp& up, Upcalls::Done done);
   void Fence(const core::CollectiveUp& up);
   void Connect(const core::CollectiveUp& up);

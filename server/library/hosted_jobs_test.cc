@@ -8,7 +8,7 @@
 namespace canopy::library {
 namespace {
 
-// This node is the second one.
+// By default, this node is the second one.
 registration::Registration TwoNodes(uint32_t self = 1) {
   return JobOfTwoNodes("job", self);
 }

@@ -61,9 +61,9 @@ class HostedOutput {
   // Delivers output to the pullers. Returns kErrOutOfResource if the held
   // output exceeds its limit.
   int Deliver(const DeliveredOutput& output);
-  // With `stopped`, holds the output of a process (or, with a wildcard, of a
-  // job) on these channels back from now on; otherwise forwards it again, with
-  // all held output.
+  // If `stopped` is true, holds back the output of a process on these channels
+  // from now on; with a wildcard, the output of its job. If `stopped` is false,
+  // forwards the output again, with all held output.
   void SetFlow(const ProcId& source, uint16_t channels, bool stopped);
 
   // Ends the pulls of a closed connection.
@@ -80,7 +80,7 @@ class HostedOutput {
   struct Pull {
     core::Puller puller;
     uint16_t channels = 0;
-    std::optional<core::RequestId> reads;  // the read without an answer
+    std::optional<core::RequestId> reads;  // the pending read
   };
   using Flow = std::pair<ProcId, uint16_t>;
 

@@ -49,7 +49,8 @@ struct LibraryServerOptions {
   bool tools = false;                   // tools may connect
   // True if the host also handles fences among processes of this node only.
   bool host_has_all_fences = false;
-  openpmix::ToolFilePlaces tool_files;  // the files by which tools find it
+  // The files by which tools find this server.
+  openpmix::ToolFilePlaces tool_files;
   // Raises an event that may have handlers in this process. Called on the
   // server's thread.
   std::function<void(HostEvent event)> raise;
@@ -108,7 +109,7 @@ class LibraryServer {
   void GetCommitted(const ProcId& proc, Committed done);
 
   // Spawns a job for the host's own process by calling the host's function.
-  // `call` has the form of core::SpawnArrived's. `done` gets the job's name
+  // `call` has the form of core::SpawnArrived::call. `done` gets the job's name
   // when the job has started.
   using Spawned = HostRequests::Spawned;
   void Spawn(Bytes call, Spawned done);

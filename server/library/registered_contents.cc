@@ -51,8 +51,8 @@ void SetNode(const registration::Keys& keys, uint32_t id,
   Set(keys, &node->keys);
 }
 
-// Returns the contents for a node without processes of the job, because these
-// processes may inquire about it.
+// Returns the contents for a node without processes of the job. The job's
+// processes may inquire about that node.
 shm::NodeContents OtherNode(const registration::OtherNode& told) {
   shm::NodeContents node;
   node.name = told.name;

@@ -17,8 +17,9 @@ namespace canopy::library {
 void AddRegistered(const registration::Registration& told,
                    shm::SegmentContents* contents);
 
-// Returns those registered keys of processes for which a segment has no place.
-// Readers find these keys among the process's committed data.
+// Returns the registered keys of the processes, except keys with a field of
+// their own in the segment. Readers find these keys among the process's
+// committed data.
 std::vector<core::PublishRank> KeysOfProcesses(
     const registration::Registration& told);
 

@@ -52,7 +52,7 @@ bool Upcalls::Listen(pmix_server_listener_fn_t function, int listener,
   return false;
 }
 
-// Accepts a connection from the host, which may have any flags.
+// Accepts a connection from the host. The descriptor may have any flags.
 void Upcalls::OnConnection(int connection, void* cbdata) {
   UniqueFd fd(connection);
   if (!fd) return;

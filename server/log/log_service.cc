@@ -13,8 +13,8 @@
 namespace canopy::log {
 namespace {
 
-// The limit for the remembered names of ignored directives, because processes
-// choose the names.
+// The limit for the remembered names of ignored directives. There is a limit
+// because processes choose the names.
 constexpr size_t kMaxIgnored = 64;
 
 // Returns the identity by which shims recognise a repeated request: a client

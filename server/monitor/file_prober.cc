@@ -37,7 +37,7 @@ struct FileProber::Shared {
   bool is_running = false;  // used by the loop thread
   Answer answer;            // used by the loop thread
 
-  // Waits for the next probe. Returns false if there will be none.
+  // Waits for the next probe. Returns false if the prober was destroyed.
   bool Take(Probe* probe) {
     const MutexLock lock(mu);
     while (loop != nullptr && probes.empty()) changed.Wait(mu);
@@ -63,7 +63,7 @@ FileProber::~FileProber() {
   shared_->changed.NotifyOne();
 }
 
-// Serves probes until there will be none. The lock makes a destructor wait
+// Serves probes until the prober is destroyed. The lock makes a destructor wait
 // until the answer has been posted.
 void FileProber::Serve(const std::shared_ptr<Shared>& shared) {
   Probe next;

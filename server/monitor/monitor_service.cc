@@ -139,8 +139,8 @@ void MonitorService::Raise(const Alert& alert) {
   options_.sink->OnInput(std::move(event));
 }
 
-// Raises an event with the results of a sample for the process that requested
-// the monitor. The event is not kept, because the next one replaces it.
+// Raises an event for the process that requested the monitor, with the results
+// of a sample. The event is not kept, because the next one replaces it.
 void MonitorService::RaiseUpdate(const Alert& update, const Bytes& results) {
   InfoList infos;
   if (!update.id.empty()) infos.Add(PMIX_MONITOR_ID, Value::String(update.id));

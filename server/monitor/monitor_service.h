@@ -50,7 +50,7 @@ class MonitorService : public InputObserver {
 
   // Executes a call and calls `answer` once, at once or later.
   void Call(const core::AskHost& request, const Answer& answer);
-  // Takes the core's answer to a UsageWanted of this object.
+  // Handles the core's answer to a UsageWanted that this object has raised.
   void OnUsage(const core::UsageTaken& taken);
   // Records a heartbeat of the process.
   void Beat(const ProcId& proc) { table_.Beat(proc); }

@@ -71,7 +71,8 @@ class MonitorServiceTest : public testing::Test {
     const int64_t end = EventLoop::Now() + int64_t{20} * 1000 * 1000 * 1000;
     while (!done() && EventLoop::Now() < end) {
       now_ns_ += int64_t{5} * 1000 * 1000 * 1000;
-      // Any change of the table sets the timer for the new time.
+      // The service sets its timer anew at each change of its table, so this
+      // call makes it notice the new time.
       Call({{PMIX_MONITOR_HEARTBEAT, Value()}},
            {{PMIX_MONITOR_HEARTBEAT_TIME, Value::Uint32(1u << 31)},
             {PMIX_MONITOR_ID, Value::String("never")}});

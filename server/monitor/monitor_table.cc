@@ -48,12 +48,13 @@ Result<uint64_t> MonitorTable::Start(int64_t now, const ProcId& proc,
   Monitor& monitor = monitors_[number];
   monitor.proc = proc;
   monitor.call = call;
-  // The first check of a file is due at once; later checks compare the file
-  // with its result.
+  // The first check of a file is due at once, because each later check compares
+  // the file with an earlier result.
   of_procs_[proc].insert(number);
   Queue(call.kind == Kind::kFile ? now : now + PeriodNs(call), number,
         &monitor);
-  // The call is answered with the first sample, which its caller requests.
+  // The call is answered with the first sample. The caller of Start requests
+  // that sample, so no sample is due here yet.
   monitor.probing = call.kind == Kind::kUsage;
   if (call.kind == Kind::kUsage) ++num_usage_;
   return number;

@@ -19,8 +19,8 @@ using core::UsageTargets;
 
 Status BadCall(const std::string& text) { return Status(kErrBadParam, text); }
 
-// The elements of an array of one type. An array without elements is valid and
-// has any type.
+// The elements of an array of one type. An array without elements is valid,
+// whatever its type.
 template <typename T>
 struct Elements {
   bool valid = true;
@@ -48,7 +48,7 @@ bool AddName(const pmix_value_t& value, std::vector<std::string>* names) {
   return true;
 }
 
-// The tables of attributes that a call may have, by its key.
+// The kinds of statistics that a call with this key may list.
 struct Kinds {
   std::string_view key;
   bool proc = false;

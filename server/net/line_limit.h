@@ -23,8 +23,8 @@ class LineLimit {
   explicit LineLimit(int64_t burst = kBurst) : burst_(burst) {}
 
   // Returns the line to log for `text`, which concerns `source`; no value if
-  // the line is suppressed. The next line that is not suppressed reports how
-  // many lines were.
+  // the line is suppressed. The next line that is not suppressed reports the
+  // number of suppressed lines.
   std::optional<std::string> Admit(const std::string& source, std::string text,
                                    int64_t now);
 

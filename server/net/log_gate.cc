@@ -7,7 +7,8 @@ namespace canopy::net {
 namespace {
 
 constexpr int kWords = 4;
-// Peers may claim long words, and kinds are remembered.
+// The limit for the length of a kind. Kinds are remembered, and peers may send
+// long words.
 constexpr size_t kMaxKind = 256;
 constexpr char kName = '#';
 

@@ -27,7 +27,7 @@ class LogGate {
   static std::string KindOf(std::string_view text);
 
   // Returns the line to log; no value if the line is suppressed. The next line
-  // of the kind that is not suppressed reports how many lines were.
+  // of the kind that is not suppressed reports the number of suppressed lines.
   std::optional<std::string> Admit(std::string text, int64_t now);
 
  private:

@@ -217,7 +217,7 @@ TEST_F(NetworkListenerTest, AnotherUsersConnectionsDoNotCloseOurOwn) {
   char byte;
   EXPECT_EQ(read(ready[0], &byte, 1), 1);
   Settle();
-  // All were accepted, and three are still silent.
+  // All connections were accepted, and three are still silent.
   EXPECT_EQ(taken_.size(), 20u);
   EXPECT_EQ(listener_->num_silent(), 3u);
   const std::vector<UniqueFd> own = Dial(3);

@@ -15,8 +15,8 @@ namespace canopy {
 // The top 8 bits of core::ClientId: the adapter that holds the connection.
 enum class ClientKind : uint8_t { kLocal = 1, kOpenPmix = 2, kPmi = 3 };
 
-// Combine and separate the adapter and its own number of a connection (below
-// 2^56).
+// MakeClientId combines the kind of an adapter with the adapter's own number of
+// a connection, which is below 2^56. KindOf returns the kind.
 inline core::ClientId MakeClientId(ClientKind kind, uint64_t number) {
   return (static_cast<uint64_t>(kind) << 56) | number;
 }

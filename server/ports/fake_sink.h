@@ -37,7 +37,7 @@ class FakeSink : public InputSink {
 
   std::vector<core::Input> inputs;
   // Called by Drain with each input, as the core would be. Tests that use it
-  // must let `inputs` grow.
+  // must not remove elements of `inputs`.
   std::function<void(const core::Input&)> on_input;
 
  private:

@@ -49,8 +49,8 @@ class HostContractBase {
     ASSERT_EQ(Answered().size(), count);
   }
   Answers Answered() const { return sink_.template All<core::HostAnswered>(); }
-  // Makes another call, which succeeds. Everything that was in flight before
-  // has then arrived.
+  // Makes another call, which succeeds. All messages that were in flight before
+  // have then arrived.
   void ExpectServed(uint64_t number, HostOp op) {
     const size_t calls = host_->Heard().size();
     const size_t answers = Answered().size();

@@ -33,8 +33,8 @@ struct HostLaunch {
 class JobCommandsPort {
  public:
   virtual ~JobCommandsPort() = default;
-  // Ends the job, with `immediately` without its grace time. Does not wait for
-  // the job's end.
+  // Ends the job; if `immediately` is true, without its grace time. Does not
+  // wait for the job's end.
   virtual Status KillHostJob(const std::string& host_job,
                              const std::string& reason, bool immediately) = 0;
   // Sends `signal`, 1 to 64, to every process.

@@ -70,8 +70,8 @@ class RemotePlacementContract
     host_->RunUntil([&] { return host_->ReleasedJobs().size() >= count; });
     ASSERT_EQ(host_->ReleasedJobs().size(), count);
   }
-  // Places another job, to which nothing has happened. Everything that was in
-  // flight before has then arrived.
+  // Places another job, which must be granted. All messages that were in flight
+  // before have then arrived.
   void ExpectServed(const std::string& name) {
     const size_t calls = host_->Heard().size();
     Place(name);
@@ -218,7 +218,7 @@ TEST_P(RemotePlacementContract, ACallThatEndsWithoutADecisionIsRepeated) {
   AwaitDecision("job");
 }
 
-// A job keeps its place in the queue if its decider fails.
+// A job stays queued if a call of the decider fails.
 TEST_P(RemotePlacementContract, ACallThatFailsIsRepeated) {
   Start();
   Place("job");

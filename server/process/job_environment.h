@@ -14,9 +14,9 @@ struct EnvironmentRules {
   // The names of variables that no process inherits from the job or
   // application. A name that ends in '*' stands for all names with this prefix.
   std::vector<std::string> unset;
-  // A directory that contains only Canopy's library. It is put before
-  // LD_LIBRARY_PATH unless the job's injection mode is "never", which removes
-  // it from there. If it is empty, LD_LIBRARY_PATH is not changed.
+  // A directory that contains only Canopy's library. It becomes the first entry
+  // of LD_LIBRARY_PATH; if the job's injection mode is "never", it is removed
+  // from there instead. If it is empty, LD_LIBRARY_PATH is not changed.
   std::string library_dir;
 };
 

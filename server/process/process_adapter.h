@@ -37,11 +37,11 @@ struct RecoveredJob {
   std::vector<NamedFd> held;  // descriptors that the predecessor stored
 };
 
-// Every local rank of a started job gets one exit. A rank that could not be
-// started gets, after LocalStarted with an error, exit code 127 or 126. If the
-// shim itself is lost, all remaining ranks are reported as killed by SIGKILL. A
-// job that another agent has recovered is not reported any more. Loop thread
-// only.
+// For every local rank of a started job, one exit is reported. A rank that
+// could not be started gets, after LocalStarted with an error, exit code 127 or
+// 126. If the shim itself is lost, all remaining ranks are reported as killed
+// by SIGKILL. A job that another agent has recovered is not reported any more.
+// Loop thread only.
 class ProcessAdapter : public ProcessPort, public FdStorePort {
  public:
   // `loop` and `sink` must outlive the adapter.

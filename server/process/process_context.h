@@ -32,9 +32,9 @@ struct ProcessOptions {
   // process.
   uint64_t open_files = 0;
   // The time, in milliseconds, that processes live without an agent. 0: they
-  // end with it.
+  // end with their agent.
   uint32_t orphan_ms = 30000;
-  // The limit of a job's output on this node, in bytes, that waits for
+  // The limit, in bytes, of a job's output on this node that waits for
   // CreditOutput.
   uint64_t output_window = 1u << 20;
   // The time, in milliseconds, within which a shim answers after a kill.

@@ -53,7 +53,7 @@ TEST_F(EndTest, TheExitCodeOfEachRankIsReported) {
   }
 }
 
-// The memory belongs to a child for which the rank has waited.
+// The peak is that of dd, a child for which the rank has waited.
 TEST_F(EndTest, TheUsageOfARankIsMeasured) {
   ASSERT_TRUE(Run(Shell("dd if=/dev/zero of=/dev/null bs=64M count=8")));
   const std::optional<core::Usage> used = Recorded().exits[0].used;
@@ -64,8 +64,8 @@ TEST_F(EndTest, TheUsageOfARankIsMeasured) {
   EXPECT_LT(used->cpu_us, 60'000'000u);
 }
 
-// If the shim were reaped later, an agent that ends now could leave a zombie to
-// an init process that does not reap.
+// If the agent reaped the shim later, an agent that ends in between could leave
+// a zombie to an init process that does not reap.
 TEST_F(EndTest, NoZombieRemainsOfAShimThatHasEnded) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Run(Shell("exit 0")));

@@ -157,7 +157,8 @@ TEST_F(IoTest, ATextIsInsertedIntoTheOutputOfItsRank) {
   EXPECT_EQ(Recorded().output_bytes, 17u);
 }
 
-// Streams end only with their processes, so texts precede the end.
+// A stream is reported as closed only when its process has ended, so texts come
+// before that report.
 TEST_F(IoTest, TextsAreReportedEvenIfTheProcessHasClosedItsPipes) {
   const auto job = Shell("exec >&- 2>&-; exec sleep 100", 2);
   ASSERT_TRUE(Launch(job));

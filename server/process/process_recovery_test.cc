@@ -268,8 +268,8 @@ TEST_F(RecoveryTest, HoldConnectionSendsTheConnectionToTheShimAtOnce) {
   EXPECT_EQ(found[0].held.size(), 1u);
 }
 
-// There are more connections than fit into one frame. Those that have ended are
-// released at the end.
+// There are more connections than fit into one frame. At the end of the test,
+// 200 of them are released.
 TEST_F(RecoveryTest, ASuccessorGetsHeldConnections) {
   constexpr int kConnections = 450;
   constexpr int kEnded = 200;
@@ -511,7 +511,7 @@ TEST_F(RecoveryTest, AShimClosesAConnectionThatSendsGarbage) {
   ASSERT_EQ(write(socket->get(), garbage.data(), garbage.size()), 1000);
   char c;
   EXPECT_TRUE(RunUntil([&] { return recv(socket->get(), &c, 1, 0) == 0; }));
-  // The agent is still served.
+  // The shim still serves the agent.
   adapter_->Kill({"job", {}, 0});
   EXPECT_TRUE(RunUntil([&] { return !Recorded().exits.empty(); }));
 }

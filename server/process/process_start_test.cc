@@ -106,8 +106,8 @@ TEST_F(StartTest, AProgramThatCannotUseOurLibraryGetsItsOwn) {
   auto job = MakeJob({"env"});
   job->env = {"PATH=/usr/bin:/bin", "LD_LIBRARY_PATH=/mine"};
   job->inject = Inject::kAlways;
-  // The program is searched the first time, and the second finding comes from
-  // the cache.
+  // The first round inspects the program, and the second one gets the finding
+  // from the cache.
   for (int round = 0; round < 2; ++round) {
     ASSERT_TRUE(Run(job));
     EXPECT_EQ(Recorded().prepared.at(0).notes.size(), 0u);

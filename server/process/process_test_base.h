@@ -46,7 +46,7 @@ class RecordingSink : public InputSink {
   std::map<std::string, Job> jobs;
   // Called with every piece of output.
   std::function<void(const core::LocalOutput&)> on_output;
-  // If false, the output is not stored; for large amounts.
+  // If false, the output is not stored. Used for large amounts of output.
   bool keep_output = true;
 };
 

@@ -10,8 +10,9 @@
 namespace canopy::process {
 
 // Returns one note for each program that does not use Canopy's library although
-// its owner may expect it; with `explain`, one note for each program. Equal
-// notes are merged. `findings` are encoded; malformed ones are ignored.
+// the owner of the job may expect that it does; with `explain`, one note for
+// each program. Equal notes are merged. `findings` are encoded; malformed ones
+// are ignored.
 std::vector<core::ProgramNote> NotesOf(const std::vector<std::string>& findings,
                                        bool explain);
 

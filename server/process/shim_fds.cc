@@ -8,7 +8,7 @@
 namespace canopy::process {
 namespace {
 
-// The number of released connections that are sent to the shim in one batch.
+// The number of releases that are sent to the shim in one batch.
 constexpr size_t kReleaseAtOnce = 64;
 
 // Returns the limit of connections that a shim holds. The shim has the same

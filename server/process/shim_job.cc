@@ -116,8 +116,8 @@ void ShimJob::ReportPrepared(const Status& status) {
       core::LocalPrepared{nspace(), status.code(), status.message(), {}});
 }
 
-// Sends the ranks in several frames, because the number of ranks and, by the
-// kernel, of descriptors in a frame is limited.
+// Sends the ranks in several frames, because the number of ranks in a frame is
+// limited, and the kernel limits the number of descriptors.
 void ShimJob::SendRanks() {
   std::vector<RankSpec> ranks;
   std::vector<UniqueFd> fds;
@@ -181,8 +181,8 @@ void ShimJob::ResumeReports() {
   }
   reports_.ReportProcesses(running);
   channel_->Send(FrameType::kResume, "");
-  // Input that the predecessor had received and not forwarded was lost with it,
-  // so it is requested again.
+  // Input that the predecessor had received but not forwarded was lost. So it
+  // is requested again.
   if (job_.job->stdin_target == StdinTarget::kNone) return;
   context_->sink->OnInput(core::LocalInputDone{
       nspace(), 0, input_.position(), /*resend=*/true, input_.given()});

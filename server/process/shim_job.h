@@ -54,7 +54,7 @@ class ShimJob {
   // Starts the shim and sends it the job. The result is a LocalPrepared input.
   // If the job has no local ranks, there is no shim.
   void Prepare();
-  // Starts the processes. `port` has the meaning of core::StartLocal's.
+  // Starts the processes. `port` is that of core::StartLocal.
   void Start(uint16_t port);
   // Starts another process of a rank. Reports an exit if no process can be
   // started.

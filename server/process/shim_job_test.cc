@@ -62,8 +62,8 @@ class JobUnderTest {
   void Reach(ShimState state);
   void Apply(ShimEvent event);
   void Forget() { job_->Forget(); }
-  // Returns true if the agent's frame has arrived at the shim, although neither
-  // has run since.
+  // Returns true if a frame of this type has already reached the shim's socket.
+  // Neither the agent nor the shim has run since the call that sent it.
   bool HasReceived(FrameType wanted) {
     return shim_->HasWaiting(
         [=](FrameType type, std::string_view) { return type == wanted; });

@@ -48,8 +48,9 @@ Result<UniqueFd> Listen(int directory, const std::string& name,
 // Returns the flag that determines the session of the shim. The kernel gives
 // every session an equal share of a CPU, and lets a process that wakes up
 // preempt processes of another session at once. An agent that answers many
-// ranks is most efficient if it runs when all of them wait, so they share its
-// session if that session has no terminal. Process groups separate the signals.
+// ranks is most efficient if it runs when all of them wait, so the ranks share
+// the agent's session if that session has no terminal. Process groups separate
+// the signals.
 int Place() {
   return getsid(0) == getpid() ? POSIX_SPAWN_SETPGROUP : POSIX_SPAWN_SETSID;
 }

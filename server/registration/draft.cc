@@ -123,7 +123,7 @@ bool Collector::AddSession(const pmix_info_t& array, Infos infos,
 }
 
 // Adds the entries of a job array. Arrays of other jobs in a session are
-// skipped, because these are registered separately.
+// skipped, because these jobs are registered separately.
 bool Collector::AddJob(const pmix_info_t& array, Infos infos,
                        const Scope& scope) {
   const auto nspace = ReadText(FindIn(infos, PMIX_NSPACE), &problem_);

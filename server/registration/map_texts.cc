@@ -37,7 +37,7 @@ void SkipChar(char c, std::string_view* bytes) {
 }
 
 // Decompresses "blob:" NUL "component=zlib:" NUL "size=123:" NUL and 123 bytes;
-// releases differ in the colons and in "size=".
+// releases of OpenPMIx differ in the colons and in "size=".
 std::optional<std::string> ReadBlob(std::string_view bytes,
                                     const std::string& name, Problem* problem) {
   (void)TakeWord(&bytes);

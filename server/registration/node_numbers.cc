@@ -39,7 +39,7 @@ class Numberer {
     return true;
   }
   bool TakeFromArray(uint32_t node, uint32_t id);
-  // Returns the numbers that processes state, without duplicates for each node.
+  // Returns, by node, the set of numbers that the node's processes state.
   std::vector<std::set<uint32_t>> Said();
 
   const Draft& draft_;

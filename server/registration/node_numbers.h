@@ -30,11 +30,12 @@ struct Placement {
   std::vector<size_t> unused;  // drafts of nodes without processes
 };
 
-// Assigns each node its number after all other placement, and assigns the
-// drafts that contain only a number. The sources, in order of precedence: the
-// node's array, the server's own number, and the numbers of the node's
-// processes if no other node has them; remaining nodes are numbered by index.
-// Returns false and sets *problem if two arrays contradict each other.
+// Called after all other placement. Assigns each node its number, and assigns
+// each draft that contains only a number to the node with that number. The
+// sources, in order of precedence: the node's array, the server's own number,
+// and the numbers of the node's processes if no other node has them; remaining
+// nodes are numbered by index. Returns false and sets *problem if two arrays
+// contradict each other.
 bool NumberNodes(const Draft& draft, Placement* placement, Problem* problem);
 
 }  // namespace canopy::registration

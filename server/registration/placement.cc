@@ -215,8 +215,8 @@ bool Placer::Put(Rank rank, uint32_t node, const std::string& said_by) {
   return true;
 }
 
-// Returns the node of that name, which is added unless all nodes are known.
-// Returns kNoNode if it is not known and cannot be added.
+// Returns the node of that name. An unknown node is added, unless all nodes are
+// known. Returns kNoNode if the node is unknown and cannot be added.
 uint32_t Placer::NodeCalled(std::string_view name) {
   uint32_t node = names_.Find(name);
   if (node != kNoNode || complete_) return node;
@@ -270,8 +270,8 @@ bool Placer::PlaceByPeers() {
     if (!draft.peers || draft.peers->empty()) continue;
     const std::string name =
         draft.name.empty() ? NameOfId(*draft.id) : draft.name;
-    // If other nodes have names, NumberDrafts handles a node that has only a
-    // number.
+    // If all nodes are known, NumberNodes finds the node of this draft, which
+    // has only a number.
     if (name.empty() && complete_) continue;
     if (name.empty()) {
       return problem_.Say(

@@ -60,7 +60,7 @@ struct Proc {
   Keys keys;
 };
 
-// A node that the host describes, without processes of the job.
+// A node that the host describes and that has no processes of the job.
 struct OtherNode {
   std::string name;  // PMIX_HOSTNAME; may be empty
   std::vector<std::string> aliases;

@@ -35,10 +35,10 @@ class Resources {
   // the complete description of the hardware, which is not part of a job's
   // data.
   Status Deliver(std::span<const pmix_info_t> infos);
-  // Removes keys. Of the entries, only the keys are used, and in arrays the
-  // identification of the session or node. An array with no other keys stands
-  // for all keys of its session or node. Unknown keys are no error; other
-  // errors are those of Register.
+  // Removes keys. The values of the entries have no effect, except those that
+  // identify the session or node of an array. An array with no other keys
+  // stands for all keys of its session or node. Unknown keys are no error;
+  // other errors are those of Register.
   Status Deregister(std::span<const pmix_info_t> infos);
 
   // Adds the data to a registration. The host's data about the job itself has

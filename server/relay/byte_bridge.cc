@@ -47,8 +47,8 @@ void ByteBridge::OnWritten(bool ok) {
   UpdateWatch();
 }
 
-// Writes to the socket. Data that a peer sent before it stopped reading still
-// counts.
+// Writes to the socket. If the peer no longer reads, the data that it sent
+// before is still forwarded.
 void ByteBridge::Deliver() {
   if (broken_) return;
   if (out_.Flush(socket_.get()) == OutQueue::State::kBroken) {

@@ -26,8 +26,8 @@ class PieceStream {
   virtual void Read() = 0;
   // Writes a piece; completes by OnWritten. At most one write is pending.
   virtual void Write(std::string piece) = 0;
-  // Ends the outgoing direction; no write is in progress. Called once. Reads
-  // may follow.
+  // Ends the outgoing direction. Must not be called while a write is pending.
+  // Called once. Reads may follow.
   virtual void End() = 0;
   // Aborts the stream: pending operations fail soon. Called at most once,
   // before or after End; no Read follows.

@@ -23,8 +23,8 @@ namespace canopy::security {
 // hexadecimal digits, which a caller sends as its bearer token. The proof is
 // valid with this certificate only, so a server that receives it cannot use it
 // without the certificate's private key. `certificate_pem` may be a chain; the
-// proof is that of its first certificate. Returns kErrBadParam if it is not a
-// certificate.
+// proof is that of its first certificate. Returns kErrBadParam if the text
+// contains no certificate.
 Result<std::string> CertificateProof(const ClusterKey& key,
                                      std::string_view certificate_pem);
 

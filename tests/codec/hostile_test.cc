@@ -134,7 +134,7 @@ int CodeOf(const std::string& hex, CodecForm form = {}) {
 }
 
 TEST(HostileTest, CountsLargerThanTheInputAreRefusedAtOnce) {
-  // 2^62 infos, bytes, 32-bit numbers and pointers.
+  // Arrays that claim 2^62 infos, bytes, 32-bit numbers and pointers.
   EXPECT_EQ(CodeOf("27 18 8080808080808080 40 00"), kErrUnpackReadPastEnd);
   EXPECT_EQ(CodeOf("1b 8080808080808080 40 00"), kErrUnpackReadPastEnd);
   EXPECT_EQ(CodeOf("27 09 8080808080808080 40 00"), kErrUnpackReadPastEnd);

@@ -88,7 +88,7 @@ void AddNumbers(std::vector<Sample>* s) {
                 "feffffffffffffffff", "7fffffffffffffff"});
   s->push_back({"uint64 highest", PMIX_UINT64, Keep<uint64_t>(UINT64_MAX),
                 "ffffffffffffffffff", "ffffffffffffffff"});
-  // 56 bits is the largest number that fits eight groups.
+  // Eight groups of seven bits hold numbers up to this one.
   s->push_back({"uint64 8 groups", PMIX_UINT64,
                 Keep<uint64_t>((uint64_t{1} << 56) - 1), "ffffffffffffff7f",
                 "00ffffffffffffff"});

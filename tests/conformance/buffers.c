@@ -71,8 +71,8 @@ static void ForOthers(void) {
   PMIX_DATA_BUFFER_DESTRUCT(&own);
 }
 
-// DATA-02: fails with too little room, and with wrong types if the buffer
-// describes them.
+// DATA-02: unpacking fails if the caller has too little room, and, if the
+// buffer describes its types, for a wrong type.
 static void Refusals(bool described) {
   pmix_data_buffer_t buffer = Empty();
   Pack(NULL, &buffer);

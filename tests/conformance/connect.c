@@ -49,7 +49,8 @@ static void Unsupported(void) {
   Barrier();
 }
 
-// Without the flag the directive may be ignored.
+// A directive that is not supported may be ignored unless it is marked as
+// required.
 static void UnsupportedAndOptional(void) {
   pmix_proc_t set[kSet];
   Both(set);
@@ -124,7 +125,8 @@ static void Blocking(void) {
   EXPECT(PMIX_ERR_INVALID_OPERATION, PMIx_Disconnect(set, kSet, NULL, 0));
 }
 
-// A connect collects data as a fence does, and the jobs' data in any case.
+// A connect collects committed data if it is requested, as a fence does. It
+// exchanges the jobs' own data in any case.
 static void Collects(void) {
   pmix_proc_t set[kSet];
   Both(set);
@@ -161,8 +163,8 @@ static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
   }
 }
 
-// One of two connected processes does not disconnect in time. Its disconnect
-// reports that later, and neither process is connected any more.
+// One of two connected processes does not disconnect in time. Its own later
+// disconnect reports the timeout, and then neither process is connected.
 static void DisconnectTimesOut(bool first) {
   const pmix_proc_t set[kSet] = {g_self, Other(0)};
   const Directives limit = Timeout(1);

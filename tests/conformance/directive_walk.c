@@ -2,7 +2,8 @@
 // directives with every attribute of the tables. A required attribute that the
 // answer to PMIX_QUERY_ATTRIBUTE_SUPPORT does not list for the function makes
 // the call fail with PMIX_ERR_NOT_SUPPORTED or PMIX_ERR_BAD_PARAM, so that no
-// function succeeds without its effect. Word: the table of attributes.
+// function succeeds without the effect of a required attribute. Word: the table
+// of attributes.
 #include <errno.h>
 #include <pmix_tool.h>
 

@@ -1,7 +1,7 @@
-// Events about a process that ends badly, which is the last rank. WORD:
-// "killed" (SIGKILL), "exit" (status 3), "deserter" (status 0 without
-// PMIx_Finalize), "abort" (PMIx_Abort of only itself). The others ignore
-// SIGTERM until they have received the event.
+// Events about the last rank, which ends badly. WORD: "killed" (SIGKILL),
+// "exit" (status 3), "deserter" (status 0 without PMIx_Finalize), "abort"
+// (PMIx_Abort of only itself). The other ranks ignore SIGTERM until they have
+// received the event.
 #include "check.h"
 
 static Signal g_heard = SIGNAL_INIT;

@@ -142,8 +142,9 @@ static void AllOfTheJob(void) {
   OK(PMIx_Group_destruct("all", NULL, 0));
 }
 
-// The name of a group stands for its members in calls of the members: with the
-// wildcard for all, with a rank for the member at that place (GRP-07).
+// The name of a group stands for its members in calls of the members: the
+// wildcard stands for all members, and a rank for the member at that position
+// of the list (GRP-07).
 static void StandsForItsMembers(void) {
   pmix_proc_t even[64];
   pmix_proc_t named[64];

@@ -1,4 +1,4 @@
-// A programming model that a process declares in its start, and the event that
+// A programming model that a process declares at its start, and the event that
 // reports it.
 #ifndef CANOPY_TESTS_CONFORMANCE_MODELS_H_
 #define CANOPY_TESTS_CONFORMANCE_MODELS_H_

@@ -77,7 +77,8 @@ static void Immediate(void) {
     MustNotSee(rank, "never", &immediate);
     MustNotSee(rank, "never", &optional);
   }
-  Barrier();  // data fetched for one process serves the node
+  // The fetch of one process's data serves all processes of the node.
+  Barrier();
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     MustSee(rank, "immediate", NULL, 5 + rank);
     MustSee(rank, "immediate", &optional, 5 + rank);

@@ -92,8 +92,8 @@ static Directives Changes(const char *id, uint32_t seconds) {
   return list;
 }
 
-// Returns a request that ends the caller's monitor of this name, or all if
-// null.
+// Returns a request that ends the caller's monitor of this name, or, if `id` is
+// null, all monitors of the caller.
 static Directives Ended(const char *id) {
   Directives what = {.count = 0};
   if (id != NULL) AddText(&what, PMIX_MONITOR_CANCEL, id);

@@ -241,8 +241,8 @@ static void Walk(void) {
 }
 
 // Rank 0 creates a space, whose name the other ranks read from the job's own
-// space. Its commits may be visible at once to a rank that still iterates over
-// the job's space.
+// space. The commits of rank 0 may be visible at once to a rank that still
+// iterates over the job's space.
 static void CreatedSpace(void) {
   char space[256] = "";
   CODE(PMI_SUCCESS, PMI_Barrier());

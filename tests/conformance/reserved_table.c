@@ -1,8 +1,8 @@
 // The table of docs/reserved_keys.md: for each reserved key, the ways in which
-// a get finds it, and its type. Words: a file with a line for each key, which
-// consists of the key, the type and a word with a letter for each way that
-// finds it (see kWays), or "-" for none; then "print" if rank 0 shall print
-// such lines.
+// a get finds it, and its type. Words: a file, and "print" if rank 0 shall only
+// print the lines that it finds. The file has a line for each key: the key, the
+// type, and a word with a letter for each way that finds the key (see kWays),
+// or "-" if no way does.
 #include "check.h"
 
 // The ways of a request.

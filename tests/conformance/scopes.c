@@ -203,7 +203,7 @@ static void SideBySide(void) {
   FenceCollect();
   CheckSides("sides.fence", 3, 4);
   Barrier();
-  // One of the values may change alone.
+  // Changes one of the values alone.
   PutU32(PMIX_LOCAL, "sides.fence", 5);
   OK(PMIx_Commit());
   FenceCollect();

@@ -17,10 +17,10 @@ static const char *InPlace(const char *name) {
   return path;
 }
 
-// The host chooses the permissions that the umask leaves.
+// The umask of this process. Files have the permissions that it allows.
 static mode_t g_umask;
 
-// Checks a file that only its owner may write and that names the server.
+// Checks a file that names the server and that only its owner may write.
 static void MustName(const char *path) {
   char line[512] = "";
   struct stat info;
@@ -35,7 +35,8 @@ static void MustName(const char *path) {
   fclose(file);
 }
 
-// Counts the files with the three names anywhere below `directory`.
+// Counts the rendezvous files for tools anywhere below `directory`, and checks
+// them.
 static int CountTools(const char *directory) {
   char host[256];
   char prefix[300];

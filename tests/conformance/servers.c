@@ -42,7 +42,7 @@ static bool ReadServer(const char *path, Server *server) {
   snprintf(server->file, sizeof(server->file), "%s", path);
   snprintf(server->directory, sizeof(server->directory), "%.*s",
            (int)(strrchr(path, '/') - path), path);
-  // NAMESPACE.RANK;...
+  // The address begins with NAMESPACE.RANK and a semicolon.
   char name[512];
   snprintf(name, sizeof(name), "%s", server->uri);
   *strchr(name, ';') = '\0';

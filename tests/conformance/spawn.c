@@ -299,7 +299,7 @@ static pmix_status_t AwaitEnd(const char *nspace) {
   }
 }
 
-// The job is spawned, and all its processes end with 0. `more` may be empty.
+// Spawns the job, whose processes must all end with 0. `more` may be empty.
 static void EndsWell(const App *app, const Directives *more) {
   pmix_status_t code = PMIX_EVENT_JOB_END;
   const pmix_status_t handler =

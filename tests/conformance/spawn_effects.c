@@ -14,12 +14,11 @@ enum { kRoom = 4096, kMaxProcs = 8 };
 // How the lines of several processes are compared with `want`.
 typedef enum {
   kOne,        // one process, whose line matches the pattern
-  kElsewhere,  // one process, not where it is by default if there are more
-               // nodes
+  kElsewhere,  // one process, on another node than by default if there is one
   kTogether,   // two processes on one node
   kTwo,        // two processes with different lines
   kSpread,     // like kTwo, on two nodes if there are two
-  kPair,       // two processes a node, of which ranks 0 and 1 are on one node
+  kPair,       // two processes on each node; ranks 0 and 1 are on one node
 } Shape;
 
 typedef struct {
@@ -105,8 +104,8 @@ static const Effect kEffects[] = {
      "echo >>$PLACE/runs; test $(wc -l <$PLACE/runs) = 3 || exit 3; "
      "rm $PLACE/runs; echo restarted twice",
      "restarted twice", kOne, NULL, NULL},
-    // Rank 1 fails. Without the attribute, the other rank would be ended within
-    // its second.
+    // Rank 1 fails. Without the attribute, rank 0 would be ended while it
+    // sleeps for a second.
     {"PMIX_JOB_RECOVERABLE", PMIX_JOB_RECOVERABLE, PMIX_BOOL, &kYes,
      "if [ $PMIX_RANK = 0 ]; then sleep 1; else echo failed; exit 3; fi; "
      "echo survived",

@@ -1,5 +1,5 @@
-// PMIx_Spawn and PMIx_Spawn_nb: each documented status, from its cause, and
-// after each of them a job that starts. Word: a directory for files.
+// PMIx_Spawn and PMIx_Spawn_nb: causes each documented status, and after each
+// of them starts a job. Word: a directory for files.
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 // still work.
 #include "check.h"
 
-// Older headers lack both functions.
+// Older headers lack this function and its attributes.
 void PMIx_Progress_thread_stop(const pmix_info_t *info, size_t ninfo);
 #ifndef PMIX_PROGRESS_THREAD_NAME
 #define PMIX_PROGRESS_THREAD_NAME "pmix.pthrdnm"

@@ -273,7 +273,8 @@ static void Options(void) {
   AddFlag(&external, PMIX_EXTERNAL_PROGRESS, true);
   AddFlag(&external, PMIX_LAUNCHER, true);
   PMIX_INFO_REQUIRED(&external.info[1]);
-  // Launchers have the necessary functions anyway.
+  // A tool that is a launcher needs no further functions, so external progress
+  // may be required.
   PMIX_INFO_REQUIRED(&external.info[2]);
   MustConnect(external);
   OnlyInProgress(external);
@@ -352,7 +353,7 @@ static void OnModel(size_t id, pmix_status_t status, const pmix_proc_t *source,
   Raise(&g_model, status);
 }
 
-// A tool may declare a programming model in its start, as a client does. A
+// A tool may declare a programming model at its start, as a client does. A
 // handler of the first model is notified of the second model.
 static void Model(void) {
   pmix_status_t code = PMIX_MODEL_DECLARED;

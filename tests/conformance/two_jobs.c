@@ -2,7 +2,8 @@
 // data of the other, events, resolving. Words: see meet.h.
 #include "meet.h"
 
-// Each number among all jobs of a node belongs to one process.
+// No process of the other job has the same node rank as this process, if both
+// run on one node.
 static void NodeRanks(void) {
   char *here = MustGetText(&g_self, PMIX_HOSTNAME, NULL);
   const uint32_t mine =

@@ -214,8 +214,8 @@ class Play {
 
 class BootstrapSim : public testing::TestWithParam<NodeId> {
  protected:
-  // Interrupts a bootstrap with `fault` at each of its steps, including the
-  // first and the last; `check` checks the result.
+  // Calls `fault` before each step of a bootstrap and after the last; `check`
+  // checks the result.
   static void AtEveryStep(Persistence persistence,
                           const std::function<void(Cluster&, Play&)>& fault,
                           const std::function<void(Cluster&, Play&)>& check) {

@@ -67,8 +67,8 @@ void Cluster::RestartNode(NodeId node) {
   ReattachClients(node);
 }
 
-// Removes the inputs that the predecessor has not handled. Returns the inputs
-// that a person has requested, which are repeated.
+// Removes the inputs that the predecessor has not handled. Returns the requests
+// to end a job, which their sender repeats.
 std::vector<core::Input> Cluster::LoseInputs(NodeId node) {
   std::vector<core::Input> again;
   queue_.RemoveIf<LocalInput>([&](const LocalInput& event) {

@@ -100,9 +100,8 @@ class Crash : public testing::TestWithParam<Shape> {
     EXPECT_TRUE(c.errors().empty()) << c.errors().front();
   }
 
-  // Interrupts the operation that `begin` starts at each of its steps,
-  // including the first and the last; `check` checks the result. Returns the
-  // number of steps.
+  // Kills the victim before each step of the operation that `begin` starts and
+  // after the last; `check` checks the result. Returns the number of steps.
   size_t AtEveryStep(const std::function<void(Cluster&)>& prepare,
                      const std::function<void(Cluster&)>& begin,
                      const std::function<void(Cluster&, bool)>& check) const {

@@ -72,7 +72,8 @@ TEST_P(Healing, TheLossOfForwardingAgentsDoesNotAffectFences) {
 // result must send it to the agents that lack it.
 TEST_P(Healing, ALossOfTheTopDoesNotAffectFences) {
   Cluster cluster(31, 2, GetParam());
-  // Both sides are below agent 1.
+  // Four of these agents are below agent 3 and four are below agent 4. Both are
+  // children of agent 1.
   const std::vector<NodeId> agents = {15, 16, 17, 18, 19, 20, 21, 22};
   cluster.LaunchConnected(MakeJob("job", agents));
   const bool collect = cluster.rng()() % 2 == 0;
@@ -117,7 +118,7 @@ TEST_P(Healing, ARestartOfAForwardingAgentDoesNotAffectFences) {
       for (uint64_t i = cluster.rng()() % 8; i > 0; --i) cluster.RunOne();
       if (r == 7) {
         cluster.KillNode(victim);
-        // Long enough for all agents to learn of the loss.
+        // This time suffices for all agents to learn of the loss.
         cluster.RunFor(3 * kMs);
         cluster.ReviveNode(victim);
       }
@@ -282,7 +283,7 @@ TEST(Fault, TheTimeoutOfOneCallerFailsTheFenceForAll) {
   EXPECT_EQ(cluster.clients().StatusOf(b), kErrTimeout);
 }
 
-// Fences follow each other without waiting.
+// Each rank begins all its fences at once.
 TEST(Fault, FencesInQuickSuccessionSurviveTheLossOfAnAgent) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Cluster cluster(31, 2, seed);

@@ -120,7 +120,7 @@ TEST(FenceSim, ALocalFenceSendsNoMessage) {
 TEST(FenceSim, AFenceWithinASubtreeSendsNoMessageToTheRoot) {
   Cluster cluster(15, 2, 1);
   cluster.LaunchConnected(MakeJob("job", 15, 1));
-  // Agents 7 and 10 are below agent 1, on both sides.
+  // Agent 1 is the lowest common ancestor of agents 7 and 10.
   const std::vector<ProcId> some = {{"job", 7}, {"job", 10}};
   const RequestId a = cluster.clients().Fence(some[0], some);
   cluster.Run();

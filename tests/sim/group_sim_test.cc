@@ -96,8 +96,8 @@ class GroupSim : public testing::TestWithParam<Shape> {
     return payloads;
   }
 
-  // Interrupts the operation that `begin` starts with `fault` at each of its
-  // steps, including the first and the last; `check` checks the result.
+  // Calls `fault` before each step of the operation that `begin` starts and
+  // after the last; `check` checks the result.
   void AtEveryStep(Persistence persistence,
                    const std::function<void(Cluster&)>& begin,
                    const std::function<void(Cluster&)>& fault,

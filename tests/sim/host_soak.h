@@ -27,8 +27,8 @@ enum class HostFault : uint8_t {
 };
 inline constexpr size_t kNumHostFaults = 8;
 
-// The rows of the table: the manners of the host with calls, then its manners
-// with spawns, which use a subset.
+// The rows of the table: one for each manner of the host with calls, then one
+// for each manner with spawns. Spawns use only some of the manners.
 inline constexpr size_t kNumHostRows = 2 * kNumManners;
 inline size_t HostRow(Manner manner, bool of_spawn) {
   return static_cast<size_t>(manner) + (of_spawn ? kNumManners : 0);

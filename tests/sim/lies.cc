@@ -39,8 +39,8 @@ class Liar {
     }
   }
 
-  // Sends collectives of a process that is not a participant, and lists with a
-  // process that does not exist.
+  // Sends calls of collectives of a process that is not a participant, or with
+  // a participant that does not exist, and a malformed call.
   void TellOfCollective() {
     CollectiveArrived in;
     in.op = o_.id.op;

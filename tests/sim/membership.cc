@@ -179,8 +179,9 @@ void Membership::Partition(const std::set<NodeId>& cut_off) {
 
 // ------------------------------------------------------------------ views ---
 
-// If `from` still knows the first members, but `node` does not, returns as up
-// the members that `node` has not seen since it lost its links; otherwise none.
+// If `from` still knows the first members but `node` does not, returns an
+// update for each member that `node` has not seen since it lost its links: the
+// member is up. Otherwise returns no updates.
 std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
                                                         NodeId node) const {
   std::map<NodeId, MemberUpdate> out;

@@ -58,8 +58,8 @@ class Oracle {
   void OnReply(NodeId node, core::RequestId request, int status);
   void OnGetReply(const ProcId& target, std::string_view kvals);
   void OnPublish(NodeId node, const core::PublishRank& data);
-  // Called at a PMIx_Publish of a key whose value is the key, for the
-  // publisher's user. With `once`, one reader gets it.
+  // Called when a process publishes a key, with the key as its value, for all
+  // processes of its user. With `once`, one reader gets the value.
   void OnPublishCall(const ProcId& proc, core::RequestId request,
                      const std::string& key, bool once);
   void OnLookupReply(const ProcId& proc, core::RequestId request,
@@ -123,7 +123,8 @@ class Oracle {
   void CheckContributions(
       const core::CollectiveId& id,
       const std::vector<core::NodeContribution>& contributions);
-  // Checks the committed data of members that go with a group's construct.
+  // Checks the committed data that the members' nodes contribute to the
+  // construct of a group.
   void CheckGroupData(const core::CollectiveId& id,
                       const std::vector<core::NodeContribution>& contributions);
   void CheckData(const core::CollectiveId& id, NodeId node, const Bytes& data);

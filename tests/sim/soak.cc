@@ -192,7 +192,7 @@ void Soak::Launch(PlannedJob& job) {
   for (const JobNode& node : job.spec.nodes) {
     if (!cluster_.members().alive(node.agent)) job.harmed = true;
   }
-  // A loss or a return is in progress and may affect the launch.
+  // A loss or a return that is in progress may affect the launch.
   if (any_fault_) job.harmed = true;
   cluster_.BeginLaunch(job.spec);
   if (job.takes_input) OfferInput(job);

@@ -3,13 +3,13 @@
 // With --matrix, this holds for one seed in three, and a table at the end shows
 // in how many seeds each fault occurred in each phase of an operation; a cell
 // with too few seeds is a failure. A seed that failed with --matrix must be
-// replayed with --matrix. With --matrix there are also seeds of the host
-// (host_soak.h) and of tools (tool_soak.h), a share of the other seeds, with
-// tables of their own. With --host or --tools only these run, and their table
-// is printed with --matrix.
-// Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--restarts] [--matrix] [--host] [--tools]
-//        [--verbose] [--trace]
+// replayed with --matrix. With --matrix, seeds of the host (host_soak.h) and of
+// tools (tool_soak.h) run as well, one for a number of other seeds; they have
+// tables of their own. With --host or --tools, only such seeds run, and
+// --matrix prints their table. Usage: soak [--first N] [--seeds N] [--min-nodes
+// N] [--nodes MAX] [--radix R]
+//        [--no-rejoins] [--restarts] [--matrix] [--host] [--tools] [--verbose]
+//        [--trace]
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

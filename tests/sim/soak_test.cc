@@ -6,7 +6,7 @@
 namespace canopy::sim {
 namespace {
 
-// A sanitizer takes about sixty times as long.
+// A run with a sanitizer takes about sixty times as long.
 #ifdef __SANITIZE_ADDRESS__
 constexpr uint64_t kShare = 20;
 #else

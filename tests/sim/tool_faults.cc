@@ -144,7 +144,8 @@ void ToolSoak::MayStrike() {
     std::ranges::copy_if(ops, std::back_inserter(meant),
                          [&](const Op& op) { return op.phase == aim.phase; });
     if (meant.empty() || !Strike(aim, meant[Random(meant.size())])) continue;
-    // Messages sent by the fault may have fulfilled other aims.
+    // The messages that the fault has sent may have fulfilled other aims, so
+    // the aim is searched again.
     aims_.erase(std::ranges::find(aims_, aim));
     return;
   }

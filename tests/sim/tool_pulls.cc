@@ -179,10 +179,10 @@ void ToolSoak::EndPull(PlayedTool& tool, PlayedPull& pull) {
   pull.end = Ask(tool, pull, true);
 }
 
-// A puller that continues from its cursor, because it is no longer known, gets
-// a report of all output missed on a node as dropped, and not only of the
-// output that it selected. The number is not exact if the output was missed
-// while the job's controller was restarted.
+// A puller that its agent no longer knows continues from its cursor. Then all
+// output that it missed on a node is reported to it as dropped, including
+// output that it did not select. The number is not exact if the output was
+// missed while the job's controller was restarted.
 void ToolSoak::CheckComplete(const PlayedPull& pull, const std::string& who) {
   const ToolTarget& job = pull.job;
   if (job.harmed || job.forgotten || pull.late) return;

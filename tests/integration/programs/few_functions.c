@@ -1,4 +1,4 @@
-// A host that is compiled with headers of release 2, whose module has 21
+// A host that is compiled with the headers of OpenPMIx 2, whose module has 21
 // functions. The library must not take the memory behind the module for further
 // functions. The host starts itself as the only rank of a job, which connects
 // and ends.

@@ -92,13 +92,13 @@ TEST(JobSpec, OffsetAndRendezvousSurviveEncoding) {
 TEST(JobSpec, AFieldOfALaterReleaseIsSkipped) {
   JobSpec job = TestJob(2, 4, false);
   job.places.cpu_list = "0-7";
-  // Field 90 with one byte.
+  // The unknown field 90, with one byte.
   const std::string later = EncodeJobSpec(job) + "\xd2\x05\x01x";
   ExpectSame(DecodeJobSpec(later).value(), job);
 }
 
 TEST(JobSpec, AnUnknownFormOfALaterReleaseIsRejected) {
-  // Field 100, which repeats the form with a higher number.
+  // Field 100 again, which is the form, with a higher number.
   const std::string later =
       EncodeJobSpec(TestJob(2, 4, false)) + "\xa0\x06\x02";
   const Result<JobSpec> job = DecodeJobSpec(later);

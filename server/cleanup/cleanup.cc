@@ -77,8 +77,8 @@ class Remover {
  private:
   using InDirectory = std::function<void(int parent, const char* name)>;
 
-  // The paths of root may lead through directories that users control; there
-  // the rights of these users are used.
+  // If the user is root, a path may lead through a directory that another user
+  // controls. In such a directory, the rights of that user are used.
   void InItsDirectory(const std::string& path, const InDirectory& call) const {
     const SplitPath split = SplitLast(path);
     if (user_.uid != 0) {

@@ -46,9 +46,10 @@ Result<CleanupOrder> ParseCleanup(const InfoList& info);
 // file that `user` could not remove is kept, even if links lead elsewhere or
 // directories are exchanged during the removal. Files of other users are kept
 // in any case, and no symbolic link at the end of a path or below it is
-// followed. For root, the content of a directory that another user controls is
-// removed with that user's rights (OpenDirectory). Supplementary groups are not
-// used: files that `user` could remove only through such a group are kept.
+// followed. If `user` is root, the content of a directory that another user
+// controls is removed with that user's rights (OpenDirectory). Supplementary
+// groups are not used: files that `user` could remove only through such a group
+// are kept.
 void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
 
 // Loop thread only. An order is executed when the process that registered it
@@ -76,7 +77,7 @@ class CleanupRegistry : public InputObserver {
   struct Process {
     FileUser user;
     std::vector<CleanupOrder> orders;
-    size_t cost = 0;  // cost of its orders
+    size_t cost = 0;  // sum over `orders`
   };
   struct Job {
     std::map<Rank, Process> processes;

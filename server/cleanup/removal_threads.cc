@@ -31,7 +31,7 @@ struct RemovalThreads::State {
   // The unfinished work of each job; for some jobs a thread is executing the
   // first entry.
   std::map<std::string, std::deque<Work>> left CANOPY_GUARDED_BY(mutex);
-  std::deque<std::string> waiting CANOPY_GUARDED_BY(mutex);  // for a thread
+  std::deque<std::string> waiting CANOPY_GUARDED_BY(mutex);  // jobs
   size_t threads CANOPY_GUARDED_BY(mutex) = 0;
 };
 

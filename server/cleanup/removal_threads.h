@@ -15,8 +15,8 @@ struct RemovalLimits {
   // The number of jobs whose work is done at the same time; other jobs wait for
   // a thread.
   size_t threads = 16;
-  // The time that Run waits for work that begins at once. Most removals take
-  // less, so files are usually gone when their job is.
+  // The time that Run waits for work that a thread begins at once. Most
+  // removals take less, so the files of a job are usually gone when the job is.
   std::chrono::milliseconds wait{10};
   // The time that the destructor waits for unfinished work.
   std::chrono::milliseconds end_wait{10000};

@@ -39,8 +39,8 @@ struct DatastoreOptions {
   // created and removed with the rights of the job's user.
   bool directory_is_users = false;
   shm::SegmentLimits limits;  // limits of one job
-  // Adds information about a job that does not follow from its map, before the
-  // segment is created. May be empty.
+  // Called before a job's segment is created. Adds information about the job
+  // that does not follow from its map. May be empty.
   std::function<void(const std::string& nspace, shm::SegmentContents* contents)>
       amend;
   // Called once for a job when its memory is so full that a commit may not fit.
@@ -94,9 +94,9 @@ class Datastore final : public DatastorePort {
   // Returns false if the namespace is unknown, or if the rank's data did not
   // fit.
   bool Holds(const ProcId& proc) const;
-  // Creates the rank's directory below the job's, unless it exists or the job
-  // has none. Called for ranks to which the directory's name was sent; libpmix
-  // creates the directory itself when the name is requested.
+  // Creates the rank's directory below the job's directory, unless it exists or
+  // the job has no directory. Called for ranks to which the directory's name
+  // was sent; libpmix creates the directory itself when the name is requested.
   void MakeRankDirectory(const ProcId& proc);
   // Sets PMIX_PROC_PID of a rank that was started.
   void SetPid(const std::string& nspace, Rank rank, int pid);
@@ -173,7 +173,7 @@ class Datastore final : public DatastorePort {
   DatastoreOptions options_;
   bool takes_over_ = false;
   std::unordered_map<std::string, Job> jobs_;
-  std::vector<JobPlace> left_;  // directories of ended jobs
+  std::vector<JobPlace> left_;  // of ended jobs; removal failed
 };
 
 }  // namespace canopy::datastore

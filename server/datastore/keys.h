@@ -22,7 +22,7 @@ class Keys {
     std::string encoded = EncodeValue(value.raw());
     if (!encoded.empty()) keys_.emplace_back(key, std::move(encoded));
   }
-  // Adds no key for an empty text.
+  // Adds a text. An empty text is left out.
   void Text(const char* key, const std::string& text) {
     if (!text.empty()) Add(key, Value::String(text));
   }

@@ -18,7 +18,7 @@ std::string Join(const std::vector<std::string>& texts, char separator);
 // Returns PMIX_PROC_MAP_RAW: the ranks of each node; semicolons separate the
 // nodes.
 std::string ProcMapRaw(const std::vector<std::vector<Rank>>& ranks);
-// Returns PMIX_PROC_MAP: the same with ranges, such as "pmix[0-3;4-7]".
+// Returns PMIX_PROC_MAP: the same data with ranges, such as "pmix[0-3;4-7]".
 std::string ProcMapRegex(const std::vector<std::vector<Rank>>& ranks);
 
 // Returns PMIX_ANL_MAP and PMI-1's PMI_process_mapping: "(vector,(N,C,P),...)".

@@ -33,12 +33,13 @@ struct NodeFacts {
   std::string cluster_id;
   std::string rm_name = "canopy";
   std::string rm_version;
-  // PMIX_TMPDIR; each job gets a directory below it, and each local rank one
-  // below that.
+  // PMIX_TMPDIR. Each job gets a directory below it, and each local rank a
+  // directory below that of its job.
   std::string tmpdir;
   std::vector<SessionNode> nodes;  // index: the agent, which is PMIX_NODEID
-  // Returns PMIX_LOCALITY_STRING of a process of this node bound to a cpuset
-  // (hwloc list format; empty: not bound).
+  // Returns PMIX_LOCALITY_STRING of a process on this node. `cpuset` has the
+  // CPUs to which the process is bound, in hwloc's list format; empty: not
+  // bound.
   std::function<std::string(const std::string& cpuset)> locality;
 
   // Returns null if the node of that agent is unknown.

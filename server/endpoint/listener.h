@@ -33,7 +33,7 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   int fd() const { return acceptor_.fd(); }
-  // Leaves connections that are made from now on in the backlog.
+  // From now on, new connections stay in the backlog.
   void Pause();
 
  private:

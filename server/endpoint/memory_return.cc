@@ -46,7 +46,7 @@ void MemoryReturn::BeginToLook() {
   After(options_.calm_ns, &MemoryReturn::Look);
 }
 
-// Returns the memory when the loop is calm, which takes a tenth of a
+// Returns the memory if the loop is calm, because this takes a tenth of a
 // millisecond for each megabyte.
 void MemoryReturn::Look() {
   const bool calm = loop_->round() - round_ <= options_.calm_rounds;

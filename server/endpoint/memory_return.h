@@ -16,7 +16,7 @@ class MemoryReturn {
  public:
   struct Options {
     int64_t delay_ns = int64_t{2} * 1000 * 1000 * 1000;
-    // The loop is calm if it has had at most this many rounds in this time.
+    // The loop is calm if it has had at most `calm_rounds` rounds in `calm_ns`.
     int64_t calm_ns = int64_t{50} * 1000 * 1000;
     uint64_t calm_rounds = 3;
     // The memory is returned anyway after this many checks of a busy loop.

@@ -29,7 +29,7 @@ struct Verdict {
   // The name for a tool that requested one; with an empty namespace, the server
   // chooses.
   ProcId name = {};
-  std::string why = {};  // why it is refused, for the log; may be empty
+  std::string why = {};  // reason of a refusal, for the log; may be empty
 };
 
 // Returns the text of a verdict that refuses.

@@ -12,7 +12,7 @@
 namespace canopy::endpoint {
 
 // The limit for the tools of all users. Each user has a share (core::HasShare):
-// a single user has 256 tools.
+// a single user may have 256 tools.
 inline constexpr uint32_t kMaxTools = 512;
 
 // Loop thread only.

@@ -29,9 +29,9 @@ struct FactsOptions {
   std::function<void(const ProcId& proc)> make_directory;
 };
 
-// The numbers of processes that one round of the loop handles: processes whose
-// memory is measured, and processes whose statistics are read, without and with
-// PMIX_PROC_PSS. Reading statistics takes longer.
+// Limits for one round of the loop: the number of processes whose memory is
+// measured, and the numbers of processes whose statistics are read, without and
+// with PMIX_PROC_PSS. Reading statistics takes longer.
 inline constexpr size_t kMeasuredAtOnce = 64;
 inline constexpr size_t kUsersAtOnce = 8;
 inline constexpr size_t kUsersWithPssAtOnce = 2;

@@ -22,7 +22,7 @@ std::optional<size_t> PositionOf(const std::string& id) {
   return position;
 }
 
-// Returns the devices that `list` names, in its order.
+// Returns the devices that `list` names, in the order of the list.
 std::vector<Gpu> Listed(const std::string& list, GpuKind kind,
                         const std::vector<Gpu>& all) {
   std::vector<Gpu> gpus;

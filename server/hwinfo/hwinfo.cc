@@ -63,8 +63,8 @@ std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
   for (unsigned i = 0; i < count; ++i) {
     const hwloc_obj_t object = api.get_obj_by_depth(handle.get(), depth, i);
     CpuSet set = FromBitmap(api, object->cpuset) & cpus;
-    // Several memory objects may have the same processors, which must count
-    // once.
+    // If several memory objects have the same processors, only the first
+    // counts.
     bool taken = set.empty();
     for (const CpuSet& other : objects) taken |= other.Intersects(set);
     if (!taken) objects.push_back(std::move(set));
@@ -111,8 +111,8 @@ std::vector<Gpu> GpusOf(const Handle& handle) {
   });
 }
 
-// Describes the processors, restricted to `limit` unless that is empty, and
-// with `devices`, the GPUs.
+// Describes the processors, restricted to `limit` unless it is empty. If
+// `devices` is true, describes the GPUs as well.
 Result<Topology> Summarize(const Handle& handle, const CpuSet& limit,
                            bool devices) {
   const HwlocApi& api = handle.api();

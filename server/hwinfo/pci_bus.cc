@@ -20,7 +20,7 @@ uint32_t NumberIn(const std::filesystem::path& file) {
 }  // namespace
 
 bool ListsGpus(const std::string& directory) {
-  constexpr int kInterfaceBits = 8;  // sysfs adds the programming interface
+  constexpr int kInterfaceBits = 8;  // programming interface, after the class
   std::error_code error;
   for (const auto& entry :
        std::filesystem::directory_iterator(directory, error)) {

@@ -11,8 +11,8 @@
 namespace canopy::library {
 namespace {
 
-// Stands for the request of a process in a barrier. Requests with answers have
-// other numbers.
+// The number of the request of a process in a barrier. Requests that get an
+// answer have other numbers.
 constexpr core::RequestId kAtBarrier = 0;
 
 // Returns the seconds, rounded up, because 0 would mean no timeout.
@@ -35,7 +35,7 @@ Arrivals::Series Arrivals::SeriesOf(core::CollectiveOp op,
   return {op, participants, name};
 }
 
-// Adds an arrival. If the core refuses it, it is removed when it is answered.
+// Adds an arrival. An arrival that the core refuses is removed with the reply.
 void Arrivals::Add(const ProcId& proc, const core::CollectiveArrived& in) {
   std::vector<ProcId> participants = in.participants;
   if (!core::Canonicalise(proc.nspace, &participants).ok()) return;

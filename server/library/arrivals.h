@@ -35,7 +35,8 @@ class Arrivals {
 
   struct Asked {
     bool collect = false;
-    // The infos of all arrived processes; the first one with a key is valid.
+    // The infos of all arrived processes. Of several infos with one key, the
+    // first one is valid.
     InfoList infos;
   };
   // Returns the requests of a collective's participants, for the call of the

@@ -285,9 +285,9 @@ std::optional<HostCaller> ClientGate::CallerOf(core::ClientId client) const {
   if (const HostedClient* known = p_.jobs->FindClient(caller->proc)) {
     return HostCaller{caller->proc, known->uid, known->gid};
   }
-  // The host has registered only the job, or it has deregistered the process.
-  // In the latter case the process's last requests must not count as requests
-  // of this server's own process.
+  // The host may have registered only the job, or it may have deregistered the
+  // process. In the latter case the process's last requests must not count as
+  // requests of this server's own process.
   const HostedJob* job = p_.jobs->Find(caller->proc.nspace);
   if (job == nullptr || job->spec == nullptr) return std::nullopt;
   return HostCaller{caller->proc, job->spec->uid, job->spec->gid};

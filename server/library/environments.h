@@ -11,9 +11,9 @@
 
 namespace canopy::library {
 
-// The process has one such object. Some hosts read it after a fork, in the
-// process that becomes the rank, before it executes its program. Such a host
-// only looks values up, so this is possible. Any thread.
+// There is one object for the whole process. Some hosts read it after a fork,
+// in the child that becomes the rank, before the child executes its program.
+// This is possible because such a host only looks values up. Any thread.
 class Environments {
  public:
   using Entries = std::vector<std::string>;  // NAME=VALUE

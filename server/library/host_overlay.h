@@ -44,8 +44,8 @@ class HostOverlay : public OverlayPort {
     std::function<void(const ProcId& proc)> await_commit;
     // Calls `what` after `ms` milliseconds.
     std::function<void(int64_t ms, std::function<void()> what)> after;
-    // Adds a registered job whose clients are not registered yet to the core,
-    // and then calls `then`; both happen later. If the function is empty, such
+    // Adds to the core a registered job of which no client is registered yet,
+    // and then calls `then`. Both happen later. If the function is empty, such
     // a job is unknown.
     std::function<void(const std::string& nspace, std::function<void()> then)>
         begin;

@@ -134,7 +134,7 @@ class HostOverlayTest : public WithUpcalls<HostOverlayTest> {
   std::vector<ProcId> awaited_;
   int64_t paused_ms_ = 0;
   int asked_ = 0;
-  int64_t told_ = 0;     // the status of this node
+  int64_t told_ = 0;     // this node's status, as the host got it
   bool silent_ = false;  // the host never answers
   pmix_status_t brought_status_ = PMIX_SUCCESS;
   std::string brought_;

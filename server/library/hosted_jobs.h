@@ -60,10 +60,10 @@ class HostedJobs {
   const HostedClient* FindClient(const ProcId& proc) const;
   const std::map<std::string, HostedJob>& all() const { return jobs_; }
 
-  // Creates the job for the core, with the member that hosts each node and with
-  // the user of its clients; without clients, this is the user of this process.
-  // Returns kErrNotFound if the host has not registered the job or has given no
-  // data for it, and kErrOutOfResource for too many nodes.
+  // Creates the job for the core. Each node of it has the member that hosts the
+  // node. The job has the user of its clients, or of this process if it has no
+  // clients. Returns kErrNotFound if the host has not registered the job or has
+  // given no data for it, and kErrOutOfResource for too many nodes.
   Status MakeSpec(const std::string& nspace);
 
   // Returns the member that hosts a process; kNoNode if the process's job is

@@ -193,8 +193,8 @@ void HostedOutput::RemoveAll(core::ClientId client) {
   for (const Id& id : ids) End(id);
 }
 
-// Completes the pulls of the job. They stay, because queued output can still be
-// read.
+// Completes the pulls of the job. The pulls stay, because queued output can
+// still be read.
 void HostedOutput::DropJob(const std::string& nspace) {
   for (auto& [id, pull] : pulls_) {
     if (std::get<2>(id) != nspace) continue;

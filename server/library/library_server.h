@@ -37,8 +37,8 @@ struct LibraryServerOptions {
   // change it. The server does not remove it.
   std::string directory;
   // The parent of the jobs' directories, and a descriptor of it, which remains
-  // open as long as the server exists. If empty and -1, `directory` is the
-  // parent.
+  // open as long as the server exists. If the path is empty and the descriptor
+  // is -1, `directory` is the parent.
   std::string jobs_directory;
   int jobs_fd = -1;
   // True if a user can change the directory of the jobs.
@@ -104,7 +104,8 @@ class LibraryServer {
   void Prepare(const std::string& nspace);
 
   // Gets the committed data of a process of this node for a process of another
-  // node. Waits for a commit; the status is kErrNotFound if there can be none.
+  // node. Waits for a commit; the status is kErrNotFound if no commit can
+  // follow.
   using Committed = std::function<void(int status, std::string blob)>;
   void GetCommitted(const ProcId& proc, Committed done);
 

@@ -1,6 +1,6 @@
 // Determines the number of entries of the module of a host in C, given only a
-// pointer to it. Hosts are compiled with headers of many releases: 21 entries
-// in release 2, 28 in 4.2, 32 in the newest.
+// pointer to it. Hosts are compiled with headers of many releases of OpenPMIx:
+// 21 entries in release 2, 28 in 4.2, 32 in the newest.
 #ifndef CANOPY_SERVER_LIBRARY_MODULE_SIZE_H_
 #define CANOPY_SERVER_LIBRARY_MODULE_SIZE_H_
 

@@ -42,8 +42,8 @@ void SetProc(const registration::Proc& from, shm::ProcContents* to) {
   SetText(from.procdir, &to->procdir);
 }
 
-// Sets the host's number of the node, which differs from its number in the
-// core.
+// Sets the number that the host gives the node. It differs from the node's
+// number in the core.
 void SetNode(const registration::Keys& keys, uint32_t id,
              shm::NodeContents* node) {
   node->id = id;

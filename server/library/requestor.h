@@ -29,7 +29,7 @@ inline void AddUser(const HostCaller& caller, InfoList* infos) {
 
 // Returns PMIX_TIMEOUT in milliseconds for Upcalls::Call; 0 means no timeout.
 inline uint32_t TimeoutOf(const InfoList& infos) {
-  // its milliseconds fit into 32 bits
+  // The milliseconds of this time fit into 32 bits.
   constexpr uint64_t kMostSeconds = 4'000'000;
   const uint64_t seconds = infos.FindUint(PMIX_TIMEOUT).value_or(0);
   return static_cast<uint32_t>(std::min(seconds, kMostSeconds) * 1000);

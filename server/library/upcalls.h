@@ -31,7 +31,7 @@ struct HostAnswer {
   std::string data;          // data of a fence or direct modex; a credential
   std::string nspace;        // the name of a spawned job
   ProcId proc;               // the identity of a tool
-  InfoList infos;            // the results of a query, ...
+  InfoList infos;            // the results of a query and of other calls
   std::vector<Found> found;  // the results of a lookup
 };
 

@@ -60,7 +60,7 @@ TEST_F(UpcallsTest, AfterCloseTheHostIsNotCalled) {
   EXPECT_TRUE(answers_.empty());
 }
 
-// The destructor of the callback ends the wait.
+// The destructor of a callback ends the wait for the answer.
 TEST_F(UpcallsTest, CloseFreesPendingCallbacks) {
   const auto waits = std::make_shared<int>(0);
   upcalls().Call(

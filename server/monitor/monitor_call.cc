@@ -135,7 +135,8 @@ Status Take(const Parts& parts, MonitorCall* call) {
   return Status();
 }
 
-// Returns false if a required directive is one of the other kind of monitors.
+// Returns false if a required directive applies only to monitors of the other
+// kind.
 bool FitsKind(const ProcId& caller, const Parts& parts,
               host::Directives* directives) {
   const bool of_usage = IsOfUsage(KeyOf(parts.what[0]));

@@ -106,7 +106,7 @@ class MonitorTable {
     MonitorCall call;
     int64_t due = 0;
     uint32_t in_vain = 0;  // number of consecutive failed checks
-    bool beaten = false;   // kHeartbeat: one came since the last check
+    bool beaten = false;   // kHeartbeat: a beat came since the last check
     bool probing = false;  // kFile, kUsage: no answer yet
     std::optional<FileState> last;
   };

@@ -6,9 +6,9 @@
 
 namespace canopy::net {
 
-// A burst of lines, and then a number of lines in each second. Unused seconds
-// count until the burst is available again. Pure state; times are nanoseconds
-// of one monotonic clock.
+// A burst of lines, and then a number of lines in each second. Lines that are
+// not used are saved until the whole burst is available again. Pure state;
+// times are nanoseconds of one monotonic clock.
 class LineAllowance {
  public:
   struct Rate {

@@ -44,7 +44,7 @@ TEST_F(LineLimitTest, SourcesBeyondTheLimitShareOneAllowance) {
     lines += LinesAbout(std::to_string(i), 2 * LineLimit::kBurst, 0);
   }
   EXPECT_LE(lines, (int64_t{LineLimit::kMaxSources} + 1) * LineLimit::kBurst);
-  // Sources that caused no more lines have made room.
+  // Sources with a full allowance were forgotten, which has made room.
   EXPECT_EQ(LinesAbout("new", 1, 1000 * kSecond), 1);
 }
 

@@ -1,5 +1,5 @@
-// Accepts connections from the network, passes them to their owner, and ends
-// connections whose peers stay silent.
+// Accepts connections from the network, passes them to a receiver, which then
+// owns them, and ends connections whose peers stay silent.
 #ifndef CANOPY_SERVER_NET_NETWORK_LISTENER_H_
 #define CANOPY_SERVER_NET_NETWORK_LISTENER_H_
 

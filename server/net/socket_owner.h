@@ -1,5 +1,5 @@
-// Determines the user at the other end of a TCP connection within this machine,
-// from the kernel.
+// Determines the user at the other end of a TCP connection within this machine.
+// The kernel provides the information.
 #ifndef CANOPY_SERVER_NET_SOCKET_OWNER_H_
 #define CANOPY_SERVER_NET_SOCKET_OWNER_H_
 

@@ -28,8 +28,7 @@ inline ClientKind KindOf(core::ClientId id) {
 class ClientPort {
  public:
   virtual ~ClientPort() = default;
-  // Lets the job's ranks of this node connect (AddJob), or no longer lets them
-  // (DropJob).
+  // AddJob lets the job's ranks of this node connect, until DropJob.
   virtual void AddJob(const core::RegisterJob& job) = 0;
   virtual void DropJob(const std::string& nspace) = 0;
   // Reply, ReleaseFence, Notify and Close have no effect for a client that is
@@ -40,9 +39,10 @@ class ClientPort {
   virtual void ReleaseFence(const core::ReleaseFence& /*release*/) {}
   virtual void Notify(const core::NotifyClient& event) = 0;
   virtual void Close(core::ClientId client, const std::string& reason) = 0;
-  // Reports to the core the commits of a local rank that the adapter has not
-  // collected yet, because a request may depend on them or the rank has ended.
-  // kRankUndef and kRankWildcard stand for all ranks of the namespace.
+  // Collects the commits of a local rank that the adapter has not read yet, and
+  // reports them to the core. Called when a request may depend on them, and
+  // when the rank has ended. kRankUndef and kRankWildcard stand for all ranks
+  // of the namespace.
   virtual void TakeCommits(const ProcId& /*proc*/) {}
   // Called when a request waits for a commit of a local rank (kRankUndef: of
   // any rank). Reports outstanding commits at once or, if there are none, the

@@ -1,4 +1,4 @@
-// A clock for finding work that takes long.
+// A clock for the detection of work that takes long.
 #ifndef CANOPY_SERVER_PORTS_COARSE_CLOCK_H_
 #define CANOPY_SERVER_PORTS_COARSE_CLOCK_H_
 

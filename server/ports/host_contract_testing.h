@@ -121,8 +121,8 @@ TEST_P(IdentityContract, ARepeatedCallKeepsItsIdentity) {
   Ask(ask);
   AwaitCalls(1);
   const HeardCall heard = host_->Heard()[0];
-  // The call is repeated by an agent that was restarted; then come the next
-  // call of the same process and the first one of another process.
+  // First, a restarted agent repeats the call. Then come the next call of the
+  // same process and the first call of another process.
   ask.number = 2;
   Ask(ask);
   ++ask.number;

@@ -20,7 +20,8 @@ class InputSink {
   // Handles the queued inputs, and those that arrive meanwhile, before it
   // returns. An adapter may call Drain only where the core may call the
   // adapter's port. An adapter that bounds its turns calls it between two
-  // messages, so that the core's work counts. No effect within a port call.
+  // messages, so that the core's work counts as part of the turn. No effect
+  // within a port call.
   virtual void Drain() {}
   // Records that work on the loop, which began at this time (CoarseMs), has
   // ended. Work that has held up the loop is counted and logged with its cause.

@@ -39,7 +39,8 @@ class JobCommandsPort {
                              const std::string& reason, bool immediately) = 0;
   // Sends `signal`, 1 to 64, to every process.
   virtual Status SignalHostJob(const std::string& host_job, int signal) = 0;
-  // Stops every process (`suspended` true), or lets it continue.
+  // Stops every process if `suspended` is true, and lets every process continue
+  // otherwise.
   virtual Status SuspendHostJob(const std::string& host_job,
                                 bool suspended) = 0;
   // Replaces the job's time limit, in seconds from now; 0: no limit. Its
@@ -62,12 +63,12 @@ class JobCommandsPort {
   // Returns the namespace of a running job that was launched by LaunchHostJob;
   // an empty text if there is no such job.
   virtual std::string HostLaunched(const PlacementId& id) const = 0;
-  // Lets the node get no new jobs, for this reason, until ResumeNode or until
-  // this agent is restarted; running jobs continue. kErrNotFound: there is no
+  // Excludes the node from new jobs, for this reason, until ResumeNode or a
+  // restart of this agent. Running jobs continue. kErrNotFound: there is no
   // such node.
   virtual Status DrainNode(const std::string& name,
                            const std::string& reason) = 0;
-  // Lets the node get new jobs again. kErrNotFound: there is no such node.
+  // Admits new jobs to the node again. kErrNotFound: there is no such node.
   virtual Status ResumeNode(const std::string& name) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Decides where and when jobs run, and is notified of what becomes of them.
+// Decides where and when jobs run, and gets notifications about these jobs.
 // Loop thread only.
 #ifndef CANOPY_SERVER_PORTS_PLACEMENT_PORT_H_
 #define CANOPY_SERVER_PORTS_PLACEMENT_PORT_H_

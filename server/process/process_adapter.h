@@ -1,5 +1,5 @@
-// Starts and holds processes through canopy-shim: one shim for each job, which
-// outlives the agent and is recovered by its successor.
+// Starts and holds processes through canopy-shim. Each job has one shim, which
+// outlives the agent. The agent's successor recovers the shim.
 #ifndef CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
 #define CANOPY_SERVER_PROCESS_PROCESS_ADAPTER_H_
 

@@ -6,8 +6,8 @@
 namespace canopy::process {
 namespace {
 
-// The number of bytes of input that are sent to the shim before the processes
-// have read them.
+// The limit, in bytes, for input that was sent to the shim and that the
+// processes have not read yet.
 constexpr uint64_t kWindow = 1u << 20;
 
 }  // namespace

@@ -245,7 +245,8 @@ TEST(ShimJobTest, TheJobBehavesAsEachCellOfTheTableStates) {
   }
 }
 
-// The shim must not remain without a socket if the agent dies at this moment.
+// If the agent dies right after Forget, the shim must not remain without a
+// socket.
 TEST(ShimJobTest, ForgetIsSentToTheShimAtOnce) {
   JobUnderTest job;
   job.Reach(ShimState::kStarted);

@@ -7,7 +7,8 @@
 namespace canopy::process {
 namespace {
 
-// The limits of the unanswered texts. A shim answers at once.
+// The limits of the unanswered texts. They suffice, because a shim answers at
+// once.
 constexpr size_t kMaxBytes = 4 * kMaxWaitingText;
 constexpr size_t kMaxTexts = 1 << 16;
 

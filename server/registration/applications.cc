@@ -102,8 +102,8 @@ bool Assigner::TakeFromMaps() {
   return true;
 }
 
-// Determines the number of applications from their numbers and
-// PMIX_JOB_NUM_APPS.
+// Determines the number of applications from PMIX_JOB_NUM_APPS and from the
+// numbers of the applications.
 bool Assigner::Count() {
   uint32_t count = 1;
   const auto own = Number(draft_.job, PMIX_APPNUM, kMaxApps - 1);

@@ -15,11 +15,11 @@ struct Applications {
   std::vector<uint32_t> app_of;  // index: rank
 };
 
-// Sets the application of each rank: PMIX_APPNUM of the process, the
-// application's own PMIX_PROC_MAP, or PMIX_APPLDR with PMIX_APP_SIZE decide it;
-// without these, applications follow each other by their sizes. A job of one
-// application needs none of these. Returns false and sets *problem if they
-// contradict each other or do not fit the job.
+// Sets the application of each rank. It is determined by PMIX_APPNUM of the
+// process, by the application's own PMIX_PROC_MAP, or by PMIX_APPLDR with
+// PMIX_APP_SIZE; without these, applications follow each other by their sizes.
+// A job of one application needs none of these. Returns false and sets *problem
+// if they contradict each other or do not fit the job.
 bool Assign(const Draft& draft, uint32_t num_ranks, Applications* applications,
             Problem* problem);
 

@@ -135,8 +135,8 @@ bool Collector::AddJob(const pmix_info_t& array, Infos infos,
   return Add(infos, {.level = &draft_.job, .depth = scope.depth});
 }
 
-// Returns the number of the application, or no value, because a job of one
-// application need not number it.
+// Returns the number of the application. Returns no value if there is none,
+// because the only application of a job need not be numbered.
 std::optional<uint32_t> Collector::AppOf(Infos infos) {
   return ReadNumber(FindIn(infos, PMIX_APPNUM), kMaxApps - 1, &problem_);
 }

@@ -176,7 +176,7 @@ TEST(RegistrationTest, TheLocalLeaderOrTheNodeNumberIdentifiesAServersNode) {
 }
 
 // Returns the infos that orted registers for a job of two applications, with
-// more nodes than it names.
+// more nodes than the infos name.
 InfoList OrtedInfos() {
   InfoList infos{Text(PMIX_JOBID, "[1,1]"),
                  Number(PMIX_NPROC_OFFSET, 5),

@@ -53,7 +53,7 @@ class ByteBridgeTest : public ::testing::Test {
               static_cast<ssize_t>(bytes.size()));
     Rounds();
   }
-  // Returns the data that has arrived; "end" at the end.
+  // Returns the data that has arrived, or "end" if the stream has ended.
   std::string Receive() {
     Rounds();
     std::string bytes(1 << 20, '\0');
@@ -144,8 +144,8 @@ TEST_F(ByteBridgeTest, TheEndOfTheFarSideClosesTheSocketIfConfigured) {
   EXPECT_EQ(Receive(), "end");
 }
 
-// A tool leaves while data is sent to it; its own data from before is still
-// forwarded.
+// A tool leaves while data is sent to it; the data that the tool has sent
+// before is still forwarded.
 TEST_F(ByteBridgeTest, DataSentBeforeTheNearSideClosesIsForwarded) {
   Make();
   Send("last words");

@@ -28,7 +28,8 @@ struct RelayOptions {
   std::string host;  // the host name of its machine
   AdoptConnection adopt_libpmix;
   AdoptConnection adopt_openpmix;
-  // The maximum number of connections at a time, of both kinds together.
+  // The maximum number of connections at a time, those of libpmix and those of
+  // OpenPMIx together.
   uint32_t max_connections = 128;
   BridgeOptions bridge;
 };

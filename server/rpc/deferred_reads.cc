@@ -22,8 +22,8 @@ constexpr size_t kSmall = 4096;
 // is too small to hide another message of more than 12 bytes.
 constexpr size_t kHeaders = 14;
 constexpr size_t kUpdates = 26;
-// A connection is assigned to a reader when this many messages in a row have
-// fitted.
+// A connection is assigned to a reader when the sizes of this many messages in
+// a row have matched the bytes received.
 constexpr int kFitting = 3;
 
 // Returns the bytes received on the connection since it was established.

@@ -100,8 +100,8 @@ struct LoopQueue::Impl {
   DeferredReads reads;
   grpc::CompletionQueue* queue = nullptr;
   int unpolled = 0;  // completions since the loop's descriptors were polled
-  // The wake-ups of all queues that were attached. Each stays because its queue
-  // may still contain its completion. The last one is in use.
+  // The wake-ups of all queues that were attached. Each wake-up is kept,
+  // because its completion may still be in its queue. The last one is in use.
   std::list<QueueWake> wakes;
 };
 

@@ -19,8 +19,8 @@ class LoopQueue final : public LoopDriver, public EventLoop::Waiter {
   explicit LoopQueue(EventLoop* loop);
   ~LoopQueue() override;
 
-  // Returns FAILED_PRECONDITION if gRPC does not wait in the hook, because gRPC
-  // was used before or this release of it differs.
+  // Returns FAILED_PRECONDITION if gRPC does not wait in the poll hook, because
+  // gRPC was used before or this release of it differs.
   absl::Status Attach(grpc::CompletionQueue* queue) override;
   void Detach() override;
   DeferredReads* reads() override;

@@ -44,8 +44,8 @@ void PrepareGrpc(int (*poll)(pollfd* fds, nfds_t count, int timeout_ms)) {
   if (&grpc_poll_function != nullptr) grpc_poll_function = poll;
   // With gRPC's usual strategy all completion queues share one set of
   // descriptors, and the thread that polls passes events to the others. With
-  // this strategy each queue's thread polls for itself. The setting must not
-  // remain in the environment, which child processes inherit.
+  // the strategy "poll", each queue's thread polls for itself. The setting must
+  // not remain in the environment, which child processes inherit.
   const char* const chosen = getenv("GRPC_POLL_STRATEGY");
   const std::string before = chosen == nullptr ? "" : chosen;
   setenv("GRPC_POLL_STRATEGY", "poll", 1);

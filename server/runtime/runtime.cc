@@ -16,8 +16,8 @@ namespace {
 // inputs.
 constexpr size_t kRetainedInputs = 4096;
 
-// Returns the name of the input's type: the last identifier of its mangled
-// name, which is its length and then the identifier.
+// Returns the name of the input's type: the last identifier of the mangled
+// name, in which each identifier follows its length.
 std::string NameOf(const core::Input& input) {
   const std::string mangled =
       std::visit([](const auto& one) { return typeid(one).name(); }, input);

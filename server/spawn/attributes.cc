@@ -290,9 +290,9 @@ bool MarkDaemons(const pmix_value_t& value, const Target& target) {
 // this application was assigned to its job.
 bool Accept(const pmix_value_t&, const Target&) { return true; }
 
-// Accepts a flag without an effect. A job always gets the environment of its
-// spawner's job and of the call, even if the spawner has not collected it. No
-// process has to call PMIx_Init. A missing directory is always an error.
+// Accepts a flag without using it. A job always gets the environment of its
+// spawner's job and of the call, whether or not the spawner has collected it;
+// no process has to call PMIx_Init; and a missing directory is always an error.
 bool AcceptFlag(const pmix_value_t& value, const Target&) {
   bool flag = false;
   return Take(value, &flag);

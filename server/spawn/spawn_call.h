@@ -71,7 +71,7 @@ struct SpawnApp : JobApp {
   Placing placing;
 };
 
-// Attributes that make one policy of the request together.
+// Attributes that together make one policy of the request.
 struct PolicyParts {
   std::string per_resource;  // PMIX_PPR: "N:RESOURCE"
   uint32_t cpus_per_proc = 0;

@@ -113,7 +113,7 @@ static void Payloads(void) {
   OK(PMIx_Data_unload(&buffer, &bytes));
   CHECK(buffer.base_ptr == NULL && buffer.bytes_used == 0, "not empty");
   CHECK(bytes.bytes != NULL && bytes.size > 0, "no bytes");
-  // Embedding copies the bytes, loading takes them over.
+  // Embedding copies the bytes, and loading takes them over.
   OK(PMIx_Data_embed(&copy, &bytes));
   CHECK(copy.base_ptr != bytes.bytes, "not a copy");
   Unpack(&copy, g_self.rank);

@@ -42,7 +42,8 @@ __attribute__((noreturn, format(printf, 4, 5), unused)) static void Fail(
   _exit(1);
 }
 
-// The rule `cond` must hold; the rest formats a description of the violation.
+// The rule `cond` must hold. The further arguments format a description of the
+// violation.
 #define CHECK(cond, ...)                            \
   do {                                              \
     g_where = __FILE__;                             \
@@ -205,7 +206,8 @@ static inline uint32_t MustGetNumber(const pmix_proc_t *proc, const char *key,
   return number;
 }
 
-// Returns a copy of the text, never empty, which the caller frees.
+// Returns a copy of the text, which must not be empty. The caller frees the
+// copy.
 static inline char *MustGetText(const pmix_proc_t *proc, const char *key,
                                 const Directives *with) {
   pmix_value_t *value = MustGet(proc, key, with, PMIX_STRING);

@@ -163,8 +163,9 @@ static void TakeTurns(bool first, const pmix_proc_t *other, const char *key) {
   }
 }
 
-// One of two connected processes does not disconnect in time. Its own later
-// disconnect reports the timeout, and then neither process is connected.
+// One of two connected processes does not disconnect in time. When it
+// disconnects later, its call reports the timeout, and neither process is
+// connected any more.
 static void DisconnectTimesOut(bool first) {
   const pmix_proc_t set[kSet] = {g_self, Other(0)};
   const Directives limit = Timeout(1);

@@ -96,7 +96,7 @@ static void ExpectInvalid(Credential *credential) {
           OnValidated);
 }
 
-// All processes validate the credentials of all (SEC-05).
+// All processes validate the credentials of all processes (SEC-05).
 static void OfOthers(void) {
   Credential own = Own();
   ExpectValid(&own, &g_self);
@@ -133,9 +133,9 @@ static void Altered(void) {
   ExpectInvalid(&credential);
 }
 
-// The types are used in their order (SEC-04), a caller's statements about its
-// user have no effect (SEC-06), and unknown required directives are rejected
-// (GEN-10).
+// Credential types are used in the order of the caller's list (SEC-04). A
+// caller's statements about its user have no effect (SEC-06). Unknown required
+// directives are rejected (GEN-10).
 static void Attributes(void) {
   pmix_byte_object_t object = {NULL, 0};
   Directives with = {.count = 0};

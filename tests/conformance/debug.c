@@ -15,7 +15,7 @@
 
 enum { kMaxEvents = 1024, kMaxWords = 8 };
 
-// Events of jobs, which may arrive before the job is known.
+// Events of jobs. An event may arrive before this process knows the job.
 typedef struct {
   pmix_status_t code;
   pmix_nspace_t nspace;
@@ -243,7 +243,8 @@ static void StopsInApp(void) {
 
 // -------------------------------------------------------------- daemons ---
 
-// DBG-06, DBG-07: daemons beside this job. A null `key` gives no number.
+// DBG-06, DBG-07: daemons beside this job. If `key` is null, the spawn gives no
+// number of daemons.
 static void Daemons(const char *key, uint32_t count) {
   Child child;
   char number[16];
@@ -258,8 +259,8 @@ static void Daemons(const char *key, uint32_t count) {
   AwaitGoodEnd(nspace);
 }
 
-// DBG-08, DBG-09: daemons together with the job that they debug, to which they
-// do not belong. That job waits for them; the stop does not apply to the
+// DBG-08, DBG-09: daemons together with the job that they debug. They do not
+// belong to that job, which waits for them. The stop does not apply to the
 // daemons.
 static void CoSpawned(void) {
   Child both[2];

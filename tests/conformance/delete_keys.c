@@ -40,8 +40,8 @@ static bool IsAmongAll(pmix_rank_t rank, const char *key) {
   return found;
 }
 
-// A process deletes one of its keys. That key of that process is gone on all
-// nodes, and no other key.
+// A process deletes one of its keys. On all nodes, that key of that process is
+// gone, and all other keys remain.
 static void Globally(void) {
   PutOwn("victim", g_self.rank);
   PutOwn("keeper", g_self.rank);

@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
   CHECK(PMIx_Register_event_handler(NULL, 0, NULL, 0, OnAny, NULL, NULL) >= 0,
         "not registered");
   Barrier();
-  // A fence with the ended process ends as well.
+  // A fence in which the ended process would take part fails.
   const pmix_status_t fence = PMIx_Fence(NULL, 0, NULL, 0);
   const bool left = strcmp(word, "deserter") == 0;
   CHECK(fence == PMIX_ERR_PROC_ABORTED || fence == PMIX_ERR_PROC_TERM_WO_SYNC,

@@ -139,8 +139,8 @@ static void Order(void) {
   Notify(kCode, NULL);
   AwaitEnds(1);
   ExpectTrace("first s0 s1 before s2 after s3 s8 s9 m0 multi default d9 end");
-  // There is only one handler of each of these kinds. A new one can be
-  // registered when the first one is removed.
+  // There can be only one handler of each of these kinds. When it is removed,
+  // another one can be registered.
   Refuse(PMIX_ERR_EVENT_REGISTRATION, Flag(PMIX_EVENT_HDLR_FIRST));
   Refuse(PMIX_ERR_EVENT_REGISTRATION, Flag(PMIX_EVENT_HDLR_LAST));
   Refuse(PMIX_ERR_EVENT_REGISTRATION, Flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY));

@@ -1,5 +1,6 @@
-// FAB: fabrics and their devices. PROGRAM SIZE NODES [devices]: "devices" if
-// hwloc reads devices.xml; otherwise the machine's own devices are used.
+// Fabrics and their devices: the rules of part FAB. PROGRAM SIZE NODES
+// [devices]: "devices" if hwloc reads devices.xml; otherwise the machine's own
+// devices are used.
 #include "check.h"
 #include "nonblocking.h"
 
@@ -36,7 +37,7 @@ static void Devices(const pmix_data_array_t *array, size_t count) {
   }
 }
 
-// FAB-01, FAB-03: the required data; the name stays the user's.
+// FAB-01, FAB-03: a fabric has the required data, and still the user's name.
 static void Data(const pmix_fabric_t *fabric, const char *name) {
   CHECK(fabric->name == name, "the name is %s", fabric->name);
   TextOf(fabric->info, fabric->ninfo, PMIX_FABRIC_VENDOR);
@@ -183,7 +184,8 @@ static void Distances(void) {
   PMIX_VALUE_RELEASE(all);
 }
 
-// A machine need not have any device. Its devices are reported in the same way.
+// This machine may have no devices. Devices that it has are reported in the
+// same way.
 static void Here(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);

@@ -87,8 +87,8 @@ static void TimesOut(void) {
   OK(PMIx_Fence(&g_job, 1, NULL, 0));
 }
 
-// The last rank finalizes and ends. The others are notified without a time
-// limit.
+// The last rank finalizes and ends. Fences of the others fail, although they
+// have no time limit.
 static int OneLeaves(void) {
   pmix_proc_t set[64];
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) set[rank] = ProcOf(rank);

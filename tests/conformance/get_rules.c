@@ -262,7 +262,7 @@ static void Internal(void) {
   MustFail(PMIX_ERR_NOT_FOUND, &far, "kept", &immediate);
 }
 
-// A directive selects a realm, in which other keys have no value.
+// A directive selects a realm. Keys of other realms have no value there.
 static void OtherRealms(void) {
   const Directives session = Flag(PMIX_SESSION_INFO);
   const Directives app = Flag(PMIX_APP_INFO);

@@ -304,8 +304,8 @@ static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
 }
 
 // A process that leaves is no longer a member, and the others are notified
-// (GRP-28). The end of a member is also an event, if requested (GRP-15), and is
-// not awaited (GRP-29).
+// (GRP-28). The end of a member is also an event, if requested (GRP-15), and
+// the destruct does not wait for that member (GRP-29).
 static int LeaveAndEnd(void) {
   pmix_status_t codes[2] = {PMIX_GROUP_LEFT, PMIX_GROUP_MEMBER_FAILED};
   CHECK(

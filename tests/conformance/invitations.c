@@ -9,7 +9,7 @@ typedef struct {
   Signal invited;
   Signal complete;
   Signal selected;
-  Signal failed;  // of an invitation, or of the leader
+  Signal failed;  // the failure of an invitation, or of the leader
   Signal declined;
   Signal aborted;
   pmix_proc_t source;  // of the latest event
@@ -270,8 +270,8 @@ static void WithoutCallbacks(void) {
   OK(status);
 }
 
-// Rank 0 invites the others without being a member. It learns the end of their
-// construct, whose results they get as in any other group.
+// Rank 0 invites the others without being a member. It is notified of the end
+// of their construct. The members get the results as in any other group.
 static void LeaderOutside(const char *name, bool one_declines) {
   const pmix_proc_t leader = ProcOf(0);
   const bool declines = one_declines && g_self.rank == g_size - 1;
@@ -342,7 +342,7 @@ static void OneDeclines(const char *name, const char *directive, bool goes_on) {
              Accept(name, &leader));
     }
   }
-  // The leader and the process that has declined learn of it, too.
+  // The leader and the process that has declined are notified, too.
   if (!goes_on) {
     EXPECT(PMIX_GROUP_CONSTRUCT_ABORT, WaitFor(&group->aborted, 1));
   }

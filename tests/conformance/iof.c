@@ -178,7 +178,8 @@ static void Ends(void) {
   }
 }
 
-// By default only the puller receives the output (IOF-08), until it ends.
+// By default only the puller receives the output (IOF-08), until the puller
+// ends.
 static void Redirects(void) {
   const Directives none = {.count = 0};
   const pmix_proc_t last = ProcOf(g_size - 1);
@@ -382,8 +383,8 @@ static void ToFiles(void) {
   InFile(path, "out\n", "");
   snprintf(path, sizeof(path), "%s.%s.0.stderr", name, writer.nspace);
   InFile(path, "err\n", "");
-  // Without a copy, only output that the library writes itself has no other
-  // destination.
+  // PMIX_IOF_FILE_ONLY concerns only output that the library writes itself: the
+  // callback still gets it.
   HasLines("the callback", g_filed.text, "out\n", "err\n");
 
   writer = SpawnWriter();
@@ -420,7 +421,7 @@ static void PushesRefused(void) {
   pmix_proc_t nobody;
   PMIX_PROC_LOAD(&nobody, "no such job", 0);
   const pmix_proc_t first = ProcOf(0);
-  // The launcher has the input of this job (IOF-15).
+  // The launcher provides the input of this job (IOF-15).
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
          PMIx_IOF_push(&first, 1, &bytes, NULL, 0, NULL, NULL));
   EXPECT(PMIX_ERR_NOT_FOUND,
@@ -429,7 +430,7 @@ static void PushesRefused(void) {
          PMIx_IOF_push(&first, 1, NULL, NULL, 0, NULL, NULL));
   ANSWERS(PMIX_ERR_BAD_PARAM, PMIx_IOF_push, NULL, 0, NULL, NULL, 0,
           OnOperation);
-  // Ends the reading of standard input, which is not in progress.
+  // Ends the reading of standard input. No reading is in progress.
   const Directives end = Flag(PMIX_IOF_COMPLETE);
   ANSWERS(PMIX_SUCCESS, PMIx_IOF_push, NULL, 0, NULL, end.info, end.count,
           OnOperation);

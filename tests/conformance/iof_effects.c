@@ -12,7 +12,8 @@
 #define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
 #endif
 
-// A directive of this host: the output that is in the job's cache.
+// A directive of this host: the puller gets only the output that is in the
+// job's cache.
 #define ONLY_CACHED "canopy.iof.only_cached"
 
 enum { kRoom = 1 << 21, kCache = 64, kManyLines = 150000 };
@@ -31,7 +32,7 @@ typedef struct {
 
 static Output *g_pulled[64];
 static size_t g_num_pulled;
-static Output *volatile g_expected;  // the number of its puller is unknown yet
+static Output *volatile g_expected;  // its puller has no number yet
 
 static Output *NewOutput(bool held) {
   Output *output = calloc(1, sizeof(*output));
@@ -313,7 +314,7 @@ static void KeepsFirstOutput(bool nonblocking) {
 // ------------------------------------------------------------ destinations ---
 
 // The library of a puller without a callback writes output to its own streams,
-// unless it is for files alone.
+// unless the output goes only to files.
 static void OnlyToFiles(void) {
   char place[] = "/tmp/canopy-iof-XXXXXX";
   char name[100];

@@ -34,7 +34,7 @@ typedef struct {
   const char *word;
   pmix_status_t job;   // code of the job's failure; 0: none
   pmix_status_t proc;  // code of the processes' failures; 0: none
-  int procs;           // minimum number of these processes
+  int procs;           // minimum number of processes with this code
   int exit_code;       // of one of these processes
 } Ending;
 

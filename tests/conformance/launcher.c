@@ -58,8 +58,8 @@ static void TakeName(const pmix_value_t *value) {
 
 static bool g_runs;
 
-// Sets g_runs if the table has both processes of the job and both have a
-// process id, that is, have started.
+// Sets g_runs if both processes of the job have started, that is, have a
+// process id.
 static void TakeProcesses(const pmix_value_t *value) {
   const pmix_data_array_t *table = value->data.darray;
   const pmix_proc_info_t *procs = table->array;

@@ -1,5 +1,6 @@
 // PMIx_Init, PMIx_Initialized, PMIx_Finalize, PMIx_Get_version, PMIx_Progress:
-// references are counted, and calls before and after fail with PMIX_ERR_INIT.
+// references are counted, and calls before PMIx_Init and after PMIx_Finalize
+// fail with PMIX_ERR_INIT.
 #include <pmix_server.h>
 #include <pmix_tool.h>
 

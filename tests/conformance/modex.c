@@ -159,7 +159,7 @@ static void Refresh(void) {
   Barrier();
 }
 
-// Requests a key that only one process has, without a rank.
+// Requests a key without a rank. Only one process has the key.
 static void UnknownOwner(void) {
   char key[64];
   const pmix_proc_t anyone = ProcOf(PMIX_RANK_UNDEF);

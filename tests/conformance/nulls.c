@@ -1,6 +1,6 @@
 // Arguments that may be NULL: processes, keys, arrays without elements,
-// results, and the callbacks of non-blocking calls, which have their effect
-// nevertheless.
+// results, and callbacks. Non-blocking calls without a callback have their
+// effect nevertheless.
 #include "children.h"
 
 static void OnNothing(size_t id, pmix_status_t status,

@@ -1,4 +1,5 @@
-// PMI-1: services by name. Names outlive the job, so they contain its name.
+// PMI-1: services by name. Names outlive the job, so they contain the job's
+// name.
 #include <pmi.h>
 
 #include "pmi_codes.h"

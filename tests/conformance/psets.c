@@ -12,7 +12,8 @@ enum { kMaxEvents = 64, kMaxName = 2 * PMIX_MAX_NSLEN };
 
 static const char kLaunched[] = "launched";
 
-// Names belong to the whole overlay, on which other jobs will run later.
+// The names contain the job's name: they belong to the whole overlay, on which
+// other jobs will run later.
 static char g_odd[kMaxName], g_whole[kMaxName], g_child[kMaxName];
 
 // -------------------------------------------------------- what was heard ---

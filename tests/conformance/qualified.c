@@ -67,7 +67,7 @@ static void CheckRank(const char *key, pmix_rank_t rank, uint32_t number) {
   MustBe(number + 2, rank, key, &with);
   with = One("color", 2);
   MustBe(number + 3, rank, key, &with);
-  // The qualifiers may be in another order, and fewer.
+  // A get may name fewer qualifiers, and in another order.
   with = One("shape", 2);
   MustBe(number + 2, rank, key, &with);
   AddQualifier(&with, "color", 1);
@@ -216,7 +216,8 @@ static void Refusals(void) {
   MustFail(PMIX_ERR_NOT_SUPPORTED, &g_self, NULL, &with);
 }
 
-// Returns the context id in the results. Each member has shared data.
+// Returns the context id in the results, which must have the data that each
+// member has shared.
 static size_t ContextIn(const pmix_info_t *results, size_t nresults) {
   size_t context = 0;
   uint32_t shared = 0;

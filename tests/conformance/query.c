@@ -137,7 +137,7 @@ static void Qualified(void) {
   CHECK(g_results == NULL && g_num_results == 0, "results with an error");
 }
 
-// A qualifier selects a realm, in which other keys have no value.
+// A qualifier selects a realm. Keys of other realms have no value there.
 static void OfOtherRealms(void) {
   static const struct {
     const char *realm;

@@ -100,7 +100,7 @@ static void DataScope(const char *round, uint32_t number) {
     MustSee(rank, key, IsLocal(rank) ? &local : &remote, number + rank);
     MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, IsLocal(rank) ? &remote : &local);
     MustNotSee(PMIX_ERR_NOT_FOUND, rank, key, &global);
-    // Gets all values; other keys must be absent.
+    // Gets all values. Keys that are not visible must be absent.
     const pmix_proc_t peer = ProcOf(rank);
     pmix_value_t *all =
         MustGet(&peer, NULL, IsLocal(rank) ? &local : &remote, PMIX_DATA_ARRAY);
@@ -170,7 +170,7 @@ static void Replaced(void) {
   PutAll("fence", 400 + g_self.rank);
   CheckOwn("fence", 400 + g_self.rank);
   OK(PMIx_Commit());
-  OK(PMIx_Commit());  // with nothing staged
+  OK(PMIx_Commit());  // no data is staged
   FenceCollect();
   CheckPeers("fence", NULL, 400);
 }

@@ -351,7 +351,7 @@ static void Events(void) {
   OK(PMIx_tool_set_server(&two->name, NULL, 0));
   Are(2, two, one);
   KillWatched();
-  // All earlier messages of the other server are read before its reply.
+  // The reply of the other server comes after all its earlier messages.
   OK(PMIx_tool_set_server(&one->name, NULL, 0));
   EXPECT(PMIX_ERR_NOT_FOUND, Ask());  // no namespace is left
   OK(PMIx_tool_finalize());

@@ -111,7 +111,8 @@ typedef struct {
   char texts[3][300];
 } App;
 
-// Describes this program as a child of `size` processes in total.
+// Describes this program as an application of the child, which has `size`
+// processes in total.
 static void Describe(App *out, int maxprocs, int size, const char *mode) {
   memset(out, 0, sizeof(*out));
   snprintf(out->texts[0], sizeof(out->texts[0]), "%d", size);

@@ -202,8 +202,8 @@ static void Set(const Attribute *attribute) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
-// Sets daemons beside the processes of this job, whose attributes are honoured
-// together.
+// Requests daemons beside the processes of this job. The attributes of daemons
+// are honoured only together.
 static void SetDaemons(const char *key) {
   char program[] = "true";
   char *argv[2];

@@ -59,7 +59,7 @@ static void NoProgram(void) {
           OnSpawned);
 }
 
-// The hosts of the mapping cannot be read.
+// The hostfile of the mapping does not exist.
 static void FailedToMap(void) {
   pmix_app_t app = True();
   Directives hosts = {.count = 0};

@@ -58,7 +58,7 @@ static void Newer(void) {}
 #endif
 
 int main(int argc, char **argv) {
-  // These may be called at any time.
+  // These functions may be called at any time.
   OfConstants();
   Start(argc, argv);
   OfConstants();

@@ -1,5 +1,6 @@
-// Two jobs at once on one overlay, which connect: fences of both, data and job
-// data of the other, events, resolving. Words: see meet.h.
+// Two jobs that run at once on one overlay and connect: fences of both jobs,
+// the data and job data of the other job, events, and resolving. Words: see
+// meet.h.
 #include "meet.h"
 
 // No process of the other job has the same node rank as this process, if both

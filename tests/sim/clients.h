@@ -157,7 +157,7 @@ class Clients {
   std::map<ClientId, RequestId> at_barrier_;
   std::map<RequestId, ProcId> gets_;            // target of each get
   std::map<RequestId, ProcId> lookups_;         // caller of each lookup
-  std::map<RequestId, ClientId> on_their_way_;  // answers in transit: receiver
+  std::map<RequestId, ClientId> on_their_way_;  // receivers of answers
   std::vector<Notice> notices_;
   // The events that each process's library has recorded, under all its agents.
   std::map<ProcId, RecentEvents> notified_;

@@ -119,7 +119,7 @@ class Cluster {
   // Runs the next event or deadline up to `end`. Returns false if there is
   // none.
   bool RunNext(TimeNs end);
-  // Runs for that long, with deadlines.
+  // Runs for this duration; deadlines count.
   void RunFor(TimeNs duration);
   // Calls `what` at that time.
   void At(TimeNs when, std::function<void()> what) {

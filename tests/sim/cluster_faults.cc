@@ -1,4 +1,5 @@
-// The effects of losing, returning, restarting and cutting off agents.
+// The effects of the loss, the return and the restart of agents, and of cut
+// links.
 #include <memory>
 #include <utility>
 

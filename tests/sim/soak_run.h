@@ -89,7 +89,7 @@ struct PlayedInvitation {
   bool tolerant = false;  // the leader accepts missing processes
   bool begun = false;
   std::set<ProcId> told;          // processes notified of the invitation
-  std::map<ProcId, int> answers;  // their replies, as a status
+  std::map<ProcId, int> answers;  // replies of processes, as a status
   std::set<ProcId> heard;         // processes whose reply the leader has
   std::vector<ProcId> accepted;   // processes in `heard` that have accepted
   std::vector<ProcId> members;    // without the leader

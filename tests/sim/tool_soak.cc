@@ -321,8 +321,9 @@ void ToolSoak::OnConnected(PlayedTool& tool) {
 }
 
 void ToolSoak::OnToolExit(PlayedTool& tool) {
-  // The time until the tool's agent has notified the job's controller, or until
-  // the controller stops waiting for a puller that the successor of the tool's
+  // The time for which the job's output may still be sent to the tool: until
+  // its agent has notified the job's controller or, during a restart, until the
+  // controller no longer waits for pullers that the successor of the tool's
   // agent may not know.
   const TimeNs heard =
       restarts_ && cluster_.now() < settled_ ? 70'000 * kMs : 3'000 * kMs;

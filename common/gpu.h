@@ -32,8 +32,9 @@ struct Gpu {
 // Returns the name of a GPU on its node, such as "nvidia:0".
 std::string GpuName(const Gpu& gpu);
 
-// Joins GPUs of one kind to the text "nvidia:0,1", and returns the names of the
-// single GPUs of such a text. The empty text stands for no GPU.
+// JoinGpus returns the text for GPUs of one kind, such as "nvidia:0,1", which
+// is empty for no GPU. GpuNames returns the names of the single GPUs of such a
+// text.
 std::string JoinGpus(const std::vector<Gpu>& gpus);
 std::vector<std::string> GpuNames(std::string_view joined);
 

@@ -1,7 +1,8 @@
-// The calls that the host decides: the content of kHostCall for each HostOp,
-// for libraries of both kinds, agents and hosts. kJobControl and kGetCredential
-// have only infos, which are the whole call; common/iof_call.h has the calls of
-// output forwarding. Infos are in codec form: SIZE n, then n INFO.
+// The calls that the host decides: what kHostCall contains for each HostOp.
+// Libraries of both kinds, agents and hosts use this form. kJobControl and
+// kGetCredential have only infos, which are the whole call; common/iof_call.h
+// has the calls of output forwarding. Infos are in codec form: SIZE n, then n
+// INFO.
 #ifndef CANOPY_COMMON_HOST_CALL_H_
 #define CANOPY_COMMON_HOST_CALL_H_
 

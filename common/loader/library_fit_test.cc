@@ -209,8 +209,8 @@ TEST_F(LibraryFitTest, ProgramsOfMuslOrOtherMachinesCannotLoadOurLibrary) {
   EXPECT_EQ(Ask(program).fit, LibraryFit::kCannotLoad);
 }
 
-// No report is needed if the program cannot load a libpmix that it does not
-// load at its start anyway.
+// A program that does not load a libpmix at its start loses nothing if it
+// cannot load Canopy's, so no reason is reported.
 TEST_F(LibraryFitTest, AProgramThatDoesNotLinkLibpmixGetsNoReason) {
   ElfSpec program = Program();
   program.needed = {"libc.so.6"};

@@ -40,8 +40,8 @@ class EventQueue {
   // Advances the time without an event.
   void AdvanceTo(TimeNs when) { now_ = when; }
 
-  // Removes the events of type T for which remove(const T&) returns true. It is
-  // called in order of time.
+  // Calls remove(const T&) for the events of type T, in order of time, and
+  // removes the events for which it returns true.
   template <typename T, typename Remove>
   void RemoveIf(Remove&& remove) {
     std::erase_if(events_, [&](const auto& item) {

@@ -31,7 +31,7 @@ enum class Phase : uint8_t {
   kLookupAsking,
   kLookupPulling,
   kLookupWaiting,   // the owner waits for the key
-  kLookupClaiming,  // reserves a publication that ends when it is read
+  kLookupClaiming,  // the owner reserves a key that has one reader
   kLookupEnding,    // the steward is notified, or the wait is ended
   kUnpublishRemoving,
   kAbortRequested,

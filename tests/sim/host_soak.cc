@@ -142,8 +142,8 @@ class HostSoak {
   std::vector<std::unique_ptr<PlayedJob>> jobs_;
   std::map<ProcId, PlayedProc> procs_;
   std::map<RequestId, OpenCall> calls_;
-  // The manner with each spawn, which is identified by the caller and its
-  // request, and the status that the host decides.
+  // By the caller and the request of a spawn: its manner, and the status that
+  // the host decides.
   std::map<std::pair<ProcId, RequestId>, std::pair<Manner, int>> placed_;
   std::vector<ProcId> ready_;
   size_t closed_seen_ = 0;

@@ -68,8 +68,9 @@ class JobControlSim : public testing::TestWithParam<Shape> {
     c.LaunchConnected(MakeJob("job", agents));
   }
 
-  // Interrupts the operation that `begin` starts by a restart at each of its
-  // steps, including the first and the last; `check` checks the result.
+  // Runs the operation that `begin` starts once for each of its steps: restarts
+  // the victim before the step, and at last calls `check`. The final run
+  // restarts the victim after the last step.
   void AtEveryStep(
       const std::function<RequestId(Cluster&)>& begin,
       const std::function<void(Cluster&, RequestId)>& check) const {

@@ -80,8 +80,8 @@ class Liar {
     Call(std::move(leave));
   }
 
-  // Raises an event with the number of another event and a range that does not
-  // leave the node, an event without receivers, and an event that is too large.
+  // Raises three events: one with the number of another event and a range that
+  // does not leave the node, one without receivers, and one that is too large.
   void TellOfEvent() {
     EventRaised in;
     in.id = o_.request;

@@ -64,10 +64,10 @@ class Membership {
   // Loses the agent. Each neighbour detects the loss after a time and forwards
   // it through its part of the tree.
   UndetectedLoss Lose(NodeId node);
-  // Makes a new agent without state join. The other members learn of it one by
-  // one, and it learns which members are lost.
+  // Makes a new agent join, which has no state. The other members learn of it
+  // one by one, and it learns which members are lost.
   void Return(NodeId node);
-  // Replaces the agent by a successor at once, which has its jobs. The other
+  // Replaces the agent at once by a successor, which has its jobs. The other
   // members learn of it one by one.
   void Restart(NodeId node);
 

@@ -86,8 +86,9 @@ bool Network::Delivers(const InTransit& message) const {
          cut_off_.contains(from) == cut_off_.contains(to);
 }
 
-// Returns whether a message is lost on its route through a lost agent. It may
-// also be retained there until the loss is detected.
+// Returns whether a message is lost with a lost agent on its route. If it is
+// not, it may be retained on its route until the loss is detected: then
+// `*when`, the time of its arrival, becomes later.
 bool Network::IsLost(NodeId from, NodeId to, TimeNs* when) {
   const TimeNs now = queue_.now();
   for (const UndetectedLoss& loss : losses_) {

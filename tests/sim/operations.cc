@@ -228,7 +228,8 @@ void Operations::OnExit(const ProcId& proc) {
                   [&](const auto& u) { return u.second == proc; });
     const bool its_own =
         o.proc == proc && o.kind != Operation::Kind::kCollective;
-    // The other participants get the reply that the process cannot arrive.
+    // The other participants get the reply that the process cannot arrive. The
+    // operation is over when no participant waits for a reply.
     const bool failed = o.unanswered.empty();
     if (its_own || failed) over.push_back(number);
   }
@@ -366,8 +367,9 @@ void Operations::OnPulls(NodeId node, const std::set<uint64_t>& pulls) {
   }
 }
 
-// Records a request for a query, which sends its requests later if it had to
-// wait for a map.
+// Records a request that an agent sends for a query. If the step in progress
+// does not handle a query, the query is one that has waited for a map at this
+// agent.
 void Operations::NoteAsk(NodeId node, uint64_t request, Number serving) {
   const Call call{node, request};
   if (of_call_.contains(call)) return;

@@ -192,8 +192,8 @@ std::map<std::string, uint64_t> Oracle::CheckKvals(const ProcId& proc,
 
 void Oracle::OnGetReply(const ProcId& target, std::string_view kvals) {
   if (!procs_.contains(target)) return;
-  // The view of either side is allowed here; the data was checked when it was
-  // published.
+  // A key for either side, local or remote, is allowed here: the data was
+  // checked when it was published.
   KvalPiece piece;
   while (TakeKval(&kvals, &piece)) {
     if (!procs_[target].keys.contains(std::string(piece.key))) {
@@ -325,7 +325,8 @@ void Oracle::CheckGroupData(
     const CollectiveId& id,
     const std::vector<NodeContribution>& contributions) {
   for (const NodeContribution& c : contributions) {
-    // A report of a constructed group to a new parent has only a result.
+    // When an agent reports a constructed group to a new parent, the report has
+    // only a result.
     if (c.data.empty()) continue;
     const auto record = DecodeGroupRecord(c.data);
     if (!record) {
@@ -354,7 +355,7 @@ void Oracle::CheckData(const CollectiveId& id, NodeId node, const Bytes& data) {
 }
 
 std::string InputText(uint64_t begin, uint64_t end) {
-  // Sections of a few bytes do not repeat within thousands of bytes.
+  // No two sections of a few bytes are equal within thousands of bytes.
   constexpr uint64_t kFactor = 0x9e3779b97f4a7c15;
   constexpr int kTopBits = 56;
   std::string out;

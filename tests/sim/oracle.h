@@ -49,17 +49,17 @@ class Oracle {
 
   void OnCommit(const ProcId& proc, core::Scope scope, const std::string& key,
                 const std::string& value);
-  // Called when the process arrives at a collective; `participants` are as the
-  // process names them.
+  // Called when the process arrives at a collective; `participants` is the list
+  // in the process's call.
   void OnArrive(const ProcId& proc, core::RequestId request,
                 core::CollectiveOp op, std::vector<ProcId> participants,
                 bool collect);
-  // Called when an agent replies to any request of a process on `node`.
+  // Called at every reply of an agent to a process on `node`.
   void OnReply(NodeId node, core::RequestId request, int status);
   void OnGetReply(const ProcId& target, std::string_view kvals);
   void OnPublish(NodeId node, const core::PublishRank& data);
-  // Called when a process publishes a key, with the key as its value, for all
-  // processes of its user. With `once`, one reader gets the value.
+  // Called when a process publishes a key for all processes of its user; the
+  // key is also its value. With `once`, only one reader gets the value.
   void OnPublishCall(const ProcId& proc, core::RequestId request,
                      const std::string& key, bool once);
   void OnLookupReply(const ProcId& proc, core::RequestId request,
@@ -100,7 +100,7 @@ class Oracle {
     ProcId proc;
   };
   struct Collective {
-    // By process: its commits before it arrived.
+    // By process: the number of its commits before it arrived.
     std::map<ProcId, uint64_t> arrived;
     bool all_collect = true;
     std::map<NodeId, std::string> data;  // data as first seen
@@ -123,7 +123,7 @@ class Oracle {
   void CheckContributions(
       const core::CollectiveId& id,
       const std::vector<core::NodeContribution>& contributions);
-  // Checks the committed data that the members' nodes contribute to the
+  // Checks the committed data in the contributions of the members' nodes to the
   // construct of a group.
   void CheckGroupData(const core::CollectiveId& id,
                       const std::vector<core::NodeContribution>& contributions);

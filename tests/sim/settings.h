@@ -32,9 +32,9 @@ struct Options {
   // The maximum delay of a message; greater than 0. Messages between two agents
   // stay in order.
   TimeNs max_delay = 1 * kMs;
-  // Messages overtake earlier ones of the same two agents with a probability of
-  // 1 / n; 0: never. Only data overtakes: collectives, direct modex, events and
-  // state queries, as with the overlay's priorities.
+  // Messages overtake earlier ones between the same two agents with a
+  // probability of 1 / n; 0: never. Only data overtakes: collectives, direct
+  // modex, events and state queries, as with the overlay's priorities.
   uint32_t overtaking = 0;
   // Messages are delivered twice with a probability of 1 / n, the second time
   // with up to ten times the delay; 0: never. Messages of streams are not
@@ -55,8 +55,8 @@ struct Options {
   // If true, checks that each step forwards a release before the first reply;
   // for tests in which no step completes more than one collective.
   bool one_release_a_step = false;
-  // The maximum time that an answer takes from an agent that persists to its
-  // client. The answer is lost if the agent is restarted meanwhile, and the
+  // If agents persist: the maximum time that an answer takes from an agent to
+  // its client. The answer is lost if the agent is restarted meanwhile, and the
   // client repeats its request.
   TimeNs answer_delay = 0;
   // If true, writes every step to standard error.

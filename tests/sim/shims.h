@@ -26,8 +26,8 @@
 namespace canopy::sim {
 
 // Starts, signals and ends the processes of each node, and reports their output
-// and exits. If agents persist, keeps the state for a successor that a shim
-// would keep: the journal, unacknowledged output, ends of streams and exits.
+// and exits. If agents persist, also keeps the state that a shim keeps for a
+// successor: the journal, unacknowledged output, ends of streams and exits.
 class Shims {
  public:
   using OnProcess = std::function<void(const ProcId&)>;
@@ -47,7 +47,8 @@ class Shims {
   void On(NodeId node, core::CreditOutput& a);
   void On(NodeId node, core::ResendOutput& a) { ReportAgain(node, a.nspace); }
   void On(NodeId node, core::PersistRecord& a);
-  // Answers without job data; the memory of a process is its number.
+  // The answer has no job data; as the memory of a process it has the process's
+  // number.
   void On(NodeId node, core::ReadFacts& a);
 
   // Makes a running process write to one of its streams.
@@ -104,7 +105,8 @@ class Shims {
   Errors& errors_;
   const OnProcess on_end_;
   std::vector<Node> nodes_;
-  // The jobs for which a shim was started, with the number of boots.
+  // For each shim that was started: its node, the number of the node's boot,
+  // and its job.
   std::set<std::tuple<NodeId, uint64_t, std::string>> started_;
   std::map<ProcId, std::map<int, uint32_t>> signals_;  // by number
 };

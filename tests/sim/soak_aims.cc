@@ -93,7 +93,7 @@ Fate Soak::OnSend(const PeerMessage& message, Fate fate) {
 
 void Soak::TakeAim() {
   const std::vector<Operations::Number> touched = operations_.TakeTouched();
-  // The fault counts for every phase from then on.
+  // A request that is repeated counts as a fault in each phase that follows.
   for (const Operations::Number number : touched) {
     const Operation* o = operations_.Find(number);
     if (o != nullptr && o->again) Hit(*o, Fault::kAskedAgain);
@@ -104,7 +104,8 @@ void Soak::TakeAim() {
     const Operation* o = aimed_ ? nullptr : operations_.Find(number);
     if (o == nullptr) continue;
     const Phase phase = operations_.PhaseOf(*o);
-    // A short phase may be over soon.
+    // An operation in a short phase is never passed over, because the phase may
+    // soon end.
     const bool is_short = IsShort(phase);
     if (!is_short && OneIn(3)) continue;
     const auto aim = std::ranges::find_if(aims_, [&](const Cell& cell) {

@@ -129,8 +129,8 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
   std::set<int> out = actor.expected;
   // A node on which the spawn has to start processes may be lost.
   if (any_fault_ && operation == "spawn") out.insert(kErrJobFailedToLaunch);
-  // The other processes were released and have left, and this process's agent
-  // has dropped their job before it received the release.
+  // The job of another participant may have ended after its release, and this
+  // process's agent may have dropped that job before it received the release.
   const bool dissolved =
       (operation.starts_with("disconnect") || operation.starts_with("group")) &&
       std::ranges::any_of(actor.job->partners,
@@ -140,9 +140,9 @@ std::set<int> Soak::ExpectedOf(const Actor& actor) const {
 }
 
 // Returns the statuses that a get from another job may have. That job may not
-// have begun, be over, or end meanwhile. Its process may leave without the key,
-// or not commit it in time. For a job of another user, the error comes once
-// both jobs are known.
+// have begun, may be over, or may end meanwhile. Its process may leave without
+// the key, or commit the key too late. If the jobs belong to different users,
+// the agent refuses the get once it knows both jobs.
 std::set<int> Soak::StatusesOfForeignGet(const Actor& actor) const {
   std::set<int> out = {kErrNotFound, kErrTimeout};
   const PlannedJob& target =
@@ -172,7 +172,7 @@ std::set<int> Soak::StatusesOfAbort(const Actor& actor) const {
     const bool foreign = job->spec.uid != actor.job->spec.uid;
     const bool gone = !job->launched || IsOver(*job);
     if (foreign) out.insert(kErrParamValueNotSupported);
-    // A successor does not know the jobs that were over before.
+    // A successor does not know jobs that ended before it began.
     if (!job->launched || (gone && (foreign || options_.restarts))) {
       out.insert(kErrNotFound);
     }

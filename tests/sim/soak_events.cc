@@ -61,8 +61,9 @@ void Soak::BeginEvent(const ProcId& proc, Actor& actor, const Op& op) {
   }
 }
 
-// Events of other users' processes arrive only after the jobs have taken part
-// in one operation. The faults decide when the receiver's agent knows that.
+// Returns whether both processes belong to the same user. Otherwise the event
+// arrives only if the receiver's agent knows that the two jobs have taken part
+// in one operation, and the faults decide when it knows that.
 bool Soak::OfOneUser(const ProcId& a, const ProcId& b) const {
   const auto user = [this](const std::string& nspace) {
     const auto job = std::ranges::find_if(

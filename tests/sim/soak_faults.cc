@@ -110,7 +110,7 @@ void Soak::Crash(const ProcId& proc) {
   cluster_.shims().Exit(proc, kSegfault);
 }
 
-// Makes the process call PMIx_Abort and wait for its end.
+// Makes the process call PMIx_Abort and then wait until it is ended.
 void Soak::Abort(const ProcId& proc) {
   actors_.at(proc).job->harmed = true;
   cluster_.clients().Abort(proc, kAbortStatus, "enough");

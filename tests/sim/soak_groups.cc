@@ -34,8 +34,8 @@ bool IsSuccess(int status) {
   return status == kSuccess || status == kErrPartialSuccess;
 }
 
-// Returns whether an agent without the group, or without a job, replies with
-// this status.
+// Returns whether this is the reply of an agent that does not have the group,
+// or one of its jobs, any more.
 bool IsOfTheEnd(int status) {
   return status == kErrJobTerminated || status == kErrNotFound;
 }
@@ -96,8 +96,9 @@ bool Soak::IsDropped(const PlannedJob& job) {
   return job.launched && !cluster_.members().alive(job.controller);
 }
 
-// Checks that all members have the same group: the members have called the
-// construct, and no other group has its context id.
+// Records the status of a construct or destruct. Checks after a construct that
+// all members have the same group: the members have called the construct, and
+// no other group has its context id.
 void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
                           const Answer& answer) {
   const std::string played =
@@ -115,10 +116,11 @@ void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
   if (!members.contains(proc)) {
     Error(ToString(proc) + " has " + played + " and is no member of it");
   }
-  // After a partition, either side continues without the other, or drops jobs
-  // and counts from the beginning while the other keeps its counts. The same
-  // holds for agents that learn at different times that the controller of a job
-  // is lost, and end the job.
+  // Members may have different groups if agents were cut off or a job was
+  // dropped. After a partition, either side continues without the other, or
+  // drops jobs and counts from the beginning while the other keeps its counts.
+  // The same holds for agents that learn at different times that the controller
+  // of a job is lost, and end the job.
   const bool dropped =
       IsDropped(*actor.job) ||
       std::ranges::any_of(actor.job->partners, [&](const PlannedJob* job) {
@@ -148,8 +150,8 @@ void Soak::CheckSameGroup(const ProcId& proc, const std::string& played,
   group.told[proc] = {context, members};
 }
 
-// Checks that all statuses agree, except that a lost top may have released a
-// collective that the other agents have to fail.
+// Checks that all statuses agree. After a fault they may differ: a lost top may
+// have released a collective that the other agents have to fail.
 void Soak::CheckOneDecision(const std::string& what,
                             const std::set<int>& statuses) {
   const bool succeeded = std::ranges::any_of(statuses, IsSuccess);

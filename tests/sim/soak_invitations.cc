@@ -219,10 +219,11 @@ void Soak::OnInvitationNotice(const ProcId& proc, int status,
   ready_.push_back(proc);
 }
 
-// The end of a process that has not received the invitation is not reported,
-// because no agent may know of both. An invitation is dropped with the job of
-// its leader, for processes that have not received it. In these cases, and
-// after partitions, processes that wait continue as if they had a time limit.
+// The leader is not notified of the end of a process that has not received the
+// invitation, because possibly no agent knows of both. A process that has not
+// received the invitation when the leader's job ends never gets it. In these
+// cases, and after partitions, processes that wait continue as if they had a
+// time limit.
 bool Soak::EndInvitation(const ProcId& proc, Actor& actor) {
   const Op& op = actor.job->script[actor.next];
   PlayedInvitation& one = invitations_.at("i" + std::to_string(op.number));

@@ -91,8 +91,8 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
       actor.waiting = clients.Publish(proc, contest, false);
       return;
     case 9:
-      // The lookup gets one key and waits in vain for the other, so the first
-      // key is returned.
+      // One of these keys is never published: the lookup reserves the other,
+      // waits in vain, and gives it back.
       actor.expected = {proc.rank % 4 == 1 ? kErrTimeout : kSuccess};
       actor.waiting = proc.rank % 4 == 1
                           ? clients.Lookup(proc, {once, "never"}, kGreed)
@@ -112,8 +112,8 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
   }
 }
 
-// Records an answer. The last reader may be too early, if the publisher has
-// waited for other processes.
+// Records an answer. If the publisher has waited for other processes, the last
+// reader may have been too early; then the key need not be read.
 void Soak::NoteNameAnswer(Actor& actor, int status) {
   const std::string key = std::exchange(actor.last_key, "");
   if (key.empty() || status != kErrTimeout) return;

@@ -60,25 +60,25 @@ constexpr size_t kNumAims = 8;
 // be hit in every run, and late phases hardly ever.
 constexpr size_t kFewAims = 4;
 
-// One in kFocused runs with only rare cells and with losses has all its aims at
-// one phase. Aims at other phases would often keep an operation from reaching
+// In one of kFocused runs with only rare cells and with losses, all aims are at
+// one phase: aims at other phases would often keep an operation from reaching
 // that phase.
 constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;
 
 // Returns the weight of a cell, up to kMostRare, in the seeds that have only
-// rare cells: three of four seeds. A phase is rare if many operations never
-// reach it or pass it in a moment.
+// rare cells (three of four seeds). A phase is rare if many operations never
+// reach it, or pass it in a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
-  // Many messages of each operation are doubled in any run.
+  // No aim is needed: in any run, many messages of each operation are doubled.
   if (cell.fault == Fault::kDoubled) return 0;
   const bool asked = cell.fault == Fault::kAskedAgain;
   switch (cell.phase) {
     case Phase::kConnected:
     case Phase::kGrouped:
-      // The loss of an agent misses the phase more often than other faults.
+      // The loss of an agent misses the phase more often than these two faults.
       return cell.fault == Fault::kLie || cell.fault == Fault::kProcDies ? 7
                                                                          : 8;
     case Phase::kConnectResolving:
@@ -431,8 +431,8 @@ Cell MakeAim(std::mt19937_64& rng, Engine engine, bool restarts, bool rejoins,
   for (;;) {
     const Cell cell{static_cast<Phase>(rng() % kNumPhases),
                     static_cast<Fault>(rng() % kNumFaults)};
-    // Cells that only these seeds can have are preferred, and so are short
-    // phases.
+    // In seeds with restarts, faults that need restarts are preferred, because
+    // no other seeds have them. Short phases are preferred as well.
     const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 10 == 0;
     const bool wanted = only_rare ? rng() % kMostRare < Rarity(cell)
                                   : IsShort(cell.phase) || rng() % 3 == 0;

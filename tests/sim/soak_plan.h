@@ -104,33 +104,33 @@ std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
                            Rank ranks);
 // Adds one to three kNames.
 void AddNames(std::mt19937_64& rng, std::vector<Op>* script);
-// Adds three to five kConnect of some ranks of each job, in the same order to
-// all jobs.
+// Adds three to five kConnect operations of some ranks of each job, in the same
+// order to all jobs.
 void AddMeetings(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
-// In the same way, AddGroups adds four to seven kGroup, and AddEvents one to
-// three kEvent, whose events are added to `events` by status.
+// Do the same with four to seven kGroup operations, and with one to three
+// kEvent operations, whose events are added to `events` by status.
 void AddGroups(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddEvents(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs,
                std::map<int, PlannedEvent>* events);
 int StatusOfEvent(size_t job, uint32_t number, Rank source);
-// Add one to three kControl or kQuery to each job.
+// Add one to three kControl operations, or kQuery operations, to each job.
 void AddControls(std::mt19937_64& rng,
                  const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddQueries(std::mt19937_64& rng,
                 const std::vector<std::unique_ptr<PlannedJob>>& jobs);
-// Add one to three kInvite, and one to three kSet, whose sets are added by
-// name.
+// Add one to three kInvite operations, and one to three kSet operations, whose
+// sets are added to `sets` by name.
 void AddInvitations(std::mt19937_64& rng,
                     const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 void AddSets(std::mt19937_64& rng,
              const std::vector<std::unique_ptr<PlannedJob>>& jobs,
              std::map<std::string, PlayedSet>* sets);
 std::string NameOfSet(const ProcId& definer, uint32_t number);
-// Makes the first job abort some of its own ranks or of another job's ranks,
-// near its end.
+// Makes the first job abort, near its end, some of its own ranks or some ranks
+// of another job.
 void AddAborts(std::mt19937_64& rng,
                const std::vector<std::unique_ptr<PlannedJob>>& jobs);
 

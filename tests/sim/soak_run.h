@@ -56,8 +56,8 @@ struct Actor {
   bool input_ended = false;
 };
 
-// An operation that is hit by a fault after `events` events, if it is in the
-// phase by then.
+// A fault that is chosen for an operation: it is injected after `events` more
+// events, if the operation is then in the cell's phase.
 struct Aimed {
   Operations::Number operation = 0;
   Cell cell;
@@ -138,7 +138,7 @@ class Soak {
                           const std::string& number) const;
   void BeginAbort(const ProcId& proc, Actor& actor, const Op& op);
   void BeginGroup(const ProcId& proc, Actor& actor, const Op& op);
-  // `played` distinguishes the group from other groups of that name.
+  // `played` distinguishes the group from other groups of the same name.
   void BeginConstruct(const ProcId& proc, Actor& actor, const std::string& name,
                       const std::string& played,
                       const std::vector<ProcId>& members,
@@ -166,7 +166,7 @@ class Soak {
   void NoteSetAnswer(Actor& actor, int status);
   void CheckSet(const ProcId& proc, Actor& actor, const Answer& answer);
   void OnSetNotice(const ProcId& proc, const ProcId& source, const Bytes& info);
-  // Does the same as WakeEventWaiters for kInvite and kSet.
+  // Does for kInvite and kSet what WakeEventWaiters does for other operations.
   bool WakeGoingOn();
   bool Wake(const std::vector<ProcId>& waiting);
   bool EndSet(const ProcId& proc, Actor& actor) const;

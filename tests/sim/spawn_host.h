@@ -31,7 +31,7 @@ Bytes SpawnCallFor(const std::vector<NodeId>& agents);
 // spawns that wait for their placement: these are requested again.
 class SpawnHost {
  public:
-  // The time when a spawn is executed or refused, and how.
+  // When a spawn is executed or refused, and with which status it is answered.
   struct Placement {
     TimeNs after = 0;
     int status = 0;
@@ -54,8 +54,8 @@ class SpawnHost {
   // Returns the inputs by which the node's successor learns of its
   // predecessor's spawns.
   std::vector<core::Input> Recovered(NodeId node);
-  // Drops the spawns that wait for their placement, which a successor does not
-  // know.
+  // Drops the spawns that wait for their placement: a successor does not know
+  // them.
   void LoseAgent(NodeId node);
   // Removes the files of a machine that fails.
   void Reset(NodeId node);

@@ -55,7 +55,7 @@ class StandardInput {
   // Returns the position from which the job's launcher can offer its input
   // again; no value for a job without input.
   std::optional<uint64_t> BeginOf(const std::string& nspace) const;
-  // Offers the input from that position; called after the launcher has
+  // Offers the input again from that position, after the launcher has
   // reattached.
   void OfferAgain(const std::string& nspace);
 

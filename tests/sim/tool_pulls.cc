@@ -103,7 +103,7 @@ void ToolSoak::OnRead(PlayedTool& tool, PlayedPull& pull,
                           std::to_string(pull.read.handle) + " of " +
                           pull.job.spec.nspace;
   if (answer.status != kSuccess) {
-    // At the first read, the job may not have begun, or may have been over.
+    // The first read may come before the job begins or after it is over.
     const bool begins = pull.state == PlayedPull::State::kBegins;
     const bool excused = pull.job.harmed || begins;
     if (!excused && !pull.job.forgotten) {
@@ -156,7 +156,7 @@ void ToolSoak::Take(PlayedPull& pull, const OutputRun& run,
 void ToolSoak::GoOn(PlayedTool& tool, PlayedPull& pull) {
   TimeNs pause = pull.pace == 0 ? 0 : UpTo(pull.pace);
   if (pull.reads_left-- == 0) {
-    // The pull ends while no read is pending, or after a read.
+    // The pull is ended between two reads or, below, during a read.
     if (pull.stall == 0 && OneIn(2)) return EndPull(tool, pull);
     if (pull.stall == 0) {
       Read(tool, pull);

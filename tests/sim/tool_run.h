@@ -47,8 +47,8 @@ struct ToolTarget {
   std::set<Rank> released;
   bool is_released = false;  // a debugger has released the job
   uint32_t debuggers = 0;
-  // The time until which the job's output may be sent to a puller that has
-  // redirected the output.
+  // Until this time, the job's output may be sent to a puller that has
+  // redirected it.
   TimeNs redirected_until = 0;
 
   bool stops() const { return spec.debug.stops(); }
@@ -79,8 +79,7 @@ struct PlayedPull {
   TimeNs stall = 0;         // length of the stall; 0: the end
   TimeNs read_at = 0;       // time of the last read
   bool late = false;        // the unread output may be gone
-  // True if a successor of the agent from which the puller has read does not
-  // know the puller.
+  // True if the puller has read from an agent whose successor does not know it.
   bool unknown = false;
   bool expires = false;  // the puller's agent was restarted since the last read
   bool resumed = false;  // the puller resumed too late after a restart

@@ -30,7 +30,7 @@ enum class ToolPhase : uint8_t {
 inline constexpr size_t kNumToolPhases = 10;
 
 enum class ToolFault : uint8_t {
-  kLate,  // a message of the operation
+  kLate,  // a message of the operation is late
   kDoubled,
   kToolAgentRestarted,
   kToolAgentLost,

@@ -36,8 +36,9 @@ class BarrierServer {
     std::vector<uint32_t> ranks;  // indices of the ranks that have arrived
     bool collect = false;         // an arrival has kBarrierCollect
     bool sync = false;            // an arrival has kBarrierSync
-    bool corrupted =
-        false;  // a participant gave up, so none waits: never open again
+    // A participant has given up, so none waits. The barrier must not be opened
+    // again.
+    bool corrupted = false;
   };
   // Closes the barrier: ranks arrive by message from now on. Ranks that have
   // arrived already wait for Release.

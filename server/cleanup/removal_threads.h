@@ -22,8 +22,8 @@ struct RemovalLimits {
   std::chrono::milliseconds end_wait{10000};
 };
 
-// One thread calls the methods. The threads are created when there is work,
-// with all signals blocked, and end when no work is left.
+// Used by one thread. Its own threads are created when there is work, with all
+// signals blocked, and end when no work is left.
 class RemovalThreads {
  public:
   using Work = std::function<void()>;

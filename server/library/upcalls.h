@@ -20,7 +20,8 @@
 
 namespace canopy::library {
 
-// The answer of a host, from whichever callback.
+// The answer of a host: the status, and the results that the callback function
+// passes.
 struct HostAnswer {
   struct Found {
     ProcId publisher;

@@ -34,7 +34,7 @@ struct JobEnvironment {
 };
 
 // Returns the environment of a job. `contributed` contains the variables that
-// Canopy itself needs: the rules do not apply to them, and they override the
+// Canopy itself needs: `rules` does not apply to them, and they override the
 // variables of the job and the applications. PWD is set to the working
 // directory if there is one.
 JobEnvironment BuildJobEnvironment(const JobSpec& job,

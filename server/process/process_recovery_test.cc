@@ -48,7 +48,7 @@ class RecoveryTest : public ProcessTest {
       found = std::move(jobs);
     });
     EXPECT_TRUE(RunUntil([&] { return called; }));
-    // The fixture must know the jobs to forget them.
+    // The fixture can forget only jobs that it knows.
     for (const RecoveredJob& job : found) sink_.jobs[job.job->nspace];
     return found;
   }
@@ -261,7 +261,7 @@ TEST_F(RecoveryTest, HoldConnectionSendsTheConnectionToTheShimAtOnce) {
   const auto job = MakeJob({"sleep", "100"});
   ASSERT_TRUE(Launch(job));
   ASSERT_TRUE(adapter_->HoldConnection("job", {"1", UniqueFd(dup(0))}));
-  // The loop does not run between the call and the restart.
+  // The agent is restarted before its loop runs again.
   RestartAgent();
   const std::vector<RecoveredJob> found = Recover();
   ASSERT_EQ(found.size(), 1u);

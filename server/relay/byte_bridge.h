@@ -86,8 +86,8 @@ class ByteBridge {
   bool peer_ended_ = false;
   bool shut_ = false;     // the socket's writing direction was shut down
   bool deaf_ = false;     // the socket takes no more data
-  bool hung_up_ = false;  // the socket ends after the data that it has sent
-  bool socket_ended_ = false;  // no more data comes from the socket
+  bool hung_up_ = false;  // the socket's peer has ended; data may be left
+  bool socket_ended_ = false;  // no more data is read from the socket
   bool broken_ = false;
   bool end_said_ = false;
   bool wrote_ = false;  // a piece was written since the last beat

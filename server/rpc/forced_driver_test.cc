@@ -1,4 +1,4 @@
-// The environment can select the plain driver.
+// The environment can select DriverKind::kThread.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

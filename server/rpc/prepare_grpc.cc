@@ -10,7 +10,7 @@
 #include <string_view>
 
 // gRPC's replaceable poll function, which each wait of its "poll" strategy
-// calls. Declared weak: if gRPC lacks it, the plain driver is used.
+// calls. Declared weak: if gRPC lacks it, DriverKind::kThread is used.
 extern
     __attribute__((weak)) int (*grpc_poll_function)(pollfd* fds, nfds_t count,
                                                     int timeout_ms);

@@ -1,5 +1,5 @@
-// The plain driver: a thread waits for a queue's completions and passes them to
-// the loop.
+// The driver of DriverKind::kThread: a thread waits for a queue's completions
+// and passes them to the loop.
 #ifndef CANOPY_SERVER_RPC_QUEUE_THREAD_H_
 #define CANOPY_SERVER_RPC_QUEUE_THREAD_H_
 

@@ -1,4 +1,4 @@
-// Tests whether the fast driver works with the loaded gRPC.
+// Tests whether the driver of DriverKind::kInLoop works with the loaded gRPC.
 #ifndef CANOPY_SERVER_RPC_SELF_TEST_H_
 #define CANOPY_SERVER_RPC_SELF_TEST_H_
 

@@ -1,5 +1,5 @@
-// gRPC was used before its poll function could be replaced: the fast driver
-// cannot work, and the plain one is selected.
+// gRPC was used before its poll function could be replaced. Therefore kInLoop
+// cannot work, and kThread is selected.
 #include <grpc/grpc.h>
 #include <gtest/gtest.h>
 

@@ -205,7 +205,7 @@ void IsHonoured(const char* key, Value value) {
       << key;
 }
 
-// The value is a parameter twice, because a list owns its values.
+// The caller passes the value twice, because each list takes over its value.
 void IsNotHonoured(const char* key, Value optional, Value required) {
   EXPECT_EQ(Parse(One(key, std::move(optional))).ignored,
             (std::vector<std::string>{key}));

@@ -115,7 +115,7 @@ static void Serve(void) {
   StartGuest("guest", uri);
   EXPECT(kCode, WaitFor(&g_told, 1));
   StartGuest("back", uri);
-  // A server with functions of the tool replaces the launcher's server.
+  // The server that the tool gets with a module replaces the launcher's server.
   static pmix_server_module_t none;
   OK(PMIx_tool_set_server_module(&none));
   EXPECT(PMIX_ERR_EXISTS, PMIx_tool_set_server_module(&none));

@@ -259,9 +259,9 @@ static void Daemons(const char *key, uint32_t count) {
   AwaitGoodEnd(nspace);
 }
 
-// DBG-08, DBG-09: daemons together with the job that they debug. They do not
-// belong to that job, which waits for them. The stop does not apply to the
-// daemons.
+// DBG-08, DBG-09: daemons that are spawned together with the job that they
+// debug. PMIX_DEBUG_STOP_IN_INIT stops only the debugged job; the daemons are a
+// job of their own, and end while the debugged job waits.
 static void CoSpawned(void) {
   Child both[2];
   Make(&both[0], 2, "sized", "2", NULL);

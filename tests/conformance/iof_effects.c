@@ -32,7 +32,7 @@ typedef struct {
 
 static Output *g_pulled[64];
 static size_t g_num_pulled;
-static Output *volatile g_expected;  // its puller has no number yet
+static Output *volatile g_expected;  // output whose puller has no number yet
 
 static Output *NewOutput(bool held) {
   Output *output = calloc(1, sizeof(*output));

@@ -200,7 +200,7 @@ static void Unsupported(void) {
     ANSWERS(PMIX_ERR_NOT_SUPPORTED, PMIx_Job_control_nb, NULL, 0, with.info,
             with.count, OnInfo);
   }
-  // A required directive stands beside one that could be executed.
+  // One required directive that is not supported makes the whole call fail.
   Directives with = Flag(PMIX_JOB_CTRL_KILL);
   AddText(&with, PMIX_JOB_CTRL_RESTART, "x");
   PMIX_INFO_REQUIRED(&with.info[1]);

@@ -174,7 +174,8 @@ static void Await(const char *nspace, const Ending *ending) {
   AwaitSeen(nspace, PMIX_EVENT_JOB_END, 1);
 }
 
-// Each event must have arrived once, without another failure of the job.
+// Each event that this ending causes must have arrived once, and no event of
+// another failure.
 static void CheckJob(const char *nspace, const Ending *ending) {
   for (int i = 0; i < kNumCodes; ++i) {
     const pmix_status_t code = kCodes[i];

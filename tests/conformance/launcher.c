@@ -37,7 +37,7 @@ static void Refused(char *program) {
   EXPECT(PMIX_ERR_JOB_FAILED_TO_LAUNCH, Spawn("/bin/true", NULL, none));
   EXPECT(PMIX_ERR_NOT_SUPPORTED,
          Spawn(program, NULL, Flag(PMIX_LAUNCHER_DAEMON)));
-  // The launcher has this tool's own streams.
+  // The launcher writes to this tool's own streams, so no output is forwarded.
   Directives forwarded = Flag(PMIX_FWD_STDOUT);
   PMIX_INFO_REQUIRED(&forwarded.info[0]);
   EXPECT(PMIX_ERR_NOT_SUPPORTED, Spawn(program, NULL, forwarded));

@@ -19,8 +19,8 @@ static void DynamicCallsOutside(void) {
   CallsAnsweredOnce();
 }
 
-// GEN-02: one call of each other chapter; the programs of these calls test
-// more.
+// GEN-02: one call of each other chapter. The programs of these chapters test
+// more of their calls.
 static void OtherCallsOutside(void) {
   pmix_topology_t topology = {NULL, NULL};
   pmix_cpuset_t cpuset = {NULL, NULL};

@@ -1,6 +1,6 @@
-// PMI-1: spawning of two commands as one job, with hints and with pairs that
-// are put for it beforehand. A child is this program with the word "child" and
-// the number of its command.
+// PMI-1: spawning of two commands as one job, with hints, and with pairs that
+// are put for the new job beforehand. A child is this program with the word
+// "child" and the number of its command.
 #include <errno.h>
 #include <pmi.h>
 

@@ -1,6 +1,7 @@
-// PMI-2: spawning of two commands as one job, with hints and with pairs that
-// are put for it beforehand, and a connection with it. A child is this program
-// with the word "child", the number of its command, and the job of its parent.
+// PMI-2: spawning of two commands as one job, with hints, and with pairs that
+// are put for the new job beforehand; then a connection with the new job. A
+// child is this program with the word "child", the number of its command, and
+// the job of its parent.
 #include <errno.h>
 #include <pmi2.h>
 

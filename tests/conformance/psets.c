@@ -214,7 +214,7 @@ static void Defined(void) {
   const Heard whole = AwaitEvent(PMIX_PROCESS_SET_DEFINE, g_whole);
   CHECK(whole.num_members == g_size, "%zu ranks in all", whole.num_members);
   CHECK(IsKnown(g_odd) && IsKnown(g_whole), "sets without names");
-  // GRP-03: the odd ranks are in all these sets, with their own ranks.
+  // GRP-03: each odd rank is in all three sets, under its own rank.
   HasMembers(g_odd, g_size / 2, 1, 2);
   HasMembers(g_whole, g_size, 0, 1);
   HasMembers(kLaunched, g_size, 0, 1);

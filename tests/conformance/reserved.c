@@ -371,7 +371,7 @@ static void CheckProc(pmix_rank_t rank) {
   pmix_value_t *id = MustGet(&proc, PMIX_PROCID, NULL, PMIX_PROC);
   CHECK(id->data.proc->rank == rank, "PMIX_PROCID of rank %u", rank);
   PMIX_VALUE_RELEASE(id);
-  // The rank's position among the ranks of its node.
+  // PMIX_LOCAL_RANK is the rank's position in the map's list of its node.
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
   char *peers = ItemAt(ranks, ';', IndexOf(rank));
   const uint32_t local =

@@ -273,8 +273,8 @@ static void Options(void) {
   AddFlag(&external, PMIX_EXTERNAL_PROGRESS, true);
   AddFlag(&external, PMIX_LAUNCHER, true);
   PMIX_INFO_REQUIRED(&external.info[1]);
-  // A tool that is a launcher needs no further functions, so external progress
-  // may be required.
+  // Both may be required: a tool that is a launcher needs no further functions
+  // of the library, and external progress is supported.
   PMIX_INFO_REQUIRED(&external.info[2]);
   MustConnect(external);
   OnlyInProgress(external);

@@ -40,8 +40,8 @@ struct InTransit {
   uint64_t receiver_start = 0;
   uint64_t receiver_incarnation = 0;
   uint64_t sender_incarnation = 0;
-  // Number of member updates that the sender had when it sent the message;
-  // these precede the message.
+  // The number of member updates that the sender had when it sent the message.
+  // The receiver gets these updates before the message.
   size_t updates = 0;
 };
 

@@ -67,7 +67,8 @@ void Soak::KillStopped() {
     cluster_.Input(cluster_.members().root(),
                    KillRequested{job->spec.nspace, 0, ""});
   }
-  // Jobs whose controller is lost were ended without the controller.
+  // Jobs whose controller is lost do not need the request: the agents have
+  // ended them already.
   RunToQuiet();
   for (const auto& [proc, actor] : actors_) {
     Error(ToString(proc) + " is left although its job was to be ended");

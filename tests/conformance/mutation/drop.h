@@ -253,8 +253,8 @@ static inline pmix_status_t Pretend(pmix_info_cbfunc_t info,
 
 enum { kSlots = 64 };
 
-// A callback of the program. The library gets the callback of the slot in its
-// place.
+// A callback of the program. The library gets another function in its place,
+// which belongs to this slot.
 typedef struct {
   void *callback;
   const char *function;

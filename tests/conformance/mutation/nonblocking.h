@@ -39,8 +39,8 @@ static inline void End(Waiting *waiting, pmix_status_t status) {
   pthread_mutex_unlock(&waiting->lock);
 }
 
-// Returns what the blocking form returns. `begun` is the status of the
-// non-blocking call.
+// Returns the status that the blocking form returns. `begun` is the status of
+// the non-blocking call.
 static inline pmix_status_t Await(Waiting *waiting, pmix_status_t begun) {
   if (begun == PMIX_OPERATION_SUCCEEDED) return PMIX_SUCCESS;
   if (begun != PMIX_SUCCESS) {

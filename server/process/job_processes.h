@@ -17,8 +17,8 @@ struct JobProcesses {
   // session belong to the job.
   int session_of_shim = 0;
   // The session in which ranks were started, and the ranks' process groups. A
-  // process of the job is in the session and one of the groups. They find
-  // processes that have cleared their environment.
+  // process of the job is in the session and one of the groups. Session and
+  // groups find processes that have cleared their environment.
   int session = 0;
   std::unordered_set<int> groups;
 };

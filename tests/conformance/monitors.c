@@ -121,8 +121,9 @@ static void Missing(void) {
                               &nresults));
 }
 
-// A file that is not modified alerts (JOB-16); a process that sends heartbeats
-// meanwhile causes no alert (JOB-19). The caller chooses the code (JOB-11).
+// The monitor of a file that is not modified alerts (JOB-16); the monitor of a
+// process that sends heartbeats meanwhile does not (JOB-19). The caller chooses
+// the code of the alert (JOB-11).
 static void Beating(const char *path) {
   const Directives beats = Flag(PMIX_MONITOR_HEARTBEAT);
   const Directives own = Heartbeats("own", 2, 1);

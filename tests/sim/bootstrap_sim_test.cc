@@ -196,7 +196,7 @@ class Play {
       case PMIX_GROUP_MEMBERSHIP_UPDATE:
         return Construct(to, actor);
       case PMIX_GROUP_INVITE_FAILED:
-        // A construct that has begun fails by itself.
+        // If all have accepted, the construct has begun and fails by itself.
         if (actor.accepted.size() >= kRanks - 1) return;
         Tell(to, PMIX_GROUP_CONSTRUCT_ABORT, All());
         [[fallthrough]];

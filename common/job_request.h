@@ -102,7 +102,7 @@ inline constexpr uint16_t kAllOutput = 2 | 4 | 8;
 // Which streams of a job may be forwarded to and from other requesters than its
 // launcher (PMIX_FWD_*).
 struct JobForwarding {
-  uint16_t channels = 0;      // of output
+  uint16_t channels = 0;      // output that may be pulled
   uint32_t cache_size = 0;    // bytes kept for later pullers; 0: the default
   bool keeps_oldest = false;  // when the cache is full, drops the newest
   bool input = false;         // input is pushed; the launcher sends none

@@ -98,7 +98,7 @@ TEST_F(MonitorTableTest, Job16AFileWithoutChangesRaisesAnAlert) {
   EXPECT_FALSE(Probed({true, 5, 1, 1}));
   EXPECT_FALSE(Probed({true, 6, 1, 1}));
   EXPECT_FALSE(Probed({true, 6, 1, 2}));
-  EXPECT_TRUE(Probed({true, 6, 2, 2}));  // only read
+  EXPECT_TRUE(Probed({true, 6, 2, 2}));  // the file was only read
   EXPECT_FALSE(Probed({true, 6, 2, 2}));
   EXPECT_FALSE(Probed({true, 7, 2, 2}));
   EXPECT_TRUE(Probed({false, 0, 0, 0}));

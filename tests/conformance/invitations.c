@@ -399,7 +399,7 @@ static int SomeEnd(void) {
     EXPECT(PMIX_GROUP_CONSTRUCT_ABORT,
            PMIx_Group_invite("left", &last, 1, NULL, 0, NULL, NULL));
     EXPECT(PMIX_GROUP_INVITE_FAILED, WaitFor(&left->failed, 1));
-    // The process has ended before.
+    // This time the invited process has already ended.
     EXPECT(PMIX_GROUP_CONSTRUCT_ABORT,
            PMIx_Group_invite("gone", &last, 1, NULL, 0, NULL, NULL));
   }

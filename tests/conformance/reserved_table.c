@@ -5,7 +5,7 @@
 // or "-" if no way does.
 #include "check.h"
 
-// The ways of a request.
+// The ways in which a key is requested; kWays has their letters.
 enum { kJob, kSelf, kNear, kFar, kInSession, kInJob, kInApp, kInNode, kInFar };
 static const char kWays[] = "jsnfSJANF";
 enum { kNumWays = sizeof(kWays) - 1 };

@@ -146,7 +146,7 @@ static const Attribute kAttributes[] = {
                 PMIX_ERR_BAD_PARAM),
     ROW(PMIX_LAUNCH_DIRECTIVES, PMIX_DATA_ARRAY, &g_directives,
         PMIX_ERR_NOT_SUPPORTED),
-    // An allocation of its own.
+    // An allocation of the job's own.
     ROW(PMIX_ALLOC_QUEUE, PMIX_STRING, "queue", PMIX_ERR_NOT_SUPPORTED),
     ROW(PMIX_ALLOC_TIME, PMIX_UINT32, &kOne, PMIX_ERR_NOT_SUPPORTED),
     ROW(PMIX_ALLOC_NUM_NODES, PMIX_UINT64, &kMany, PMIX_ERR_NOT_SUPPORTED),

@@ -121,7 +121,7 @@ class Cluster {
   bool RunNext(TimeNs end);
   // Runs for this duration; deadlines count.
   void RunFor(TimeNs duration);
-  // Calls `what` at that time.
+  // Calls `what` at the time `when`.
   void At(TimeNs when, std::function<void()> what) {
     queue_.Post(when, std::move(what));
   }

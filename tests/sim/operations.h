@@ -158,7 +158,7 @@ class Operations {
   std::map<Call, Number> of_call_;              // requests without an answer
   std::map<Call, Number> of_lookup_;            // by the reader's agent
   std::map<NodeId, std::set<uint64_t>> pulls_;  // pulls without an answer
-  // requests without an answer
+  // The requests for maps that have no answer, by agent and job.
   std::set<std::pair<NodeId, std::string>> map_requests_;
   Number served_ = 0;  // the request that the step in progress handles
   std::vector<Number> touched_;

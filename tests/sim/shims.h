@@ -79,7 +79,7 @@ class Shims {
   struct Shim {
     bool started = false;
     std::vector<core::PersistedRecord> journal;  // oldest first
-    std::vector<core::LocalOutput> output;       // without credit
+    std::vector<core::LocalOutput> output;       // not yet covered by credit
     uint64_t output_end = 0;
     uint64_t credit = 0;
     std::vector<core::LocalOutput> closed;
@@ -108,7 +108,7 @@ class Shims {
   // For each shim that was started: its node, the number of the node's boot,
   // and its job.
   std::set<std::tuple<NodeId, uint64_t, std::string>> started_;
-  std::map<ProcId, std::map<int, uint32_t>> signals_;  // by number
+  std::map<ProcId, std::map<int, uint32_t>> signals_;  // by signal
 };
 
 }  // namespace canopy::sim

@@ -102,7 +102,7 @@ struct PlannedJob {
 // Returns a script of one to five phases for a job of `ranks` ranks.
 std::vector<Op> MakeScript(std::mt19937_64& rng, const std::string& nspace,
                            Rank ranks);
-// Adds one to three kNames.
+// Adds one to three kNames operations.
 void AddNames(std::mt19937_64& rng, std::vector<Op>* script);
 // Adds three to five kConnect operations of some ranks of each job, in the same
 // order to all jobs.

@@ -124,8 +124,8 @@ class Edge {
   PeerMessage last_;
 };
 
-// The processes of the parents. They are forked before this process has threads
-// of gRPC.
+// The ports of the parents. Each parent is a process, forked before gRPC starts
+// threads in this process.
 struct Parents {
   int plain_port = 0;
   int tls_port = 0;

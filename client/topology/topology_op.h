@@ -14,8 +14,8 @@ namespace canopy::client {
 // the latest, the end of the library releases. `topology->source` may name
 // hwloc and then remains the caller's.
 int LoadTopology(pmix_topology_t* topology);
-// Frees the topologies that callers have not freed. Called at the end of the
-// library.
+// Frees the topologies that callers have not freed. Called after the session
+// has ended.
 void ReleaseTopologies();
 
 // Overwrites `cpuset`.

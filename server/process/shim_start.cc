@@ -108,8 +108,8 @@ int SpawnShim(const std::string& path, int agent, int listener, int directory,
 Result<StartedShim> StartShim(const std::string& shim_path, int runtime_dir,
                               const std::string& nspace, uint64_t open_files) {
   const std::string name = ShimSocketName(nspace);
-  // The directory is duplicated first, because the socket could not be removed
-  // without it.
+  // The descriptor of the directory is duplicated before the socket is created,
+  // because the socket could not be removed without the duplicate.
   UniqueFd directory = Above(runtime_dir);
   if (!directory) return OutOfDescriptors();
   Result<UniqueFd> listener = Listen(runtime_dir, name, nspace);

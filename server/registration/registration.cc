@@ -138,8 +138,8 @@ class Builder {
   Applications apps_;
 };
 
-// Returns all entries about a node, beginning with the host's entries about its
-// own node.
+// Returns all entries about a node. For the host's own node, the entries of the
+// job whose keys are in kNodeKeys come first.
 Level Builder::LevelOf(uint32_t index) const {
   Level level;
   if (index == placement_.self) {

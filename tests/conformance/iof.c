@@ -366,7 +366,9 @@ static void PullBoth(Output *output, const pmix_proc_t *proc,
   output->handle = (size_t)handle;
 }
 
-// Checks the names of files as the chapter specifies them.
+// Checks that output is in the files that the PMIx Standard specifies for
+// PMIX_IOF_OUTPUT_TO_FILE, with and without PMIX_IOF_FILE_PATTERN, and for
+// PMIX_IOF_OUTPUT_TO_DIRECTORY.
 static void ToFiles(void) {
   char place[] = "/tmp/canopy-iof-XXXXXX";
   char name[64];

@@ -62,7 +62,8 @@ void ToolSoak::OnReleased(ToolTarget& job, Rank rank) {
     Error(ToString(proc) + " goes on and nobody has released it");
   }
   job.released.insert(rank);
-  // A process that reaches its stop later does not wait there.
+  // The process may be released before it has reached its stop. It will not
+  // wait there then, so it may leave at any time from now on.
   cluster_.At(cluster_.now() + UpTo(150 * kMs), [this, proc] {
     if (cluster_.shims().IsRunning(proc)) cluster_.Leave(ProcId(proc));
   });

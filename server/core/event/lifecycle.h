@@ -92,8 +92,9 @@ EventRaised NodeLifecycleEvent(const ProcId& agent, const std::string& name,
 // such an event for itself.
 bool IsLoss(const EventMessage& message);
 
-// Returns infos in codec form, with PMIX_EVENT_NON_DEFAULT: a process (a whole
-// job with kRankWildcard) and, if `exit_code` is not null, an exit code.
+// Returns the infos of an event in codec form: the affected process (a whole
+// job if the rank is kRankWildcard), the exit code if `exit_code` is not null,
+// and PMIX_EVENT_NON_DEFAULT.
 Bytes LifecycleInfo(const ProcId& proc, const int* exit_code);
 
 }  // namespace canopy::core

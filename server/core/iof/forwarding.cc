@@ -502,8 +502,8 @@ void Forwarding::OnNodeRestarted(const StepContext& step, NodeId node) {
 void Forwarding::OnTreeChanged(const StepContext& step) { AskAgain(step, ""); }
 
 // Sends the pending requests of the job again, or those of all jobs if `nspace`
-// is empty. Requests to a controller that was lost go to the root when the job
-// has been removed.
+// is empty. Each request goes to the agent that controls its job now, or to the
+// root if this agent has removed the job.
 void Forwarding::AskAgain(const StepContext& step, const std::string& nspace) {
   const auto is_meant = [&](const HostRequest& request) {
     return nspace.empty() || request.nspace == nspace;

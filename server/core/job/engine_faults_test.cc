@@ -92,8 +92,8 @@ TEST(JobEngine, ALossThatOnlyAForwardingAgentSeesEndsTheJob) {
   EXPECT_NE(c.Last().text.find("rank 3"), std::string::npos);
 }
 
-// Agent 3 was cut off and has ended its ranks. Then an order arrives that its
-// parent sent in between.
+// Agent 3 was cut off and has ended its ranks. After its return, an order
+// arrives that its parent sent while agent 3 was cut off.
 TEST(JobEngine, ALateStartDoesNotStartRanksAgain) {
   Cluster c(7, 2);
   const auto job = MakeJob({3}, 1);

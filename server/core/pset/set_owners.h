@@ -71,7 +71,9 @@ class SetOwners final : public Engine {
   const HasEnded has_ended_;
   ProcessSets& sets_;
   std::map<std::string, NodeId> asked_;  // by job; kNoNode: no agent
-  TimeNs settled_ = 0;  // until then, sets that have ended may still arrive
+  // Until this time, the sets of a job that is over may still arrive from other
+  // agents.
+  TimeNs settled_ = 0;
 };
 
 }  // namespace canopy::core

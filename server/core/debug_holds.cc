@@ -45,8 +45,8 @@ void DebugHolds::Announce(const std::string& nspace, bool held) {
   if (events_ != nullptr) events_->Post(HoldChanged{nspace, held});
 }
 
-// Returns true if there is room for another job. Only then are jobs erased that
-// were held before.
+// Returns true if there is room for another job. If the table is full, makes
+// room by erasing a job that is no longer held.
 bool DebugHolds::HasRoom() {
   if (jobs_.size() < kMaxHeldJobs) return true;
   const auto over = std::ranges::find_if(

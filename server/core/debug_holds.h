@@ -51,7 +51,8 @@ class DebugHolds {
 
   // Returns true if any agent holds processes of the job.
   bool Holds(std::string_view nspace) const;
-  // Returns true if no job was ever held, so that no timeout was extended.
+  // Returns true if no job that still exists was ever held, so that no timeout
+  // is extended.
   bool empty() const { return jobs_.empty(); }
 
   // Returns when a timeout for an operation of these jobs really expires.

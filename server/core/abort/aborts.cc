@@ -110,7 +110,7 @@ bool Aborts::HasRoomFor(const std::string& nspace) const {
   return HasShare(kMaxWaiting, waiting_.size(), static_cast<size_t>(own));
 }
 
-// The new call is already in the table, so it is not counted.
+// The new call is already in the table, so it is subtracted from both counts.
 bool Aborts::MayCall(const std::string& nspace) const {
   const auto own = std::ranges::count_if(calls_, [&](const auto& call) {
     return call.second.source.nspace == nspace;

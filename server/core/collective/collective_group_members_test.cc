@@ -147,8 +147,8 @@ TEST_F(CollectiveGroupTest, GroupRecordsAreOnlyInTheJournalsOfLocalJobs) {
   for (const PersistRecord& record : records) EXPECT_EQ(record.nspace, "job");
 }
 
-// The process has counted the ends of groups in which it took part, and not the
-// end of the group that it has left.
+// A process counts the ends of groups in which it took part, but not the end of
+// a group that it has left.
 TEST_F(CollectiveGroupTest,
        AMemberThatLeftUnderThePredecessorCanEndTheNextGroup) {
   engine_->set_persists(true);
@@ -169,8 +169,8 @@ TEST_F(CollectiveGroupTest,
   EXPECT_EQ(Status(Destruct(10)), kNone);
 }
 
-// The end of the next group has failed before the process has reattached to the
-// successor.
+// Rank 0 has left the first group. The destruct of the next group fails before
+// rank 0 reattaches to the successor.
 TEST_F(CollectiveGroupTest, ASuccessorReportsTheFailedEndOfTheNextGroup) {
   const Procs procs = {{"job", 0}, {"top", 1}};
   engine_->set_persists(true);

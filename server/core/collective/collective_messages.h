@@ -24,8 +24,8 @@ CollectiveUp FailureUp(const Series& series, uint64_t sequence, int status,
                        std::vector<ProcId> missing);
 // Appends to the step a message to an agent.
 void SendTo(const StepContext& step, NodeId self, NodeId to, MessageBody body);
-// Append to the step an answer without a result, to an arrival or to a process
-// that waits.
+// Reply without a result to an arrival, or to a process that waits. The reply
+// is appended to the step.
 void Reply(const StepContext& step, const CollectiveArrived& in, int status);
 void Reply(const StepContext& step, const CollectiveWaiter& waiter, int status);
 // Replies to the waiter. A process that is not a member of the group gets

@@ -424,7 +424,8 @@ void CollectiveProgress::OnTreeChanged(const StepContext& step,
   for (const uint64_t sequence : series.ActiveSequences()) {
     const auto it = series.active.find(sequence);
     if (it == series.active.end()) continue;
-    // No parent exists any more that could decide.
+    // This agent has requested a failure, but no agent above decides any more.
+    // So this agent fails the collective itself.
     if (Instance& one = it->second;
         one.asked != kSuccess && !IsDecidedAbove(series, sequence, one)) {
       Fail(step, series, sequence, one.asked, std::move(one.asked_missing),

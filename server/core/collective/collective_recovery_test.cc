@@ -120,8 +120,8 @@ TEST_F(CollectiveRecoveryTest, ARecordedFailureIsAnsweredAsAFailure) {
   EXPECT_EQ(downs[0].second.status, kErrProcAborted);
 }
 
-// The process sent its request to the predecessor. The other processes get
-// their replies, and one of their jobs ends before the process has reattached.
+// A local process sent its request to the predecessor. The other processes get
+// their replies, and one of their jobs ends before this process reattaches.
 TEST_F(CollectiveRecoveryTest,
        ACollectiveThatEndsBeforeTheReattachmentIsAnswered) {
   jobs_.Add(JobOn("other", {1}));

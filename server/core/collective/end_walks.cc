@@ -8,7 +8,8 @@ namespace {
 
 // Value of Walk::sequence for a series that the ends do not concern.
 constexpr uint64_t kNoSequence = UINT64_MAX;
-// Units of work for the check of one collective, which may fail then.
+// Units of work for the check of one collective, and for its failure if the
+// check ends it.
 constexpr size_t kUnitsOfCheck = 10;
 
 // Spends `amount` units, or those that are left if these are fewer. Returns

@@ -218,8 +218,8 @@ void GroupConstruct::Forget(const StepContext& step, const Series& destruct,
 
 // ------------------------------------------------------------- destruct ---
 
-// A process that is no longer a member has already taken part in the group's
-// end, so it counts as arrived.
+// A participant that has left the group, or that did not take part in its
+// construct, is not a member and does not arrive. It counts as arrived.
 void GroupDestruct::OnBegin(Series& series, uint64_t sequence,
                             Instance* instance) const {
   const Group* group =

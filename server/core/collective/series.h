@@ -76,8 +76,8 @@ struct Instance {
   std::vector<CollectiveWaiter> waiters;
   Contributions contributions;
   std::set<NodeId> contributors;  // neighbours that have contributed
-  NodeId sent_to = kNoNode;       // parent that received our contribution
-  // True if any parent has received our contribution: the top may have released
+  NodeId sent_to = kNoNode;       // last parent to which this agent contributed
+  // True if this agent has contributed to any parent: the top may have released
   // the collective.
   bool sent = false;
   // The failure status requested from the top; kSuccess: no request was made.
@@ -148,7 +148,8 @@ struct Series {
   // true if the last recovered collective carried data
   bool recovered_data = true;
   Bytes recovered_result;  // result of the last recovered collective
-  // counts of reattached processes, until members are known
+  // The counts that reattached processes have reported, kept until the members
+  // are known.
   std::map<ProcId, uint64_t> reattached;
   // By local index: the version of the data that the nodes of all members have
   // acknowledged (the delta base). A node that contributes to the next

@@ -81,8 +81,8 @@ uint64_t IdOfNode(const std::map<Rank, uint64_t>& waiting) {
 
 // Returns the id of the event of one round of stops. It contains the number of
 // the round, as the id of a warning contains the number of the time limit.
-// Processes are stopped at their exec only once, so a successor raises that
-// stop with the same id.
+// Processes are stopped at their exec only once, so the event of that stop has
+// a fixed number, also under a successor.
 uint64_t IdOfRound(uint32_t round) {
   return IdOfJobEvent(kReadyForDebug, false) | uint64_t{round} << 33;
 }
@@ -117,8 +117,9 @@ bool Reaches(const EventMessage& event, const ProcId& proc) {
   }
 }
 
-// Returns true if the release also applies to processes that stop later, as the
-// cached event does (events.h).
+// Returns true if the range of the release is a list of processes or a
+// namespace. Such a release also applies to processes that stop later; see
+// MayBeKept in events.cc.
 bool IsKept(const EventMessage& event) {
   const auto range = static_cast<DataRange>(event.range);
   return range == DataRange::kCustom || range == DataRange::kNamespace;

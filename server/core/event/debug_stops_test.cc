@@ -156,8 +156,8 @@ TEST_F(DebugStopsTest, TheEventIsRaisedWhenAllRanksAreStoppedAtTheirExec) {
   EXPECT_EQ(ready.status, kReady);
   EXPECT_EQ(ready.range, static_cast<uint8_t>(DataRange::kSession));
   EXPECT_NE(ready.info.view().find("pmix-exec"), std::string_view::npos);
-  // For this stop a successor raises the same event, and for the first stop in
-  // PMIx_Init another one.
+  // A successor raises the event of the stop at the exec with the same id. The
+  // event of the first stop in PMIx_Init has another id.
   Actions none;
   stops_.OnJobRemoved({0, none}, {"a"});
   Return(here, 0);

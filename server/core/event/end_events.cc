@@ -129,7 +129,8 @@ void EndEvents::NotifyConnected(const StepContext& step, const ProcId& proc,
   }
 }
 
-// Notifies the other members of the groups that the process has not left.
+// Raises PMIX_GROUP_MEMBER_FAILED for each group of which the process is still
+// a member, if the group has requested such notifications.
 void EndEvents::NotifyGroups(const StepContext& step, const ProcId& proc,
                              const ProcExit& exit) {
   constexpr uint32_t kOfGroups = 1 << 15;
@@ -143,9 +144,9 @@ void EndEvents::NotifyGroups(const StepContext& step, const ProcId& proc,
   }
 }
 
-// Notifies the participants if the process was to lead or join a group that was
-// not formed when it ended. Processes of a job that is being ended need no
-// notice.
+// Notifies the participants of the pending invitations in which the process was
+// the leader or was invited. If the job of the process is being ended, its
+// other processes need no notification.
 void EndEvents::NotifyInvited(const StepContext& step, const Job& job,
                               const ProcExit& exit) {
   constexpr uint32_t kOfInvitations = 1 << 14;

@@ -38,8 +38,8 @@ class EndEvents final : public Engine {
   void OnNoneStarted(const StepContext& step, const Job& job);
   // Called when a group was constructed here without some of its participants.
   void OnIncomplete(const StepContext& step, const Group& group);
-  // Notifies the leader of a failed construct of the participants that are
-  // missing.
+  // Reports the missing participants of a failed construct to the leader of the
+  // group.
   void OnFailed(const StepContext& step, const FailedConstruct& construct);
   // Notifies the clients of this agent of a lost node, and of the losses of
   // processes and controllers that follow. Every agent learns of the loss and

@@ -36,8 +36,8 @@ struct CachedEvent {
   EventMessage message;
   ClientId raised_by = 0;  // the client, if it raised the event here
   std::set<ClientId> delivered = {};
-  // True if every agent raises the event for itself; with `stays_here`, under a
-  // number of its own.
+  // True if every agent raises the event for itself. With `stays_here`, each
+  // agent gives the event a different number.
   bool known_everywhere = false;
   bool stays_here = false;  // never forwarded, whatever its range
   // True if only clients that registered for the event's code get it.

@@ -258,8 +258,9 @@ void Events::Flood(const StepContext& step, const EventMessage& message,
 
 // Returns true if the event is of another user's process and not for this
 // receiver: an event may make its receiver end. Jobs that took part in one
-// operation, and tools that may see all jobs, get each other's events. Root
-// could end the receiver anyway.
+// operation get each other's events, and tools that may see all jobs get the
+// events of all users. Events of root's processes are for every receiver,
+// because root could end the receiver anyway.
 bool Events::IsOfOtherUser(const ProcId& receiver,
                            const EventMessage& message) const {
   constexpr uint64_t kRoot = 1;

@@ -53,8 +53,8 @@ void ControlTargets::OnRequest(const StepContext& step, NodeId src,
   if (controller == src) {
     return Leave(src, request, SignalHere(step, request));
   }
-  // The sender and this agent disagree about the controller. If it is lost, the
-  // processes of its job have ended.
+  // The sender and this agent disagree about the controller of the job. If the
+  // controller is lost, the processes of the job have ended.
   Refuse(step.now, src, request, kErrNotFound);
 }
 

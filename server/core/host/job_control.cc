@@ -27,7 +27,7 @@ enum class Meaning : uint8_t {
   kId,
   kPset,
   kCleanup,
-  kElsewhere,  // only the agent can determine the value
+  kElsewhere,  // ignored: the agent knows the caller's user and group
 };
 
 struct Row {

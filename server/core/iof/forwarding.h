@@ -159,7 +159,7 @@ class Forwarding final : public Engine, public OutputTap {
     Puller puller;
     NodeId node = kNoNode;       // agent of the reader
     std::optional<Asker> asker;  // the read that waits for output
-    TimeNs expires = kNever;     // time of its end unless a read comes before
+    TimeNs expires = kNever;     // when it ends unless a read arrives first
     uint64_t first = 0;          // number of its first read
     uint64_t last = 0;           // number of its last read
   };

@@ -137,8 +137,8 @@ void Puller::Add(const JobOutput& output) {
   if (complete_ || output.node >= seen_.size()) return;
   Bytes data = output.data;
   if (data.empty()) {
-    // The close of a channel also shows how much output another agent received
-    // before it, even if no output follows here.
+    // The end position of a close shows how much output preceded the close.
+    // Another agent may have received that output, and none may follow here.
     if (output.end > seen_[output.node]) SkipKnown(output, &data);
   } else if (!SkipKnown(output, &data)) {
     return;

@@ -114,12 +114,12 @@ class JobEngine final : public Engine {
   void OnNodeReturned(const StepContext& step) override;
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Adds the job to the table, so the caller calls this function before it
-  // notifies the other engines (OnJobRecovered). Ends the job if this agent
-  // controlled it and left no record of it.
+  // notifies the other engines (OnJobRecovered). Ends the job if the agent's
+  // predecessor controlled it and left no record of it that can be read.
   void OnRecovered(const StepContext& step, const JobRecovered& in);
-  // Ends the resynchronisation of a node that has rejoined or whose agent was
-  // restarted. Called after this agent has sent that node all jobs that concern
-  // it.
+  // Called after this agent has sent all jobs that concern `node` to that node,
+  // which has rejoined or whose agent was restarted. Notifies the node if it is
+  // the root, which waits for this notification (JobResync).
   void SendSyncComplete(const StepContext& step, NodeId node) const {
     resync_.SendSyncComplete(step, node);
   }

@@ -85,8 +85,8 @@ TEST(JobEngine, AStreamThatIsHeldOpenDoesNotPreventTheEnd) {
     c.Do(0, [&](JobEngine& e, const StepContext& step) { e.OnTick(step); });
     c.Run();
   };
-  // While there is unread output, the reader is slow, and no stream counts as
-  // held open.
+  // Unread output shows that the reader is slow, so the stream does not count
+  // as held open.
   c.Do(1, [&](JobEngine& e, const StepContext& step) {
     e.OnLocalOutput(step, {"job", 0, 2, Bytes("x")});
   });

@@ -149,7 +149,7 @@ void JobHead::End(const JobStep& step, JobFailure failure) {
   if (std::exchange(ending_, true)) return;
   warn_at_ = kNever;
   Persist(step);
-  // No process runs, so the job is over as soon as it advances.
+  // In these cases no process runs, and the job is over as soon as it advances.
   if (part_.state() == JobPartState::kPreparing || progress_.all_ended()) {
     return;
   }

@@ -143,13 +143,15 @@ class JobHead {
   JobPhase phase_ = JobPhase::kPreparing;  // the phase last reported
   TimeNs since_ = 0;                       // when `phase_` began
   TimeNs timeout_ = kNever;  // when the time limit of the whole job expires
-  // True if the time limit has expired; the job is ended at `timeout_`.
+  // True if the time limit has expired. Until the job is ended, `timeout_` is
+  // then the time up to which the job waits for the launcher's report.
   bool out_of_time_ = false;
   uint32_t limits_ = 0;      // number of time limits set after the launch
   TimeNs warn_at_ = kNever;  // when to warn of the last of these limits
-  // Holds before this time are already part of `timeout_` and `warn_at_`. After
-  // a recovery, these include the holds in effect when the predecessor ended,
-  // but no hold that had ended before.
+  // `timeout_` and `warn_at_` already include the holds before this time, which
+  // is 0 after a recovery. This agent then knows the holds in effect when its
+  // predecessor ended, which must still be added, but no hold that had ended
+  // before.
   TimeNs counted_from_ = 0;
   std::optional<TimeWarning> warning_;  // a warning that is yet to be reported
   bool check_only_ = false;  // the programs are checked; no process is started

@@ -1,7 +1,7 @@
-// Maps of jobs in which this agent takes no part. Some are maps to which local
-// clients refer, which are requested from the root; the others are maps of jobs
-// in which this agent took part while it forwarded messages between other
-// agents. They are released when the job is over.
+// Maps of jobs in which this agent takes no part. Local clients refer to some
+// of these jobs, whose maps are requested from the root. In the other jobs,
+// this agent took part while it forwarded messages between other agents. A map
+// is released when its job is over.
 #ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
 #define CANOPY_SERVER_CORE_JOB_MAPS_H_
 

@@ -77,7 +77,8 @@ TEST_F(PartStreamsTest, OnlyNodesThatConsumeInputRequestIt) {
   EXPECT_TRUE(out_.empty());
 }
 
-// A successor of the controller counts the input of its own run.
+// A successor of the controller begins a new input run, whose positions count
+// from 0.
 TEST_F(PartStreamsTest, ANewInputRunFollowsTheEarlierInput) {
   spec_->stdin_target = StdinTarget::kAll;
   streams_->OnInput(Step(), {"job", {}, Bytes("in"), 2});

@@ -31,7 +31,7 @@ struct HeadRecord {
   std::optional<JobFailure> failure;
   std::vector<Rank> expected;  // ranks whose end was requested
   std::vector<NodeId> lost;    // agents lost with their ranks
-  uint16_t port = 0;           // as in JobPrepared, set when all are prepared
+  uint16_t port = 0;           // as in JobPrepared; set with the start
   uint32_t limits = 0;         // time limits that were set after the launch
   TimeNs warn_at = kNever;     // when to warn of the last of these limits
 };

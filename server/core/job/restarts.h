@@ -56,7 +56,8 @@ class Restarts {
   std::map<Rank, Waiting> waiting_;
   std::map<Rank, TimeNs> started_;  // the last restart of each rank
   std::map<Rank, std::vector<LocalOutput>> ends_;
-  std::set<Rank> over_;  // ranks whose ends are not held
+  // Ranks that get no further process: the ends of their streams are not held.
+  std::set<Rank> over_;
 };
 
 }  // namespace canopy::core

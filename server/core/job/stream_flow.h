@@ -107,7 +107,7 @@ class InputOrder {
  public:
   struct Run {
     uint64_t id = 0;
-    uint64_t begin = 0;  // position here
+    uint64_t begin = 0;  // start of the input run, as a position here
   };
 
   // Returns the number of bytes that the local ranks have consumed; no value if
@@ -130,10 +130,10 @@ class InputOrder {
   struct Verdict {
     bool passes = true;
     bool requests = false;  // request all input after taken() again
-    bool begins = false;    // the piece begins a new run
+    bool begins = false;    // the piece begins a new input run
   };
-  // Handles a piece of input that ends at position `end` of run `run` (0:
-  // unknown), or the end of the input if `size` is 0.
+  // Handles a piece of input that ends at position `end` (0: unknown) of the
+  // input run `run`, or the end of the input if `size` is 0.
   Verdict OnPiece(uint64_t size, uint64_t end, uint64_t run = 0);
 
  private:

@@ -98,7 +98,8 @@ TEST(InputOrderTest, APieceAfterAGapRequestsTheInputAgain) {
   EXPECT_TRUE(order.OnPiece(4, 12).passes);
 }
 
-// The second piece may have been sent after the answer to the request.
+// The second piece that leaves a gap may have been sent after the answer to the
+// first request, so this answer may lack it.
 TEST(InputOrderTest, TwoPiecesAfterAGapCauseTwoRequests) {
   InputOrder order;
   EXPECT_TRUE(order.OnPiece(4, 8).requests);

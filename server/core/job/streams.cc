@@ -72,7 +72,8 @@ bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   if (output.rank >= spec.procs.size() || detached_) return false;
   const uint32_t node = spec.procs[output.rank].node;
   const uint64_t size = output.data.size();
-  // Earlier output has no reader and is not awaited.
+  // If the launcher will not reattach, output before this piece has no reader
+  // and is not awaited.
   if (discards_ && output.end > size) output_.SkipTo(node, output.end - size);
   if (drain_ != kNever) drain_ = step.now + kDrainIdle;
   const auto known = output_.OnDelivered(node, size, output.end);
@@ -199,8 +200,8 @@ void JobStreams::SendPiece(const JobStep& step, const InputLog::Piece& piece) {
 
 void JobStreams::OnInputTaken(const JobStep& step, uint32_t node,
                               const InputCredit& in) {
-  // The message counts an earlier run of the input (InputData::run), so the
-  // node's ranks have received nothing of the present run.
+  // The message counts an earlier input run (InputData::run), so the node's
+  // ranks have received nothing of the present input run.
   if (in.run != run_) {
     if (in.resend) ResendInput(step, node, 0);
     return;

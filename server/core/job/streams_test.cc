@@ -175,8 +175,8 @@ TEST_F(StreamsTest, InputIsSentOnceAndResentOnRequest) {
   EXPECT_EQ(sent[1].second.ranks, std::vector<Rank>{1});
 }
 
-// Ranks that have received no input of the present run report totals of an
-// earlier run. These totals are ignored.
+// Ranks that have received no input of the present input run report totals of
+// an earlier one. These totals are ignored.
 TEST_F(StreamsTest, ASuccessorBeginsANewRunOfPushedInput) {
   spec_->forwarding.input = true;
   Tap tap;

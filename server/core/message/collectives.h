@@ -47,7 +47,7 @@ struct CollectiveId {
 // (collective/group_record.h).
 struct NodeContribution {
   NodeId node = kNoNode;
-  Bytes data;  // empty unless PMIX_COLLECT_DATA is set
+  Bytes data;  // empty without PMIX_COLLECT_DATA, except in group operations
 };
 
 // CollectiveUp::status of contributions to a collective whose release the

@@ -26,7 +26,8 @@ struct AbortMessage {
   // needed.
   uint64_t request = 0;
   NodeId origin = kNoNode;  // the source's agent
-  uint32_t uid = 0;  // user of the source's job, if has_uid or with a request
+  // User of the source's job. Valid if has_uid is true or `request` is not 0.
+  uint32_t uid = 0;
   bool has_uid = false;
 };
 
@@ -68,7 +69,7 @@ struct ProgramNote {
   std::string detail;  // details, if requested; lines
   // The nodes with the lowest numbers, at most kMaxNamedNodes.
   std::vector<NodeId> nodes;
-  uint32_t count = 0;  // of all nodes with this note
+  uint32_t count = 0;  // number of all nodes with this note
 };
 inline constexpr size_t kMaxNamedNodes = 8;
 

@@ -49,7 +49,7 @@ struct InputCredit {
   uint64_t bytes = 0;
   uint64_t total = 0;   // consumed by the node's ranks so far; 0: unknown
   bool resend = false;  // input after `total` must be sent again
-  uint64_t run = 0;     // run whose input is counted, as in InputData
+  uint64_t run = 0;     // the input run that is counted, as in InputData
 };
 
 }  // namespace canopy::core

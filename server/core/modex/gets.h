@@ -132,8 +132,9 @@ class Gets final : public Engine {
   bool PutOff(TimeNs now, uint64_t id);
   // Returns the gets that depend on a fetch.
   std::vector<uint64_t> IdsOf(const Fetch& fetch) const;
-  // Requests the data from the target's local ranks, or from its agent unless
-  // such a request is pending.
+  // Requests the commits of those ranks of this node that the get is about. If
+  // the target is on another node and the get is a local client's, requests the
+  // data from the target's agent, unless such a request is pending.
   void StartFetch(const StepContext& step, uint64_t id);
   void AwaitCommit(const StepContext& step, const Job& job, Rank rank) const;
   void Ask(const StepContext& step, uint64_t number, const Fetch& fetch);

@@ -13,8 +13,8 @@ struct KvalPiece {
   bool deleted = false;    // its value is empty: the key was deleted
 };
 
-// Removes the first KVAL from *rest. Returns false at the end, and if the rest
-// is malformed; only then *rest is not empty.
+// Removes the first KVAL from *rest. Returns false if *rest is empty, and if it
+// is malformed; malformed bytes stay in *rest.
 bool TakeKval(std::string_view* rest, KvalPiece* piece);
 
 // Returns true if the bytes are a sequence of KVALs, each with a key.

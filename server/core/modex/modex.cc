@@ -32,7 +32,8 @@ Bytes PieceOf(const Bytes& whole, std::string_view piece) {
   return Bytes(std::string(piece));
 }
 
-// Returns true if a local rank's key has no KVAL for ranks of this node.
+// Returns true if a key that a local rank has put has no KVAL for ranks of this
+// node. A stored name never counts as outside.
 bool IsOutside(std::string_view key, const Bytes& here) {
   return here.empty() && !IsStoredName(key);
 }
@@ -222,7 +223,8 @@ bool ModexStore::RemoteHas(const RankData& data, std::string_view key) {
          });
 }
 
-// Returns true also for a value that has more qualifiers than `key`.
+// Returns true if `key` is the name of a qualified value and a value of the
+// rank satisfies it. That value may have more qualifiers than `key`.
 bool ModexStore::RemoteAnswers(const RankData& data, std::string_view key) {
   if (!IsQualifiedName(key)) return false;
   return Answers(data.here.view(), key) ||

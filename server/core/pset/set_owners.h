@@ -39,7 +39,8 @@ class SetOwners final : public Engine {
   // Called after the caller has updated the tree: messages in flight may be
   // lost.
   void OnTreeChanged(const StepContext& step) override;
-  // Called when messages in flight to or through that agent may be lost.
+  // Called when the node has a new agent: messages in flight to the node or
+  // through it may be lost.
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Called when a set of the job has become known.
   void OnDefined(const StepContext& step, const std::string& nspace);

@@ -246,8 +246,8 @@ void Lookups::EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
     const bool has_it = key.state == State::kFound;
     if (!has_it && key.state != State::kClaiming) continue;
     if (!EndsWhenRead(key.publication)) continue;
-    // The claim must not be repeated after its return, because it would take
-    // the publication for good.
+    // A pending claim must not be sent again after the publication was
+    // returned, because it would reserve the publication for good.
     if (!has_it) calls_.Forget(key.call);
     const ClaimKind kind =
         accepted && has_it ? ClaimKind::kFinish : ClaimKind::kReturn;

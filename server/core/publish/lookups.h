@@ -104,8 +104,8 @@ class Lookups {
     uint64_t call = 0;  // number of the claim's request in calls_
     // Claims that failed, with the publication's version. An owner that has not
     // yet learnt that a publication is gone (as after a partition) would
-    // otherwise offer the same version for ever. A later version may have been
-    // returned by its reader.
+    // otherwise offer the same version for ever. A later version is claimed
+    // again, because the reader that won may have returned the publication.
     std::map<PublicationId, uint64_t> refused;
   };
   struct Lookup {

@@ -4,8 +4,8 @@
 //
 // States of a publication:
 // - offered: added here and sent to the owner of its key, which accepts it
-//   (`accepted`) or rejects it because the key is taken. A change of the owner
-//   in between makes the steward offer it again.
+//   (`accepted`) or rejects it because the key is taken. If the key has another
+//   owner when the answer arrives, the steward offers it again, to that owner.
 // - confirmed: its call of PMIx_Publish succeeds. The publication is now
 //   persisted and, if it must survive this agent, copied to other agents.
 // - taken: only for PMIX_PERSIST_FIRST_READ. The agent of a reader has
@@ -121,8 +121,8 @@ class Publications {
   // Called when the node has a new agent. That agent has no copies, but may
   // still receive some that are in flight.
   void OnNodeRestarted(PublishStep& step, NodeId node);
-  // Copies publications that must survive this agent to the members that are to
-  // hold them after a change of the membership.
+  // Called after a change of the membership. Copies each publication that must
+  // survive this agent to the members that must hold it now.
   void EnsureCopies(PublishStep& step);
 
   // Recovers a publication from a predecessor's record; ignores other records.
@@ -139,8 +139,8 @@ class Publications {
     std::set<NodeId> holders;
     // The owner has accepted the publication, so a new owner must get it too.
     bool accepted = false;
-    // Confirm was called. A publication for one reader is not offered to
-    // readers earlier.
+    // Confirm was called. Until then, no claim of a publication for one reader
+    // is granted.
     bool confirmed = false;
     // Number of changes that not all holders have acknowledged; claims are
     // answered when it is 0.

@@ -48,10 +48,10 @@ enum class PublishFunction : uint8_t {
 
 // Reads infos in codec form (SIZE n, then n INFO). For PMIx_Publish, an info
 // that is not a directive is data unless its key is reserved. For PMIx_Lookup
-// and PMIx_Unpublish, it is a directive that is not honoured, and an invalid
-// range does not limit the search. Returns kErrNotSupported for a required
-// directive that the function does not honour, and for the range of the
-// resource manager; kErrBadParam for malformed infos and values;
+// and PMIx_Unpublish, such an info counts as a directive that is not honoured,
+// and an invalid range does not limit the search. Returns kErrNotSupported for
+// a required directive that the function does not honour, and for the range of
+// the resource manager; kErrBadParam for malformed infos and values;
 // kErrOutOfResource for more than kMaxKeysOfCall keys.
 int ReadCall(const Bytes& info, PublishFunction function, PublishCall* call);
 

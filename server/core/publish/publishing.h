@@ -107,7 +107,7 @@ class Publishing final : public Engine {
     ProcId proc;
     RequestId request = 0;
     Publications::Ids ids;  // the publications of a publish
-    size_t open = 0;        // number that the owner has not decided yet
+    size_t open = 0;        // publications without a decision of their owner
     int status = 0;
     Bytes result;  // payload of the answer
     TimeNs deadline = kNever;

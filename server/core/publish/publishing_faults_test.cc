@@ -215,7 +215,7 @@ TEST_F(PublishingFaultsTest, ASuccessorCompletesTheReturnOfAClaim) {
   agents_.at(1).OnTick({agents_.now() + 2 * kSecond, actions});
   EXPECT_FALSE(Sent<DirectoryClaim>(actions).empty());
   EXPECT_TRUE(All<ReplyClient>(actions).empty());
-  // These messages are lost with the agent.
+  // The messages that return the claim are lost with the agent.
   agents_.Restart(1);
   agents_.BeginLookup(kB0, {key, "never"}, wait, greedy);
   agents_.Run();
@@ -343,8 +343,8 @@ TEST_F(PublishingFaultsTest, AfterFinalizeACallWithAnEarlierNumberIsExecuted) {
   agents_.Restart(0);
   PublishingAgents& agents = agents_;
   EXPECT_EQ(agents.Lookup(kB0, {"x"}).status, kSuccess);
-  // The call is executed as a new one. The harness rejects a second answer to
-  // request 7, so this is the request of the other job's process.
+  // The call is executed as a new one. Its number is not 7 again, because the
+  // harness rejects a second answer to a request.
   EXPECT_EQ(agents.Publish(kA0, "x", "2"), kErrDuplicateKey);
 }
 

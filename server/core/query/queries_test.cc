@@ -472,8 +472,8 @@ TEST_F(HostQueriesTest, SupportedKeysAndQualifiersAreReturned) {
             kSuccess);
 }
 
-// Without a scheduler, or with an answer of another form, its services are not
-// supported.
+// If there is no scheduler, or if its answer has another form, no services of a
+// scheduler are supported.
 TEST_F(HostQueriesTest, SupportedKeysIncludeTheServicesOfTheScheduler) {
   const std::vector<TestQuery> queries = {
       {{PMIX_QUERY_SUPPORTED_KEYS, PMIX_QUERY_SPAWN_SUPPORT}},

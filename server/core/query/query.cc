@@ -149,8 +149,7 @@ constexpr QualifierReader kQualifierReaders[] = {
     {PMIX_TOOL_ATTRIBUTES, ReadLevel},
 };
 
-// Qualifiers of every query: agents answer from the data that they have, in the
-// time that the caller allows.
+// Qualifiers that count as effective in every query, whatever its keys are.
 constexpr std::string_view kOfAll[] = {PMIX_QUERY_LOCAL_ONLY,
                                        PMIX_QUERY_SUPPORTED_QUALIFIERS,
                                        PMIX_QUERY_REFRESH_CACHE,

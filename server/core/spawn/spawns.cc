@@ -82,8 +82,8 @@ void Spawns::OnReply(const StepContext& step, const SpawnReply& reply) {
                                  reply.status, Bytes(reply.nspace)});
 }
 
-// A tool's spawns end with the tool. This agent may be the successor of the
-// agent that knew of them.
+// A tool's spawns end with the tool. The root is notified even if this agent
+// holds no spawn of the tool: it may be a successor that does not know of them.
 void Spawns::OnClientGone(const StepContext& step, ClientId client) {
   std::erase_if(held_, [client](const auto& entry) {
     return entry.second.client == client;
@@ -177,7 +177,8 @@ const SpawnDone* Spawns::FindAnswer(const Id& id) const {
 
 void Spawns::OnDone(const StepContext& step, const SpawnDone& in) {
   // The result is dropped if the spawner's job is over. A successor may receive
-  // the result of a spawn that it was executing before it knows the job.
+  // the result of its predecessor's spawn before it knows the spawner's job;
+  // such a result is awaited.
   const bool awaited = executing_.erase({in.proc, in.request}) > 0;
   if (!awaited && jobs_.Find(in.proc.nspace) == nullptr) return;
   std::deque<SpawnDone>& answers = answers_[in.proc];

@@ -87,8 +87,8 @@ struct DeliverOutput {
   uint64_t redirected = 0;
 };
 
-// Reports that all of the job's output has been delivered. OutputConsumed
-// acknowledges its arrival.
+// Reports that all of the job's output was sent to the launcher. The launcher
+// must acknowledge all of it at once (OutputConsumed).
 struct OutputDelivered {
   std::string nspace;
 };

@@ -10,8 +10,8 @@
 
 namespace canopy::core {
 
-// Valid during one call of an engine. Classes that need more of their engine in
-// each call derive from it (JobStep, PublishStep).
+// Valid during one call of an engine. JobStep and PublishStep derive from this
+// class and add what the classes of one engine need in each call.
 struct StepContext {
   TimeNs now;                    // in nanoseconds; never decreases
   Actions& out;                  // executed in the order of the vector

@@ -291,7 +291,8 @@ void CollectiveProgress::StoreResult(const StepContext& step, Series& series,
 
 // The record is written before the replies: if some waiters do not get their
 // reply, a successor must know the result. The record is stored in the journal
-// of each local job, because any of these jobs may be over by then.
+// of each local job, because any of these jobs may be over before a successor
+// needs it.
 void CollectiveProgress::Persist(const StepContext& step, const Series& series,
                                  uint64_t sequence,
                                  const CompletedCollective& completed,

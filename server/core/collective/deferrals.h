@@ -12,8 +12,9 @@
 
 namespace canopy::core {
 
-// Maximum number of messages that may wait for a job map. A collective fails if
-// one more message arrives for it.
+// Limit of the number of arrivals and messages that wait for a job map. Beyond
+// it, arrivals are still deferred, but a message is refused, and its collective
+// fails.
 inline constexpr size_t kMaxDeferred = 4096;
 
 // The table has the deadlines, and outlives this object. Used by one thread.
@@ -37,7 +38,7 @@ class Deferrals {
 
  private:
   SeriesTable& table_;
-  size_t held_ = 0;  // number of messages deferred in all series
+  size_t held_ = 0;  // arrivals and messages deferred in all series
 };
 
 }  // namespace canopy::core

@@ -51,8 +51,8 @@ class EndWalks {
   };
   // A pass over the series that name a job, in the order of their numbers.
   struct Walk {
-    std::vector<Gone> gone;    // of this pass
-    std::vector<Gone> later;   // of the next pass
+    std::vector<Gone> gone;    // the processes that this pass handles
+    std::vector<Gone> later;   // the processes that the next pass handles
     uint64_t series = 0;       // number of the series that is next
     bool begun = false;        // that series' suspects were added
     uint64_t sequence = 0;     // the collective in that series that is next

@@ -19,7 +19,7 @@ enum class Meaning : uint8_t {
   kLocalOnly,
   kCollect,
   kShared,
-  kLocalCid,    // shared, without an array around it
+  kLocalCid,    // shared, although it is not in an array of PMIX_GROUP_INFO
   kElsewhere,   // honoured by the adapters
   kImpossible,  // the call would wait for calls that never come
 };

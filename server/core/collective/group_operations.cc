@@ -36,9 +36,10 @@ bool IsHere(const Job& job, Rank rank) {
   return rank == kRankWildcard ? job.local_node != kNoNode : job.is_local(rank);
 }
 
-// Calls `what` for each job with participants on this node. Every such job's
-// journal has the record: a change that reached only one journal would leave
-// old records in the others. Participants are sorted by namespace.
+// Calls `what` for each job with participants on this node. The journal of
+// every such job has the record of a group: a change that reached only one
+// journal would leave old records in the others. Participants are sorted by
+// namespace.
 void ForEachLocalJob(const std::vector<ProcId>& participants,
                      const JobTable& jobs,
                      const std::function<void(const std::string&)>& what) {
@@ -121,9 +122,9 @@ Bytes GroupConstruct::OwnContribution(const Series& series,
                            std::move(committed));
 }
 
-// The number is unique during the life of the overlay, whichever agent makes
-// it: it contains the node's number, and an agent's earlier incarnations made
-// lower numbers.
+// The number of the group (GroupRecord::made) is unique during the life of the
+// overlay, whichever agent makes it: it contains the node's number, and earlier
+// incarnations of the agent made lower numbers.
 void GroupConstruct::MakeResult(TimeNs now, const Series& series,
                                 Instance* instance) {
   constexpr int kNodeBits = 16;  // at most 65536 nodes

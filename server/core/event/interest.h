@@ -52,7 +52,7 @@ class Interest {
  private:
   struct Told {
     uint32_t codes = 0;
-    uint64_t number = 0;  // of the message
+    uint64_t number = 0;  // number of the last message
   };
 
   uint32_t own() const;

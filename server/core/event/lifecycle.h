@@ -53,7 +53,7 @@ int CodeOfJobEnd(int status);
 // events, with other numbers (end_events.cc).
 enum class ProcEvent : uint32_t {
   kTerminated = 0x2000,
-  kCode,             // CodeOfEnd
+  kCode,             // the event with the code that CodeOfEnd returns
   kTerminatedAsked,  // for the spawner of its job
   kToParentJob,
 };

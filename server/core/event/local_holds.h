@@ -33,8 +33,8 @@ inline constexpr char kHeldInProgram[] = "hold in PMIx_Init or at a breakpoint";
 std::optional<std::pair<std::string, HoldWord>> HoldWordIn(
     TimeNs now, const EventMessage& event);
 
-// The state is persisted, so a successor holds the same processes until later
-// events release them. Ranks are local ranks of the job. Not synchronised.
+// The held processes are persisted, so a successor holds the same processes
+// until later events release them. Ranks are local ranks. Not synchronised.
 // `jobs` outlives this object. Times are in nanoseconds.
 class LocalHolds {
  public:

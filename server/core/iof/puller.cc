@@ -120,8 +120,9 @@ bool Puller::Wants(Rank rank, uint16_t channel) const {
          (ranks_.empty() || ranks_.contains(rank));
 }
 
-// Sets the positions. Output of a node from which none has arrived here may
-// follow a gap, because earlier output may have gone to another controller.
+// Sets the positions. If no output of a node has arrived here, the first output
+// of the node may follow a gap, because earlier output may have gone to another
+// controller.
 void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
                    bool from_now) {
   seen_ = seen;

@@ -119,7 +119,7 @@ class Puller {
   // By channel and rank: true if its close was sent.
   std::map<uint16_t, std::vector<bool>> closed_;
   uint64_t dropped_ = 0;
-  uint64_t told_dropped_ = 0;  // dropped before the last cursor
+  uint64_t told_dropped_ = 0;  // dropped_ as the last cursor reported it
   bool complete_ = false;
 };
 

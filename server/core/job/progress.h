@@ -77,7 +77,7 @@ class JobProgress {
   std::optional<JobFailure> tolerated_;
   std::vector<bool> ended_;
   std::vector<bool> expected_;
-  std::vector<uint32_t> left_on_node_;  // ranks that have not ended
+  std::vector<uint32_t> left_on_node_;  // number of ranks that have not ended
   uint32_t num_ended_ = 0;
   uint32_t num_well_ = 0;  // ranks that ended well
   JobUsage used_;

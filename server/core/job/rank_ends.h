@@ -16,7 +16,7 @@ namespace canopy::core {
 // The end of one rank: its process has ended, or the rank was lost with its
 // node.
 struct RankEnd {
-  ProcExit exit;  // only the rank, if it was lost with its node
+  ProcExit exit;  // of a rank lost with its node: only `rank` is set
   bool lost_with_node = false;
 };
 

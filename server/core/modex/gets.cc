@@ -270,7 +270,8 @@ void Gets::OnReply(const StepContext& step, NodeId src,
   if (fetch.held == 0) fetch_of_.erase({fetch.target, fetch.key});
   const std::vector<uint64_t> ids = IdsOf(fetch);
   if (reply.status == kErrTimeout) {
-    // A get with a later deadline may have joined since the request was sent.
+    // A get with a later deadline may have been added since the request was
+    // sent.
     for (const uint64_t id : ids) {
       const Held* held = held_.Find(id);
       if (held == nullptr) continue;

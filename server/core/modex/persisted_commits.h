@@ -15,8 +15,9 @@ namespace canopy::core {
 
 // Persists the data that a local rank has just committed to `modex`. Each key
 // has one record, so a later value replaces the earlier one. After a key was
-// put for one side only, it has one record for each side, because a record that
-// does not change keeps its place in the order. `data` must be well-formed.
+// put for one side only, it has one record for each side. A record for each
+// scope would not do: a successor would need their order, but a record that is
+// written with an equal value keeps its place. `data` must be well-formed.
 void PersistCommit(const ModexStore& modex, const ProcId& proc,
                    const std::vector<ScopedData>& data, Actions* actions);
 

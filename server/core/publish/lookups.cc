@@ -153,8 +153,8 @@ void Lookups::Accept(PublishStep& step, uint64_t number, const Publication& p) {
                         });
 }
 
-// If another reader has won the publication, the owner may have another
-// publication of the same key.
+// After a failed claim, the key is looked up again: if another reader has won
+// the publication, the owner may have another publication of the same key.
 void Lookups::OnClaimed(PublishStep& step, uint64_t number,
                         const std::string& name, uint64_t claim, int status) {
   const auto it = lookups_.find(number);

@@ -58,8 +58,8 @@ class UsageQueriesTest : public testing::Test {
     wanted_.caller = {"job", 0};
   }
 
-  // Begins a sample. Stores its requests to other agents and to this agent's
-  // reader.
+  // Begins a sample. Stores its requests to other agents, and its requests to
+  // read facts of this node.
   void Want() {
     Actions out;
     wanted_.number = ++number_;

@@ -92,9 +92,10 @@ class Forwarding final : public Engine, public OutputTap {
 
   // ------------------------------------------------ the job's controller ---
 
-  // Serves a request as the job's controller. Errors: kErrNotFound for an
-  // unknown job or rank, kErrNotSupported if the job's output may not be
-  // forwarded, kErrNoPermissions for a job of another user.
+  // Serves a request as the job's controller. Errors of a read: kErrBadParam if
+  // it is malformed, kErrNotFound for an unknown job or rank, kErrNotSupported
+  // if the job's output may not be forwarded, kErrNoPermissions for a job of
+  // another user, kErrOutOfResource for more than kMaxPullers.
   void OnRequest(const StepContext& step, NodeId src,
                  const HostRequest& request);
   // Handles output of the job. Returns true if a puller redirects the output,

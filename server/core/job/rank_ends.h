@@ -27,8 +27,9 @@ class RankEnds {
   explicit RankEnds(size_t num_ranks) : known_(num_ranks) {}
 
   // Adds an end. Returns false if there is no such rank, or if its end is
-  // known. The exit of a process that was restarted is not the end of its rank;
-  // the last such exit of each rank is kept.
+  // known. The exit of a process that was restarted is not the end of its rank:
+  // the last such exit of each rank is kept, and false is returned for an
+  // earlier one.
   bool Add(const RankEnd& end);
   // Returns JobExits and NodeLost messages with the ends added since the last
   // call; restarts come first.

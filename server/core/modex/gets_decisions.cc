@@ -35,8 +35,8 @@ std::optional<int> Gets::Decide(const Held& held) const {
                                                             : kErrNotFound;
   }
   if (jobs_.WasRemoved(held.target.nspace)) return kErrNotFound;
-  // Job data of another namespace is available as soon as its map is, so the
-  // get waits only for the map.
+  // Job data of another namespace is available as soon as its map is, so even
+  // an immediate get of job data (rank wildcard) waits for the map.
   if (held.immediate && held.target.rank != kRankWildcard) return kErrNotFound;
   return std::nullopt;
 }

@@ -214,8 +214,8 @@ void Collectives::Accept(const StepContext& step, Series& series,
 
 void Collectives::TakeUpDeferred(const StepContext& step, Series& series) {
   std::vector<DeferredCollective> all = deferrals_.Take(series);
-  // With the maps of all jobs, NameWholeJobs may change the list that names a
-  // group's participants. Then the arrivals belong to another series.
+  // As the maps of all jobs are known now, NameWholeJobs may change the list of
+  // a group's participants. Then the arrivals belong to another series.
   std::vector<ProcId> named = series.id.participants;
   if (IsGroupOp(series.id.op)) NameWholeJobs(jobs_, &named);
   const bool renamed = named != series.id.participants;

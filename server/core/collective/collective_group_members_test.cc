@@ -364,7 +364,7 @@ TEST_F(CollectiveGroupTest, ASuccessorContributesForAMemberThatHasLeft) {
   ASSERT_EQ(up.size(), 1u);
   EXPECT_EQ(up[0].first, 0u);
   EXPECT_EQ(up[0].second.id.op, CollectiveOp::kGroupDestruct);
-  // The process repeats its request, because it has received no reply.
+  // Rank 0 of "top" repeats its request, because it has received no reply.
   EXPECT_TRUE(engine_->TakeLeftBefore({"top", 0}, "g"));
   EXPECT_FALSE(engine_->TakeLeftBefore({"top", 0}, "g"));
 }

@@ -338,7 +338,7 @@ TEST_F(EventsTest, KeptEventsEndWithTheirJob) {
 }
 
 // The agent was restarted, and the job ended before the process reattached. The
-// process had registered in time.
+// process had registered for events with the predecessor.
 TEST_F(EventsTest, AReattachedClientGetsEventsOfAnEndedJob) {
   jobs_.Connect(11, {"job", 0});
   events_.OnMessage({0, actions_}, 3, Message(3, 1));

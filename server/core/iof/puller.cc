@@ -241,8 +241,8 @@ OutputRun Puller::Welcome() {
   return run;
 }
 
-// A cursor reports dropped output at the position where it is missing, not
-// before.
+// Reports the dropped bytes that the cursor counts. Output that is missing
+// after the cursor's position is reported with a later cursor.
 void Puller::Tell(OutputRun* run) {
   const Cursor cursor = MakeCursor();
   run->dropped = told_dropped_ = cursor.dropped;

@@ -192,7 +192,8 @@ bool JobSet::OnLocalExit(const JobStep& step, JobEntry& job,
   return true;
 }
 
-// If the job was ordered to end during the wait, the exits are final.
+// If a rank or its job was ordered to end before the rank's restart was due,
+// the rank's exit is final.
 void JobSet::RestartDue(const JobStep& step, JobEntry& job) {
   bool changed = false;
   for (ProcExit& exit : job.restarts.TakeDue(step.now)) {

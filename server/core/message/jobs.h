@@ -67,7 +67,7 @@ struct ProgramNote {
   // Reason why a program does not use Canopy's library: one line, or empty.
   std::string reason;
   std::string detail;  // details, if requested; lines
-  // The nodes with the lowest numbers, at most kMaxNamedNodes.
+  // Nodes with this note, lowest numbers first; at most kMaxNamedNodes.
   std::vector<NodeId> nodes;
   uint32_t count = 0;  // number of all nodes with this note
 };

@@ -329,8 +329,8 @@ void Queries::OnReply(const StepContext& step, NodeId src,
   Advance(step, id);
 }
 
-// One request is for the local jobs, another for those of the root; if this
-// agent is the root, one answer serves both.
+// One request is for the local jobs, another for the jobs that the root knows;
+// if this agent is the root, one answer serves both.
 void Queries::TakeJobs(NodeId src, const FactsReply& reply,
                        const FactsRequest& request, Call* call) const {
   std::map<std::string, JobFacts> jobs;

@@ -173,8 +173,8 @@ Value QueryAnswers::NodeMemory(const Query& query, std::string_view key) const {
 
 // ----------------------------------------------------------------- jobs ---
 
-// Returns this agent's jobs for a local query, otherwise those of the root;
-// null if the root has not answered.
+// Returns this agent's jobs for a local query, otherwise the jobs that the root
+// has reported; null if the root has not answered.
 const QueryAnswers::Jobs* QueryAnswers::JobsOf(const Query& query) const {
   if (query.local_only) return &facts_.local_jobs;
   return facts_.all_jobs ? &*facts_.all_jobs : nullptr;

@@ -1,5 +1,5 @@
 // Requests of processes to the host: the calls, the requests to the component
-// of the agent that decides, and the replies.
+// of the agent that decides about the calls, and the replies.
 #ifndef CANOPY_SERVER_CORE_STEP_HOST_H_
 #define CANOPY_SERVER_CORE_STEP_HOST_H_
 

@@ -36,7 +36,8 @@ void Family::OnFailing(const std::string& nspace, const v1::JobEnd& end) {
   if (failure_ && !IsOnRequest(*failure_)) return;
   failure_ = end;
   failure_->set_text("job " + nspace + ": " + end.text());
-  // The rank is omitted, because the launcher would show a rank of its own job.
+  // The rank is omitted, because the launcher would show it as a rank of its
+  // own job.
   failure_->clear_first_failed();
 }
 

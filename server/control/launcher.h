@@ -45,7 +45,7 @@ class Launcher {
   void ConsumeAll(InputSink* sink);
 
   uint64_t family = 0;             // 0: none yet, or its end was sent
-  std::vector<std::string> ended;  // jobs whose end was sent
+  std::vector<std::string> ended;  // the launcher can request its job again
   bool requeues = false;           // it can request its job again
   // The number of times that the launcher's job has lost a node before its
   // start.

@@ -47,7 +47,8 @@ class OutputWriter {
   OutputWriter(EventLoop* loop, HostOutput names,
                std::optional<OutputPositions> from, std::shared_ptr<void> held,
                Opened opened, Done done);
-  // Queued pieces may still be written. No callback is called any more.
+  // After the destruction, queued pieces may still be written, but no callback
+  // is called.
   ~OutputWriter();
   OutputWriter(const OutputWriter&) = delete;
   OutputWriter& operator=(const OutputWriter&) = delete;

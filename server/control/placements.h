@@ -102,7 +102,7 @@ class Placements : public PlacementListener {
   void CancelTimers(const Entry& entry);
   Entry* Find(const PlacementId& id);
   // Requests the placement. If the host does not answer for a while, the job's
-  // launcher is notified at least that the job waits.
+  // launcher is notified that the job waits.
   void Request(const PlacementId& id);
   void CancelIf(const std::function<bool(const QueuedJob&)>& matches,
                 const Status& why);

@@ -32,7 +32,7 @@ struct FileSource {
 };
 
 // Returns the job that copies the files of another job. One process on each
-// node of that job writes its standard input to files. If `source` names a
+// node of the other job writes its standard input to files. If `source` names a
 // node, one more process, the last, runs there and reads the files.
 JobSpec StagingJob(const JobSpec& job, const FileSource& source);
 
@@ -66,8 +66,9 @@ class Staging : public InputSink {
   // archive itself marks its end.
   void Offer(const std::string& nspace, Bytes data);
 
-  // Return true if the change concerns a staging job, and thus no other object.
-  // Called with all changes.
+  // These functions are called with all changes, output and consumed input of
+  // jobs. They return true if their argument concerns a staging job, and thus
+  // no other object.
   bool OnJobChanged(const core::JobChanged& change);
   bool OnOutput(const core::DeliverOutput& output);
   bool OnInputConsumed(const core::InputConsumed& input);

@@ -42,7 +42,8 @@ class EmbeddedPlacement : public PlacementPort {
   EmbeddedPlacement(const EmbeddedPlacement&) = delete;
   EmbeddedPlacement& operator=(const EmbeddedPlacement&) = delete;
 
-  // If no function is set, no request waits.
+  // Without `fits` no request waits, and without `away` no request waits for
+  // agents.
   void set_fits(Fits fits) { fits_ = std::move(fits); }
   void set_away(Away away) { away_ = std::move(away); }
 
@@ -75,7 +76,7 @@ class EmbeddedPlacement : public PlacementPort {
   Away away_;
   PlacementListener* listener_ = nullptr;
   std::deque<PlacementRequest> waiting_;   // in the order of their turns
-  std::deque<PlacementRequest> awaiting_;  // for agents
+  std::deque<PlacementRequest> awaiting_;  // requests that wait for agents
   EventLoop::TimerId timer_ = 0;           // 0: Retry is not scheduled
   int64_t due_ = 0;                        // EventLoop::Now() of Retry
 };

@@ -30,15 +30,14 @@ struct Connection : endpoint::Connection {
   uint32_t gid = 0;      // gid of a tool
   ProcId proc;           // valid if identified or counted
   bool counted = false;  // counts towards its rank's limit
-  int mailbox =
-      -1;  // index of the commit mailbox that it may write to; -1: none
+  int mailbox = -1;      // index of the client's commit mailbox; -1: none
   // Tags of pending fences over the whole job.
   std::vector<uint64_t> fences;
   std::unordered_map<uint64_t, PendingGet> gets;  // by tag
   std::unordered_set<uint64_t> spawns;            // tags of pending spawns
   // For each pending connect, by tag: the other jobs that the connect concerns.
   std::unordered_map<uint64_t, std::set<std::string>> connects;
-  std::set<std::string> segments;  // namespaces whose segment was sent to it
+  std::set<std::string> segments;  // namespaces whose segment the client has
   // Namespaces for which the agent has sent a copy of the segment to a relayed
   // client.
   std::set<std::string> copies;

@@ -79,7 +79,7 @@ class FenceBarrierTest : public ::testing::Test {
     members_[rank]->Wait(tickets_[rank], 0, &status);
     return status;
   }
-  // Starts a fence by message of that rank.
+  // Starts a fence of that rank by a message.
   void ByMessage(Rank rank) {
     barrier_->OnMessage(rank);
     core::CollectiveArrived arrival;

@@ -78,7 +78,7 @@ std::vector<std::string> Requests() {
   };
 }
 
-// Returns the frames that a client receives, and the hello.
+// Returns the requests of a client, its hello, and the frames that it receives.
 std::vector<std::string> Frames() {
   const std::string infos = Infos();
   std::vector<std::string> frames = Requests();

@@ -284,7 +284,7 @@ TEST_F(MailboxTest, ASuccessorFindsTheCommits) {
                               std::move(fd_store_.files["commit-boxes"]));
   AddJob("job");
   EXPECT_EQ(Taken(), Ranks{0});
-  // A process that has not noticed the restart continues.
+  // A process that has not noticed the agent's restart still uses its mailbox.
   a.mailbox->Write(Commit());
   endpoint_->TakeCommits({"job", 0});
   EXPECT_EQ(Taken(), (Ranks{0, 0}));
@@ -302,7 +302,8 @@ class WatchedMailboxTest : public MailboxTest {
   WatchedMailboxTest() { watch_ns_ = 1; }
 };
 
-// Other processes may look for the commit only in the segment.
+// A process that needs this commit may look for it in the segment, without a
+// request to the agent.
 TEST_F(WatchedMailboxTest, CommitsWithoutARequestAreReadPeriodically) {
   Member a = Join(0);
   a.mailbox->Write(Commit());

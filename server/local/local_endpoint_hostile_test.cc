@@ -45,7 +45,7 @@ TEST_F(LocalEndpointTest, AProcessIsAcceptedWithoutAToken) {
   EXPECT_EQ(StatusOf(client.Next()), 0);
 }
 
-// Each look at the clock advances it by 100 us, so each message costs that
+// Each reading of the clock advances it by 100 us, as if each message took that
 // time.
 class LocalFloodTest : public LocalEndpointTest {
  protected:
@@ -80,8 +80,8 @@ TEST_F(LocalFloodTest, AFloodingClientDoesNotDelayOthers) {
   for (int round = 0; round < 2; ++round) loop_.RunOnce(0);
   EXPECT_EQ(GetsOf(IdOf(1)), 1u);
   EXPECT_LE(GetsOf(IdOf(0)), 36u);
-  // The endpoint still serves all requests, without further data from the
-  // client.
+  // The endpoint still serves all requests of the flooding client, which sends
+  // no further data.
   for (int round = 0; round < 1000 && GetsOf(IdOf(0)) < kGets; ++round) {
     loop_.RunOnce(-1);
   }

@@ -33,9 +33,10 @@ struct SegmentRef {
 };
 
 struct LocalOptions {
-  EnvironmentOptions environment;  // socket_path is the path of the socket
-  mode_t socket_mode = 0600;       // who may connect
-  ProcId server;                   // this agent's PMIx name
+  // `socket_path` is the path of the endpoint's listening socket.
+  EnvironmentOptions environment;
+  mode_t socket_mode = 0600;  // who may connect
+  ProcId server;              // this agent's PMIx name
   // Returns a namespace's segment; no value if the agent has none.
   std::function<std::optional<SegmentRef>(const std::string& nspace)> segment;
   // Returns true if all visible data of a rank is in its namespace's segment;

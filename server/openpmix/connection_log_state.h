@@ -44,9 +44,8 @@ namespace canopy::openpmix {
 enum class RecordKind : uint16_t {
   kOpened = 1,    // rank; -; bytes read so far; EncodeOpening
   kClosed = 2,    // -
-  kReceived = 3,  // -; -; position of the first; the bytes
-  // tag; series or 0; size of the message, 0: no answer is due; the message, or
-  // no bytes if it can be regenerated.
+  kReceived = 3,  // -; -; position of the first byte; the bytes
+  // -; -; position of the first byte; bytes to the answer's end
   kAnswered = 4,
   kUnsent = 5,     // -; -; position of the first; bytes to the answer's end
   kEvents = 6,     // 1: all; -; -; the codes, 4 bytes each
@@ -55,7 +54,7 @@ enum class RecordKind : uint16_t {
   kEnded = 9,      // rank; series; number of collectives that have ended for it
   kQueued = 10,    // -; -; position of the next answer
   kBroken = 11,    // - (the peer violated the protocol)
-  kNotified = 12,  // -; -; number; EncodeRaiser: an event that was sent to it
+  kNotified = 12,  // -; -; number; EncodeRaiser: an event sent to the peer
 };
 
 // Positions count the bytes of a connection from its beginning.

@@ -66,7 +66,7 @@ class LedgerTest : public ::testing::Test {
   int moves_ = 0;
   UniqueFd fd_;
   std::unique_ptr<ConnectionLog> connection_log_;
-  std::unique_ptr<ConnectionLogReader> reader_;  // of Kept
+  std::unique_ptr<ConnectionLogReader> reader_;  // set by Kept
 };
 
 TEST_F(LedgerTest, ASuccessorReadsTheStateOfAConnection) {

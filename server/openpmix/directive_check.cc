@@ -15,8 +15,8 @@ namespace {
 
 using Keys = std::set<std::string, std::less<>>;
 
-// Infos that libraries add themselves: the user of the caller, and a part of a
-// collective.
+// Infos that libraries add themselves: the caller's user and group, and the
+// local status of a collective.
 constexpr std::string_view kOfLibraries[] = {PMIX_USERID, PMIX_GRPID,
                                              PMIX_LOCAL_COLLECTIVE_STATUS};
 

@@ -50,8 +50,8 @@ struct World {
     const std::string& uri = endpoint->uri();
     address.sin_port =
         htons(static_cast<uint16_t>(std::stoi(uri.substr(uri.rfind(':') + 1))));
-    // The socket is closed without TIME_WAIT, because the ports would be
-    // exhausted.
+    // The socket is closed without TIME_WAIT, because the many connections of a
+    // run would otherwise use up all ports.
     const linger at_once = {1, 0};
     setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     (void)connect(fd.get(), reinterpret_cast<sockaddr*>(&address),

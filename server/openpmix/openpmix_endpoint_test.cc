@@ -145,8 +145,8 @@ TEST_F(OpenPmixEndpointTest, AFloodingClientDoesNotDelayOthers) {
   Send(other, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));
   EXPECT_EQ(fences_of(client_), 1u);
   EXPECT_LE(fences_of(flooder), 60u);
-  // The endpoint still serves all requests, without further data from the
-  // client.
+  // The endpoint still serves all requests of the flooding client, which sends
+  // no further data.
   for (int round = 0; round < 1000 && fences_of(flooder) < kFences; ++round) {
     loop_->RunOnce(-1);
   }

@@ -25,7 +25,7 @@ class OpenPmixRecoveryTest : public OpenPmixEndpointTest {
 
   ~OpenPmixRecoveryTest() override { graves_.clear(); }
 
-  // Ends the agent between two instructions and starts another one.
+  // Ends the agent between two instructions, and starts another agent.
   void Restart() {
     graves_.push_back({std::move(loop_), std::move(endpoint_)});
     loop_ = std::make_unique<EventLoop>();

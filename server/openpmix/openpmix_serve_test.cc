@@ -316,7 +316,7 @@ TEST_F(OpenPmixLogTest, ALogRequestIsAnsweredAfterItsTextsAreInserted) {
 
 TEST_F(OpenPmixLogTest, TextsThatPrecedeAnAbortAreInserted) {
   const UniqueFd fd = Join();
-  // "abort" of all with status 0 in the same write.
+  // The text and an "abort" of all processes with status 0 arrive in one write.
   Send(fd, Message(101, kError) + Message(102, "02 01 02 00 02 02 00 02 00"));
   ASSERT_EQ(texts_.size(), 1u);
   ASSERT_EQ(sink_.All<core::AbortArrived>().size(), 1u);
@@ -372,7 +372,8 @@ TEST_F(OpenPmixLogTest, IgnoredLogDirectivesAreLoggedOnce) {
 TEST_F(OpenPmixEndpointTest, DirectivesWithoutAnEffectAreLoggedOnce) {
   const UniqueFd fd = Join();
   log_.clear();
-  // A get of k with the info k\n = 5, twice without a flag, then required.
+  // A get of k with the info k\n = 5: twice without flags, and then with the
+  // flag that makes the info required.
   for (uint32_t tag = 101; tag < 103; ++tag) {
     Send(fd, Message(tag,
                      "02 04 02 08 6e737800 02 03 02 01 02 06 6b0a00 00"

@@ -54,12 +54,12 @@ TEST_F(OpenPmixToolTest, AToolWithoutANameGetsOne) {
   ASSERT_EQ(sink_.All<core::QueryArrived>().size(), 1u);
   Answer(104, kErrNotFound);
   EXPECT_EQ(Body(Receive(fd), 104), "025b");
-  // Events are served too.
+  // A tool can also register for events.
   Send(fd, Message(105, "02 0d 02 00 02 00"));
   EXPECT_EQ(sink_.All<core::EventsWanted>().size(), 1u);
   Answer(105, kSuccess);
   EXPECT_EQ(Body(Receive(fd), 105), "0200");
-  // Publishing is served too; this is a lookup.
+  // A tool can also publish and look up data; this is a lookup.
   Send(fd, Message(107, "02 07 02 e807 02 01 02 04 6b00 02 00"));
   EXPECT_EQ(sink_.All<core::LookupArrived>().size(), 1u);
   Answer(107, kErrNotFound);
@@ -238,7 +238,7 @@ class OpenPmixAdoptedTest : public OpenPmixToolTest {
   }
 };
 
-// The tool's user has another number on the other machine.
+// On its own machine, the tool's user has another uid.
 TEST_F(OpenPmixAdoptedTest, ARelayedToolIsServed) {
   const UniqueFd fd = Adopted();
   Send(fd, Greeting("my.tool", 4, "4.2.2", "v41", geteuid() + 1, 4));
@@ -309,7 +309,8 @@ TEST_F(OpenPmixAskingTest, ARankIsServedWhenTheHostHasAnswered) {
   EXPECT_EQ(Receive(fd), "");
   EXPECT_TRUE(sink_.inputs.empty());
   done_({});
-  // The answer to the request that the client has sent meanwhile follows.
+  // The welcome is followed by the answer to the request that the client has
+  // sent together with its greeting.
   EXPECT_GT(Receive(fd).size(), 8u);
   EXPECT_EQ(sink_.All<core::ClientConnected>().size(), 1u);
 }

@@ -24,7 +24,7 @@ constexpr size_t kMaxTree = 1024;
 
 // ------------------------------------------------------------- processes ---
 
-// Returns the number in `text` up to its end, or 0.
+// Returns the pid that `text` consists of, or 0 if it is not a pid.
 int ToPid(const char* text) {
   char* end = nullptr;
   const long pid = std::strtol(text, &end, 10);
@@ -90,8 +90,9 @@ class TreeSearch {
   }
 
  private:
-  // Returns the next entry; each costs a system call. Returns null at the end,
-  // and when the limit is reached.
+  // Returns the next entry, and counts it against the limit, because the caller
+  // needs at least one system call to examine it. Returns null at the end, and
+  // when the limit is reached.
   const dirent* Next(DIR* directory) {
     if (left_ <= 0) return nullptr;
     --left_;

@@ -93,8 +93,8 @@ Result<Request> Parse(const Requester& requester, const char* hex) {
   return ParseRequest(requester, 101, Unhex(hex));
 }
 
-// Returns the request in both forms, which must contain the same kind of
-// request.
+// Parses the golden message `name` in both forms and returns the requests,
+// which must be of type T.
 template <typename T>
 std::vector<T> InBothForms(const char* name) {
   std::vector<T> out;

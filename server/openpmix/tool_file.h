@@ -23,8 +23,8 @@ struct ToolContact {
   std::string nspace;  // namespace of the server, as in `uri`
   std::string uri;
   // The path of an agent's Unix socket, for tools that load Canopy's libpmix.
-  // It is in a line that other tools do not read. Empty: such tools cannot
-  // connect.
+  // It is in a line that other tools do not read. Empty: tools that load
+  // Canopy's libpmix cannot connect.
   std::string socket;
 };
 
@@ -53,8 +53,8 @@ struct ToolFilePlaces {
 };
 
 // The files of one server. They are removed with this object, unless they have
-// been replaced. A server that runs as root writes and removes files in a
-// directory that a user controls with that user's rights (OpenDirectory).
+// been replaced. In a directory that a user controls, a server that runs as
+// root writes and removes files with the rights of that user (OpenDirectory).
 class ToolFile {
  public:
   // Writes the files. Returns kErrExists if the machine has another system
@@ -64,8 +64,8 @@ class ToolFile {
   // another reason.
   static Result<ToolFile> Write(const ToolFilePlaces& places,
                                 const ToolContact& contact);
-  // Removes the files of any server from `directory`, on behalf of a server
-  // that left them there.
+  // Removes the files of any server from `directory`. Called for the directory
+  // of a server that is gone and has left its files there.
   static void RemoveAll(const std::string& directory);
   ToolFile() = default;
   ToolFile(ToolFile&& other) noexcept;

@@ -224,7 +224,7 @@ TEST_F(ToolFileTest, FilesInAUsersDirectoryBelongToTheUser) {
       EXPECT_EQ(info.st_uid, path.starts_with(At("own")) ? 0 : kUid) << path;
       EXPECT_TRUE(ContentOf(path).starts_with("the-uri\n")) << path;
     }
-    // The files are found wherever the directory is moved.
+    // The files are removed even from a directory that the user has moved.
     ASSERT_EQ(rename(At("users").c_str(), At("former").c_str()), 0);
     ASSERT_EQ(symlink(target.c_str(), At("users").c_str()), 0);
     ASSERT_EQ(lchown(At("users").c_str(), kUid, kUid), 0);

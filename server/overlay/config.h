@@ -92,8 +92,8 @@ struct OverlayEvents {
   // incarnation; the sink gets NodeStateChanged for the loss of each other
   // member and for each return.
   std::function<void(const std::string& reason)> expelled;
-  // A line for the log: unknown connections were refused or ended. Called at a
-  // limited rate.
+  // Called with a line for the log when connections of peers that have not
+  // authenticated themselves were refused or ended. Called at a limited rate.
   std::function<void(const std::string& line)> warning;
 };
 

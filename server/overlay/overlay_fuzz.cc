@@ -1,5 +1,5 @@
-// Fuzz target for the two decoders of data from peers. Data that they accept
-// must encode and decode again to the same bytes.
+// Fuzz target for the two decoders of data from peers. What they accept must be
+// the same after it was encoded and decoded again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

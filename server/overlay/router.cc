@@ -16,8 +16,8 @@ namespace {
 
 constexpr size_t kMaxUnroutable = 4096;
 constexpr int64_t kRetryNs = 50 * kNsPerMs;
-// Messages that lost pieces with a member are dropped if they get no piece for
-// this time.
+// The time from the loss of a member to the next call of Reassembly::Sweep,
+// which drops messages whose other pieces may have been lost with the member.
 constexpr int64_t kSweepNs = 30000 * kNsPerMs;
 
 // Returns the time after which every packet that was sent in an earlier tree
@@ -98,8 +98,8 @@ void Router::Route(Packet packet, NodeId from) {
   if (!links_->Linked(hop)) {
     hop = view_->tree().NextHop(view_->self(), packet.target);
     // If the next hop is the neighbour that has sent the packet, that
-    // neighbour's view of the tree differs from this one, so the packet waits
-    // until the views agree.
+    // neighbour's view of the tree differs from this agent's, so the packet
+    // waits until the views agree.
     if (hop == kNoNode || hop == from) return Hold(std::move(packet));
   }
   links_->Enqueue(hop, std::move(packet));

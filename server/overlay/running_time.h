@@ -25,7 +25,8 @@ class RunningTime {
   int64_t Left(int64_t now) const {
     return std::max<int64_t>(period_ - passed_ - (now - begun_), 0);
   }
-  // Called when the step's timer has run. Returns true if the period is over.
+  // Called when the step's timer has expired. Returns true if the period is
+  // over.
   bool EndStep(int64_t now) {
     const int64_t late = now - begun_ - step();
     passed_ = late > std::max(period_ / kTolerated, kAlwaysTolerated)
@@ -44,7 +45,7 @@ class RunningTime {
   static constexpr int64_t kAlwaysTolerated = 50000000;
 
   const int64_t period_;
-  int64_t begun_;  // begin of the current step
+  int64_t begun_;  // when the current step began
   int64_t passed_ = 0;
 };
 

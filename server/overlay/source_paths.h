@@ -27,7 +27,7 @@ class SourcePaths {
   // Called when this agent has started, or has returned after it was lost.
   // Other agents may not have this agent in their trees yet.
   void OnBegin(int64_t now);
-  // Called when the view has another state of this member.
+  // Called when the state of `node` in the view has changed.
   void OnChanged(NodeId node, int64_t now);
 
   // Returns true if a packet of `source` may arrive over the link of
@@ -48,7 +48,8 @@ class SourcePaths {
 
   const MembershipView* const view_;
   const int64_t window_ns_;
-  // The times of the members' last changes. This agent's is its last start.
+  // The time of each member's last change. For this agent, it is the time of
+  // its last start or return.
   std::vector<int64_t> changed_;
 };
 

@@ -90,7 +90,8 @@ TEST(SourcePathsTest, AMemberThatReturnsRepeatedlyForgesOnlyItsOwnSide) {
 TEST(SourcePathsTest, AnAgentThatHasJustReturnedMayBeBypassed) {
   Agent agent(1, 15, 2);
   agent.Begin(7000);
-  // Node 7 is below node 1, and its parent may still be node 0.
+  // Node 7 is below this agent, but other members may not have this agent in
+  // their trees yet. There, node 0 is the parent of the nodes below this agent.
   EXPECT_TRUE(agent.Admits(7, 0, 7001));
   EXPECT_FALSE(agent.Admits(7, 4, 7001));
   EXPECT_FALSE(agent.Admits(7, 0, 7000 + kWindow));
@@ -153,7 +154,8 @@ class Walk {
     }
   }
 
-  // Makes every agent know the news that is older than a part of the window.
+  // Makes every agent know the changes that are older than a quarter of the
+  // window.
   void SpreadOld() {
     size_t old = 0;
     while (old < news_.size() && now_ - news_[old].at > kWindow / 4) ++old;

@@ -346,8 +346,9 @@ void CommandServer::AnswerRing(Connection& c) {
 // --------------------------------------------------------------- recovery ---
 
 // The first command may have been answered although it is still in the socket,
-// because the predecessor died in between. It was answered if the answer is
-// unread in the socket, or if the client has sent its next command.
+// because the predecessor may have died before it removed the command. It was
+// answered if the answer is unread in the socket, or if the client has sent its
+// next command.
 void CommandServer::FinishRecovered(Connection& c) {
   Waiting waiting = LookAt(c);
   c.command_size = waiting.size;

@@ -34,9 +34,9 @@ class CommandServer {
   void Handle(Connection& c, const Message& message);
   // Handles the core's answer.
   void Reply(Connection& c, const core::ReplyClient& reply);
-  // Handles the first command in the socket of a recovered connection. If the
-  // predecessor has answered it, removes it or sends the answer again;
-  // otherwise leaves it.
+  // Handles the first command in the socket of a recovered connection. Removes
+  // the command if its answer was sent, and sends the answer if the predecessor
+  // had begun to answer. Otherwise leaves the command in the socket.
   void FinishRecovered(Connection& c);
   ChangeServer& changes() { return changes_; }
 

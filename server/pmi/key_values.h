@@ -18,7 +18,7 @@ bool IsKey(const std::string& key);
 
 // Returns the PMIx key of an attribute of the node, which is committed with
 // local scope. The key is the same as in client/pmi/pmi2_attributes_abi.cc, so
-// that processes of one node may use the library or the wire protocol.
+// that one process of a node may use the library and another the wire protocol.
 std::string NodeKey(const std::string& name);
 
 // Returns the PMIx key of the value that a rank gives to its neighbours in a

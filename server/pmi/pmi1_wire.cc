@@ -70,7 +70,8 @@ Fields FieldsOf(std::string_view line) {
   return fields;
 }
 
-// Removes the value from `fields`.
+// Moves the value of a field out of `fields`. Returns an empty string if there
+// is no such field.
 std::string Take(Fields& fields, std::string_view name) {
   const auto it = fields.find(name);
   return it == fields.end() ? std::string() : std::move(it->second);

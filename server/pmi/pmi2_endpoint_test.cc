@@ -153,7 +153,7 @@ TEST_F(Pmi2EndpointTest, AGetOfAnotherJobIsRequestedIfItsDataIsNotHere) {
   EXPECT_EQ(ReceiveMessage(), "cmd=kvs-get-response;rc=0;found=FALSE;");
 }
 
-// Another agent would reject a request for such a name as malformed.
+// Another agent would reject a request that names an invalid job as malformed.
 TEST_F(Pmi2EndpointTest, AGetWithAnInvalidJobNameIsRefused) {
   Init();
   const std::string most(255, 'j');
@@ -490,8 +490,8 @@ TEST_F(Pmi2EndpointTest, AWaitingSpawnIsRequestedAgainWithTheSameNumber) {
   EXPECT_EQ(Receive(), "");
 }
 
-// The state is as if the former agent had been killed between its two records
-// of the end.
+// The state is as if the former agent had been killed after it had logged the
+// outcome of the spawn and before it had recorded the end of the spawn.
 TEST_F(Pmi2EndpointTest, ASuccessorAnswersASpawnWithItsJob) {
   Init();
   Send(Framed(kSpawn));

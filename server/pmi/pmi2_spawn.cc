@@ -111,7 +111,8 @@ class Reader {
   bool good_ = true;
   size_t num_commands_ = 0;   // as stated by the client
   size_t num_expected_ = 0;   // pairs of the list, as stated by the client
-  size_t num_arguments_ = 0;  // the command's number, as stated by the client
+  size_t num_arguments_ = 0;  // arguments of the command, as stated by the
+                              // client
   size_t num_listed_ = 0;     // pairs that were read
 };
 

@@ -32,9 +32,10 @@ namespace canopy::pmi {
 
 // A rank's process inherits one end of a socket pair, so no other process can
 // act as this rank. Its first command selects the version of PMI. Each put is
-// committed at once, and a barrier or fence is a fence over the namespace that
-// collects data. Names are published data, a spawn is PMIx_Spawn, and a
-// connection with another job is PMIx_Connect of both whole jobs.
+// committed at once. A barrier or fence of PMI is a PMIx_Fence over the
+// namespace that also collects data. Names are published data, a spawn is
+// PMIx_Spawn, and a connection with another job is PMIx_Connect of both whole
+// jobs.
 //
 // A command stays in its socket until it is answered. A client that waits for
 // an answer gets it from the agent that has the socket, which may be a

@@ -400,7 +400,8 @@ TEST_F(PmiFloodTest, AFloodingClientDoesNotDelayOthers) {
   loop_.RunOnce(0);
   EXPECT_EQ(Receive(other_), "cmd=appnum rc=0 appnum=0\n");
   EXPECT_LE(lines_, 36);
-  // The other lines are served without further data from the client.
+  // The other lines of the flooding client are served, although it sends no
+  // further data.
   Receive(flood_);
   const int before = lines_;
   loop_.RunOnce(-1);

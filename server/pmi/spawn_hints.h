@@ -1,6 +1,6 @@
 // The way in which PMI describes processes to be spawned. It is the same as in
-// client/pmi/spawn.cc, so that the two sides of a spawn may use the library or
-// the wire protocol.
+// client/pmi/spawn.cc, so that one side of a spawn may use the library and the
+// other side the wire protocol.
 #ifndef CANOPY_SERVER_PMI_SPAWN_HINTS_H_
 #define CANOPY_SERVER_PMI_SPAWN_HINTS_H_
 

@@ -17,8 +17,9 @@ std::vector<char*> PointersTo(std::vector<std::string>& texts) {
   return out;
 }
 
-// The core's limit. Each command contains all pairs, so that a short request
-// could produce a long call.
+// The core's limit for a call of PMIx_Spawn, in bytes. Each command of the call
+// contains all pairs of the request, so a short request could produce a long
+// call.
 constexpr size_t kMaxCall = 4 << 20;
 
 bool IsValid(const SpawnCommand& command) {

@@ -13,7 +13,7 @@ namespace canopy::scheduler {
 class Backoff {
  public:
   static constexpr int64_t kFirstNs = 100'000'000;
-  static constexpr int64_t kLongest = 300;  // multiple of the first
+  static constexpr int64_t kLongest = 300;  // as a multiple of the first pause
 
   explicit Backoff(int64_t first_ns = kFirstNs) : first_ns_(first_ns) {}
 

@@ -18,8 +18,8 @@ constexpr int64_t kNoteMs = 10'000;
 // The limit of notes that wait. If the scheduler is unreachable for so long
 // that older notes are dropped, it learns of their events from the snapshot.
 constexpr size_t kMaxNotes = 10'000;
-// After this number of failures a note no longer keeps others waiting: a
-// release goes to the end of the queue, and any other note is dropped.
+// After this number of failures a note no longer keeps others waiting: a note
+// with a `release` goes to the end of the queue, and any other note is dropped.
 constexpr uint32_t kMaxFailures = 10;
 constexpr size_t kMaxCookie = 4096;
 

@@ -100,7 +100,8 @@ class JobPlacement : public PlacementPort {
     PlacementId id;
     std::function<void(std::function<void(const CallEnd&)>)> send;
     bool releases = false;
-    // After the message was received, the listener is notified of this release.
+    // The listener is notified of this release when the scheduler has received
+    // the message, or when the note is dropped.
     std::optional<v1::JobReleasedRequest> release = std::nullopt;
   };
 

@@ -8,7 +8,7 @@
 namespace canopy::scheduler {
 namespace {
 
-constexpr int64_t kLongestPause = 20;  // times the first
+constexpr int64_t kLongestPause = 20;  // as a multiple of the first pause
 constexpr int64_t kCapabilitiesMs = 10'000;
 constexpr int kMaxFeatures = 64;
 

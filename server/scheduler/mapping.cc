@@ -52,7 +52,7 @@ v1::MapPolicy PolicyOf(const MapPolicy& policy) {
   return v1::MAP_POLICY_SLOT;
 }
 
-// Returns the kind of a policy without procs_per_resource.
+// Returns the kind of the policy, regardless of procs_per_resource.
 Result<MapPolicy::Kind> KindOf(const v1::Mapping& mapping) {
   switch (mapping.policy()) {
     case v1::MAP_POLICY_UNSPECIFIED:

@@ -11,7 +11,7 @@
 
 namespace canopy::scheduler {
 
-// The requirements of a policy on the nodes.
+// The requirements on the nodes that follow from a mapping policy.
 struct MappingNeeds {
   uint32_t slots_per_process = 1;
   uint32_t cpus_per_process = 0;  // 0: no requirement

@@ -181,7 +181,7 @@ void PlayedScheduler::Fail(size_t number) {
   if (call != nullptr) call->Finish({grpc::StatusCode::INTERNAL, "exception"});
 }
 
-// The lock prevents the call from being finished meanwhile.
+// The lock prevents the call from being finished during the update.
 void PlayedScheduler::Update(size_t number,
                              const v1::PlaceJobResponse& update) {
   const MutexLock lock(mutex_);

@@ -24,7 +24,8 @@ class HeldPlace;
 class PlayedScheduler
     : public hostmodule::v1::HostModuleService::CallbackService {
  public:
-  // A request of a process. Such calls differ only in their requests.
+  // A call about a request of a process. `feature` identifies the function that
+  // was called.
   struct Call {
     hostmodule::v1::Feature feature = hostmodule::v1::FEATURE_UNSPECIFIED;
     hostmodule::v1::HostCall call;

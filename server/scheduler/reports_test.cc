@@ -201,7 +201,7 @@ TEST_F(ReportsTest, OnlyRequestedStatesOfJobsAreReported) {
   EXPECT_EQ(Written().size(), before + 2);
 }
 
-// Without a pause, each end would lead to a new stream at once.
+// Without a pause, the end of each stream would lead to a new stream at once.
 TEST_F(ReportsTest, ARefusedStreamIsOpenedAgainAfterAPause) {
   Attach();
   const size_t asked = client_.capabilities.size();

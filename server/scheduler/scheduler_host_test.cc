@@ -257,7 +257,7 @@ TEST_F(SchedulerHostTest, ACallIsRepeatedAfterAPause) {
   EXPECT_EQ(Answers().at(0).status, kErrNotFound);
 }
 
-// The other scheduler at the address may have other features.
+// Another scheduler may serve the address now, and may have other features.
 TEST_F(SchedulerHostTest, TheFeaturesAreRequestedOnEachNewConnection) {
   client_.Up({});
   client_.is_connected = false;

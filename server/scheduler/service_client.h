@@ -1,5 +1,5 @@
-// Calls the functions of a scheduler's HostModuleService. Only this library
-// uses gRPC for it.
+// Calls the functions of a scheduler's HostModuleService. No other part of the
+// agent uses gRPC for this service.
 #ifndef CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
 #define CANOPY_SERVER_SCHEDULER_SERVICE_CLIENT_H_
 

@@ -33,7 +33,7 @@ bool IsSocket(int fd) {
 
 bool HasSockets() { return IsSocket(kShimAgentFd) && IsSocket(kShimListenFd); }
 
-// Closes all other descriptors that were inherited from the agent.
+// Closes the descriptors above kShimDirFd, which were inherited from the agent.
 void CloseOthers() {
   const unsigned first = kShimDirFd + 1;
 #ifdef SYS_close_range

@@ -171,7 +171,7 @@ TEST_F(ProcessTextsTest, ARepeatedTextIsPrintedOnce) {
   request.again = false;
   EXPECT_EQ(texts_->Take(request), kSuccess);
   EXPECT_EQ(Log(), "0/4:text\n");
-  // An answer is forgotten after two new agents.
+  // An answer is forgotten when two later agents have been served.
   texts_->OnNewAgent();
   texts_->OnNewAgent();
   request.again = true;

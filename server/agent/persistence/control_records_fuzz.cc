@@ -28,7 +28,8 @@ std::vector<std::string> canopy::fuzz::Seeds() {
           one + one.substr(0, 9)};
 }
 
-// Parsing the complete records alone must give the same result.
+// Parsing only the complete records must give the same result as parsing the
+// whole content.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using canopy::agent::ControlRecords;
   const std::string_view content(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,5 @@
-// Files that an agent stores for its successor, to which other users must have
-// no access.
+// Files that an agent stores for its successor, and to which other users must
+// have no access.
 #ifndef CANOPY_SERVER_AGENT_PERSISTENCE_PRIVATE_FILE_H_
 #define CANOPY_SERVER_AGENT_PERSISTENCE_PRIVATE_FILE_H_
 

@@ -34,7 +34,8 @@ std::vector<std::string> canopy::fuzz::Seeds() {
           begin + records.substr(0, 30)};
 }
 
-// Parsing the complete entries alone must give the same result.
+// Parsing only the complete entries must give the same result as parsing the
+// whole content.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using canopy::agent::ReportLog;
   const std::string_view content(reinterpret_cast<const char*>(data), size);

@@ -70,7 +70,8 @@ void ControlEndpoints::FlushReplies() {
   control_server_.LetAnswersLeave();
 }
 
-// Runs the loop meanwhile, because pending calls need this thread to end.
+// Runs the loop meanwhile, because pending calls cannot end without this
+// thread.
 void ControlEndpoints::Stop() {
   const std::future<void> ends[] = {control_server_.Stop(),
                                     network_server_.Stop()};

@@ -105,7 +105,7 @@ void LogToFile(const std::string& path) {
   spdlog::set_default_logger(logger);
 }
 
-// Removes the log of an agent that ends regularly, because only the log of a
+// Removes the log of an agent that ends in order, because only the log of a
 // killed agent is needed.
 void RemoveLogs(const std::string& directory) {
   for (const char* name : {"/agent.log", "/agent.1.log"}) {

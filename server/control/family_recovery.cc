@@ -159,7 +159,7 @@ void FamilyRecovery::Welcome(Launcher* launcher, Family* family,
 }
 
 // Reattaches the output of a job. A launcher that does not list a spawned job
-// does not know this job yet.
+// does not know this job yet, and gets its map first.
 void FamilyRecovery::ReattachOutput(Launcher* launcher, const Family& family,
                                     const std::string& nspace,
                                     const v1::Reattach& reattach) {

@@ -367,8 +367,8 @@ void JobManager::RequeueIfLost(const core::JobChanged& change,
   if (commands_.Requeue(record, change.text).ok()) ++launcher->lost_starts;
 }
 
-// Reports a change to the launcher, which shows the progress of the launch only
-// for the first job.
+// Reports a change to the launcher. The progress of a launch is reported only
+// for the first job, because the launcher shows no other.
 void JobManager::Report(const core::JobChanged& change,
                         const JobRecord& record) {
   Launcher* const launcher = families_.LauncherOf(change.nspace);

@@ -1,5 +1,5 @@
-// Derives the facts of a job's launch that the job's map does not contain from
-// the job's request.
+// Derives, from the request of a job, those facts of the launch that the job's
+// map does not contain.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 
@@ -9,8 +9,8 @@
 
 namespace canopy::control {
 
-// Returns the facts. They include the permissions for jobs that this job will
-// spawn.
+// Returns the facts of the launch. They include the permissions for jobs that
+// this job will spawn.
 LaunchFacts FactsOf(const JobRequest& request, const Placed& placed);
 
 }  // namespace canopy::control

@@ -140,8 +140,8 @@ std::string Write(const std::string& name, const std::string& text) {
   return path;
 }
 
-// Writes the files of an agent or caller whose certificate is from one
-// authority for all. `key` is the digit of its cluster key.
+// Writes the files of an agent or caller. One authority has issued the
+// certificates of all of them. `key` is the digit of the cluster key.
 security::SecurityConfig Files(const std::string& owner, char key) {
   const auto identity = security::DeriveIdentity(Key('1'));
   security::SecurityConfig config;

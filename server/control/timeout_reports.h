@@ -22,9 +22,10 @@
 namespace canopy::control {
 
 // canopy-stacks collects states and stacks. It runs as a job of the same family
-// with one process on each node of the job, and its output goes to the
-// launcher. It takes no slots, and a successor does not know it. Loop thread
-// only. The arguments of the constructor outlive this object.
+// as the job that has exceeded its time limit, with one process on each node of
+// that job, and its output goes to the launcher. It takes no slots, and a
+// successor does not know it. Loop thread only. The arguments of the
+// constructor outlive this object.
 class TimeoutReports {
  public:
   // The time limit of the job that collects the report.

@@ -83,8 +83,8 @@ class FenceBarrier {
   int Admit(Rank rank, core::ClientId client);
   // Called when the connection ends, before the core is notified. A rank that
   // is still waiting in the barrier (because another of its threads has
-  // finalized) gets the fence's status, or the status that the connection is
-  // lost.
+  // finalized) gets the fence's status if the core has released a rank of this
+  // fence, and kErrLostConnection otherwise.
   void OnGone(Rank rank, core::ClientId client);
 
   // Called when the connection has reattached. `fences` is the number of fences

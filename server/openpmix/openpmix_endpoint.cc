@@ -245,8 +245,8 @@ std::string_view OpenPmixEndpoint::Read(endpoint::Connection& connection) {
   return {room.data, size};
 }
 
-// Leaves the greeting in the socket until the peer is accepted, so that another
-// agent can start anew with it.
+// Leaves the greeting in the socket until the peer is accepted, so that a
+// successor can begin with the greeting.
 std::string_view OpenPmixEndpoint::ReadGreeting(Connection& c) {
   const ssize_t n =
       recv(c.fd.get(), buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);

@@ -107,8 +107,8 @@ TEST_F(OpenPmixToolTest, TheEndpointReadsOutputForATool) {
   EXPECT_EQ(Ask(fd, 103, "02 1d 02 00 02 01"), "025b");
 }
 
-// The event has the status -172, the agent and the subject; no further output
-// is read.
+// The event has the status -172, and names the agent and the lost output. No
+// further output is read.
 TEST_F(OpenPmixToolTest, LostOutputRaisesAnEvent) {
   const UniqueFd fd = Connect();
   Send(fd, ToolGreeting(3));

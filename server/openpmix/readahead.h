@@ -19,7 +19,8 @@ class Readahead {
   static constexpr uint32_t kLargestWindow = 64;
 
   // Records that rank `self` has requested the data of rank `asked`. Returns
-  // how many ranks after `asked`, not counting `self`, should be sent along.
+  // the number of ranks after `asked`, not counting `self`, whose data should
+  // be sent along.
   uint32_t OnGet(Rank self, Rank asked);
 
   // Records that the answer did not contain all of these ranks: `next` was the

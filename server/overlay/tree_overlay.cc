@@ -80,7 +80,7 @@ void TreeOverlay::Accept(std::shared_ptr<Stream> stream) {
 void TreeOverlay::Send(const core::PeerMessage& message) {
   loop_->AssertOnThread();
   // While the losses after a rejoin are being reported, a message to another
-  // member is based on an obsolete view.
+  // member is based on an obsolete view, and is dropped.
   if (rejoining_ || state_ == State::kStopped) return;
   router_.Send(message);
 }

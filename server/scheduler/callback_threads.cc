@@ -10,9 +10,9 @@
 namespace canopy::scheduler {
 namespace {
 
-// Keeps the threads by a channel that has made a call, because a channel uses
-// the threads from its first call on. The channel is connected to no server,
-// and the deadline of its call has passed when the call begins.
+// Keeps gRPC's threads alive by a channel that has made a call, because a
+// channel uses the threads from its first call on. The channel is connected to
+// no server, and the deadline of its call has passed when the call begins.
 struct Keeper {
   Keeper()
       : stub(grpc::CreateChannel("unix:/dev/null",

@@ -4,10 +4,11 @@
 
 namespace canopy::scheduler {
 
-// All channels and servers of a process share these threads, which end with
-// their last user. If one of the threads itself destroys this last user, gRPC
-// 1.51 frees memory that the thread still uses. This function keeps the threads
-// until the process ends. Thread-safe; may be called any number of times.
+// All channels and servers of a process share gRPC's threads for callbacks,
+// which end with their last user. If one of the threads itself destroys this
+// last user, gRPC 1.51 frees memory that the thread still uses. This function
+// keeps the threads until the process ends. Thread-safe; may be called any
+// number of times.
 void KeepCallbackThreads();
 
 }  // namespace canopy::scheduler

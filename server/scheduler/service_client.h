@@ -48,8 +48,8 @@ class ServiceClient {
   using Done = std::function<void(const CallEnd& end, const Reply& reply)>;
 
   // `address` is unix:PATH or HOST:PORT. Connections are not encrypted if only
-  // this machine can reach the address; otherwise they use `security`, and the
-  // error describes why it cannot be used. `token` is sent with every call,
+  // this machine can reach the address. Otherwise they use `security`; an error
+  // describes why `security` cannot be used. `token` is sent with every call,
   // except over a connection that others can read; empty: none. Connects at the
   // first call.
   static Result<std::unique_ptr<ServiceClient>> Make(

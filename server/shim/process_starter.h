@@ -24,8 +24,8 @@ namespace canopy::process {
 // One process of the job, in all phases of its life.
 struct LocalProcess {
   RankSpec spec;
-  // The process inherits these descriptors; they are closed here after its
-  // start.
+  // The process inherits these descriptors. The shim closes its own ones after
+  // the start of the process.
   std::vector<UniqueFd> fds;
   RankPhase phase = RankPhase::kWaiting;
   pid_t pid = 0;

@@ -21,8 +21,8 @@ size_t SizeOf(const TextRequest& request) {
   return size;
 }
 
-// Returns the line in the form of Open MPI's launcher, for which users and
-// scripts search.
+// Returns the line in the form that Open MPI's launcher uses, because users and
+// scripts search for it.
 std::string CountLine(size_t n, const std::string& key,
                       const std::string& value) {
   return std::to_string(n) + " more process" + (n > 1 ? "es have" : " has") +

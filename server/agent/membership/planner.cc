@@ -346,8 +346,8 @@ Result<std::vector<host::MapNode>> Planner::GrantedNodes(
 }
 
 // Reserves the next ranks of the session for a job. Ranks above kRankValid have
-// special meanings, so the offsets start again at 0 before they are reached.
-// Jobs that a predecessor planned keep their offsets.
+// special meanings, so the offsets start again at 0 before a job would get such
+// ranks. Jobs that a predecessor planned keep their offsets.
 Rank Planner::TakeOffset(size_t procs,
                          const std::vector<const JobSpec*>& running) {
   for (const JobSpec* job : running) {

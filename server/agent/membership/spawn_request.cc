@@ -32,8 +32,8 @@ std::string Below(const std::string& directory, const std::string& path) {
 
 // ---------------------------------------------------------------- hosts ---
 
-// Removes the users of ssh from names, because they have no meaning for an
-// overlay.
+// Removes "USER@" from names of hosts. It is meant for ssh, and has no meaning
+// for an overlay.
 std::vector<Host> WithoutUsers(std::vector<Host> hosts) {
   for (Host& host : hosts) {
     host.name = host.name.substr(host.name.find('@') + 1);

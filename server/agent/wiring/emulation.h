@@ -13,9 +13,10 @@
 namespace canopy::agent {
 
 // Open MPI names its shared-memory files after host, user, job and local rank,
-// which are equal on two such nodes, so each node gets its own directory for
-// them. Its TCP transport excludes the loopback interface, which may be the
-// only interface that the nodes share. Settings of the user have precedence.
+// which are equal on two nodes of one machine, so each node gets its own
+// directory for the files. Open MPI's TCP transport excludes the loopback
+// interface, which may be the only interface that the nodes share. Settings of
+// the user have precedence.
 class EmulationEnvironment : public ProcessEnvironment {
  public:
   // Enables the variables; before this call none are added. `loopback_only`

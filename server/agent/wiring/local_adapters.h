@@ -50,8 +50,8 @@ class LocalAdapters {
   // socket, or invalid. Fails if a socket cannot be created.
   Status Listen(UniqueFd openpmix_listener);
   // Sets up the environment of processes. Called if several nodes of the
-  // overlay are on this machine. `loopback_only` means that they have no other
-  // network interface in common.
+  // overlay are on this machine. `loopback_only` means that these nodes have no
+  // other network interface in common.
   void ShareMachine(bool loopback_only);
   // Sets the ports of the core that these adapters implement.
   void AddTo(RuntimePorts* ports);

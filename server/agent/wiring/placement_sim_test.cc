@@ -259,8 +259,8 @@ class PlacementSim : public InputSink {
       return job.second.facts.placed.id.request == request;
     });
   }
-  // The launcher reattaches to its job, or sends its request again. A queued
-  // request has the name of the queued job if the launcher knows it.
+  // The launcher reattaches to its job, or sends its request again. The request
+  // for a job that is queued contains the job's name if the launcher knows it.
   void Return(Asker* launcher) {
     launcher->id = root_->manager.NewLauncher();
     root_->manager.OnLauncher(launcher->id, &launcher->stream);

@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint32_t kMaxUnusableGrants = 4;
 
-// Returns the failure of a grant. The mapper's advice for users is replaced,
-// because it does not apply to a grant that was too small.
+// Returns the status with words about the grant before its text, because the
+// mapper's advice for users alone does not fit a grant that was too small.
 Status OfGrant(const Status& why) {
   return {why.code(), "the scheduler's grant cannot be used: " + why.message()};
 }

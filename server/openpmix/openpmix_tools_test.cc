@@ -180,7 +180,7 @@ TEST_F(OpenPmixToolTest, ToolsOfJobOwnersAreServedIfConfigured) {
   EXPECT_TRUE(connected[0].of_other_user);
   EXPECT_EQ(connected[0].uid, kUid);
   EXPECT_EQ(connected[0].gid, core::kUnknownGroup);
-  // pmix.job.size of a job of its own user.
+  // A get of pmix.job.size for a job of the tool's user.
   const std::string get =
       "02 04 02 08 6e737800 02 feffffff0f 02 00"
       "02 1c 706d69782e6a6f622e73697a6500";
@@ -206,7 +206,7 @@ TEST_F(OpenPmixToolTest, AToolOfAnotherUserDoesNotReadJobData) {
                    "02 1c 706d69782e6a6f622e73697a6500"));
   EXPECT_EQ(sink_.All<core::GetArrived>().size(), 1u);
   EXPECT_EQ(Receive(fd), "");
-  // The tool does not learn either where that job's processes are.
+  // Nor does the tool learn where the processes of the other user's job are.
   EXPECT_EQ(Ask(fd, 102, "02 25 02 02 00 02 08 6e737800"), "025b");
   EXPECT_EQ(Ask(fd, 103, "02 26 02 08 6e737800"), "025b");
 }

@@ -165,7 +165,7 @@ TEST(Requests, APushBecomesAHostCall) {
   }
 }
 
-// In an update the library sends only the index.
+// In an update of a fabric, the library sends only the fabric's index.
 TEST(Requests, FabricRequestsBecomeHostCalls) {
   const std::pair<const char*, pmix_fabric_operation_t> rows[] = {
       {"fabric register", PMIX_FABRIC_REQUEST_INFO},

@@ -36,7 +36,7 @@ inline core::RegisterJob Registration() {
   return registration;
 }
 
-// One agent and the core behind it.
+// An agent's endpoint, with a fake of the core.
 struct Agent {
   explicit Agent(PmiOptions options)
       : endpoint(&loop, &sink, std::move(options)) {
@@ -137,8 +137,8 @@ class AgentTest : public testing::Test {
     fd_store_.files["pmi1.states"].Reset(dup((*states)->fd()));
   }
 
-  // The values that exist. The key is NSPACE/KEY for data of ranks, and KEY for
-  // data of the job.
+  // The values that the endpoint can find. The key is NSPACE/KEY for data of
+  // ranks, and KEY for data of the job.
   std::map<std::string, std::string> keys_;
   FakeFdStore fd_store_;
   std::vector<std::string> log_;

@@ -21,7 +21,8 @@ class CommandHistoryTest : public testing::Test {
     history_ = std::make_unique<CommandHistory>(
         [this](const std::string& text) { said_.push_back(text); });
   }
-  // Returns the commands that a predecessor had not ended.
+  // Replaces the history by that of a successor. Returns the commands that the
+  // predecessor had not ended.
   std::vector<std::string> Restart(int64_t now = kNow) {
     Begin();
     return history_->SetStore(&store_, store_.commands, now);

@@ -60,8 +60,8 @@ class Connection {
     RunUntil([&] { return link_->up(); });
     ASSERT_TRUE(link_->up());
   }
-  // Destroys the objects in the order of an agent that ends; `ports` destroys
-  // the ports.
+  // Destroys the objects in the order in which an agent that ends destroys
+  // them. `ports` destroys the ports.
   void Destroy(const std::function<void()>& ports) {
     link_->Stop();
     client_.reset();
@@ -88,8 +88,8 @@ class Connection {
 
 // ------------------------------------------------------------- host calls ---
 
-// The calls of one kind. Either the scheduler gets all of them, or the agent's
-// own host does.
+// A host that is reached over gRPC. Either the scheduler gets all calls of a
+// test, or the agent's own host gets them.
 class GrpcHost : public RemotePlayedHost {
  public:
   GrpcHost(InputSink* sink, const std::set<HostOp>& implemented)

@@ -19,7 +19,8 @@ class PendingReleasesTest : public testing::Test {
     releases_ = std::make_unique<PendingReleases>(
         [this](const std::string& text) { said_.push_back(text); });
   }
-  // Returns the names of the releases that a predecessor has left.
+  // Replaces the object by that of a successor. Returns the names of the
+  // releases that the predecessor has left.
   std::vector<std::string> Restart() {
     Begin();
     std::vector<std::string> names;

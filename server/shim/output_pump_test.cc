@@ -177,7 +177,7 @@ TEST_F(OutputPumpTest, AStreamDoesNotEndBeforeItsProcess) {
   EXPECT_EQ(Log(), "0/2:text ");
   pump_->ProcessEnded(0);
   EXPECT_EQ(Log(), "0/2:END ended0 ");
-  // A process that outlives the rank's process may put more text.
+  // A process that outlives the rank's process may still request text.
   Put(0, 2, "late");
   EXPECT_EQ(Log(), "0/2:late ");
 }

@@ -116,7 +116,7 @@ TEST(JournalTest, RecordsAreInTheOrderOfTheirLastValues) {
     if (i % 3 == 0) expected = "a=" + last_a + ";b=" + last_b + ";";
     EXPECT_EQ(Text(Reopen(**journal)->Records()), expected);
   }
-  // A reopened journal continues in that order.
+  // The next record of a reopened journal follows all earlier records.
   auto next = Reopen(**journal);
   ASSERT_TRUE(next->Persist("b", "x", &moved).ok());
   EXPECT_EQ(Text(next->Records()), "a=29;b=x;");

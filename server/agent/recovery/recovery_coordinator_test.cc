@@ -167,7 +167,7 @@ class RecoveryCoordinatorTest : public testing::Test {
     for (size_t i = 0; i < static_cast<size_t>(last); ++i) stages[i]();
     EXPECT_EQ(coordinator->stage(), last);
   }
-  // Returns the calls of one stage, after the stages before it.
+  // Runs the stages up to `stage`, and returns the calls of this last stage.
   Calls CallsOf(RecoveryStage stage) {
     FakeAgent agent(&node_);
     RecoveryCoordinator coordinator(&agent);

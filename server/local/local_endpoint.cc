@@ -96,8 +96,8 @@ Status LocalEndpoint::Start() {
   return Status();
 }
 
-// Returns true if the socket at the path is the one that this agent created; a
-// restarted agent may have created its own there.
+// Returns true if the socket at the path is the one that this agent created;
+// the agent's successor may have created its own there.
 bool LocalEndpoint::IsOwnSocket() const {
   struct stat info;
   return stat(options_.environment.socket_path.c_str(), &info) == 0 &&

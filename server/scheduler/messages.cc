@@ -127,7 +127,7 @@ std::string ProblemOfEnvironment(const Entries& env) {
   return size > kMaxEnvironment ? "with more than 1 MiB of variables" : "";
 }
 
-// Returns the local time of the day as text for people.
+// Returns text for people: the local time at which a job is expected to start.
 std::string ExpectedAt(int64_t ms) {
   const time_t seconds = ms / 1000;
   tm local;

@@ -140,7 +140,8 @@ bool AsksWhatItServes(const core::AskHost& request) {
          query.keys.size() == 1 && query.keys[0] == PMIX_QUERY_SUPPORTED_KEYS;
 }
 
-// Returns PMIX_TIMEOUT from the infos of a call that has a time limit.
+// Returns the time limit of a call in milliseconds: its PMIX_TIMEOUT within
+// bounds, or the standard limit of the operation.
 int64_t TimeLimitMs(const core::AskHost& request) {
   const int64_t standard = request.op == HostOp::kQuery
                                ? SchedulerHost::kQueryMs

@@ -220,7 +220,9 @@ void LocalAdapters::MakeFactsReader() {
       std::make_unique<facts::FactsReader>(loop_, sink_, std::move(options));
 }
 
-// Returns a secret that only this agent and its successor can derive.
+// Returns the secret of a client. With a cluster key, the secret is derived
+// from that key, so that this agent's successor gets the same one. Without a
+// cluster key, it is random.
 std::string LocalAdapters::Token(const ProcId& proc) const {
   if (!key_) return local::MakeToken();
   const std::string text = "client " + std::to_string(config_.self()) + " " +

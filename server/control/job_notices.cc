@@ -146,7 +146,8 @@ void JobNotices::OnEnded(const JobRecord& record,
 
 void JobNotices::OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
                                 const core::JobChanged& end) const {
-  // With any other status, the job may have ended before its processes ran.
+  // With a status other than success and those that have a code of their own,
+  // the job may have ended before its processes ran.
   const bool ran =
       end.status == kSuccess || core::CodeOfJobEnd(end.status) != 0;
   if (ran) TellEnd(job, facts, end);

@@ -102,8 +102,8 @@ void SpawnRequests::Recover(const RecoveredRequest& request) {
   }
   pending->living = pending->starting;
   if (!request.complete) pending->failure = kErrJobFailedToLaunch;
-  // This input comes first: the core does not know the spawner's job yet, and
-  // would drop an answer for which no request is recorded.
+  // This input precedes every answer: the core does not know the spawner's job
+  // yet, and would drop an answer for which no request is recorded.
   sink_->OnInput(core::SpawnRecovered{request.proc, request.request});
   if (pending->living.empty()) return Answer(*pending);
   Await(pending, request.deadline);

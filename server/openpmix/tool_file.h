@@ -1,5 +1,5 @@
-// The files by which tools find this server without an explicit address
-// (chapter "Tools and Debuggers", "Connection Mechanisms").
+// The files by which tools find this server without an explicit address (PMIx
+// Standard, chapter "Tools and Debuggers", "Connection Mechanisms").
 #ifndef CANOPY_SERVER_OPENPMIX_TOOL_FILE_H_
 #define CANOPY_SERVER_OPENPMIX_TOOL_FILE_H_
 

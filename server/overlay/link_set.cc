@@ -8,8 +8,9 @@
 namespace canopy::overlay {
 namespace {
 
-// Time in which the children of a lost or restarted parent link to its
-// successor.
+// Time in which a child links to this agent if it was never linked to it
+// before: its former parent is lost, or this agent is the successor of its
+// parent.
 constexpr int64_t kAdoptionMs = 1000;
 // Maximum number of server handshakes in progress; further streams are refused.
 constexpr size_t kMaxServerHandshakes = 4096;

@@ -59,8 +59,8 @@ void Handover::Begin(std::string program, std::string current) {
   });
 }
 
-// Waits until connections have identified themselves, because their greeting
-// cannot be read in part and continued by another agent.
+// Waits, for a limited time, until all connections have identified themselves:
+// a successor cannot read a greeting of which this agent has read a part.
 void Handover::Identify() {
   if (actions_->AllIdentified() || EventLoop::Now() >= identify_until_) {
     return Finish();

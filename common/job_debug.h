@@ -46,7 +46,7 @@ struct JobDebug {
 struct DebugDaemons {
   ProcId target;          // rank kRankWildcard: the whole job
   uint32_t per_node = 0;  // on each node of the target; 0: not given
-  uint32_t per_proc = 0;  // for each target process; 0: not given
+  uint32_t per_proc = 0;  // for each process of the target; 0: not given
 
   auto operator<=>(const DebugDaemons&) const = default;
 };

@@ -77,7 +77,7 @@ struct ResourceLimit {
   auto operator<=>(const ResourceLimit&) const = default;
 };
 
-// The execution of each process. The shim gets this part of the job unchanged.
+// How each process is executed. The shim gets this part of the job unchanged.
 struct ProcessPolicies {
   bool index_argv = false;                 // argv[0] is NAME-RANK
   std::optional<NiceValue> nice = {};      // no value: the agent's
@@ -114,7 +114,7 @@ struct JobForwarding {
 // launcher of its family. Bits can be combined.
 enum JobReports : uint32_t {
   kNotifyJobEvents = 1 << 0,   // start and end
-  kNotifyCompletion = 1 << 1,  // the end
+  kNotifyCompletion = 1 << 1,  // end
   kNotifyProcs = 1 << 2,       // every end of a process
   kNotifyFailedProcs = 1 << 3,
   kLogJobEvents = 1 << 4,

@@ -35,8 +35,8 @@ class CANOPY_CAPABILITY("mutex") SharedMutex {
   std::shared_mutex mutex_;
 };
 
-// Holds a mutex while it lives. Code that must run unlocked in between unlocks
-// the mutex itself and locks it again.
+// Holds a mutex while it lives. Code of its scope that must run without the
+// mutex unlocks the mutex itself and locks it again.
 class CANOPY_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) CANOPY_ACQUIRE(mutex) : mutex_(mutex) {

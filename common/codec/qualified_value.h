@@ -14,9 +14,10 @@
 
 namespace canopy {
 
-// Returns the name under which such an array is stored (stored_key.h), which is
-// the caller's key if no element is marked. Returns no value if `value` is not
-// an array of INFO or the key in it is empty.
+// Returns the name under which the value of PMIX_QUALIFIED_VALUE is stored
+// (stored_key.h). The name is the caller's key if no element is marked as a
+// qualifier. Returns no value if `value` is not an array of INFO or the key in
+// it is empty.
 std::optional<std::string> StoredNameOf(const pmix_value_t& value);
 
 // Returns the caller's VALUE in the encoded array, as a view of `encoded`.

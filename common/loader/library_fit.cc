@@ -196,8 +196,8 @@ class Inquiry {
            (newest.empty() ? " lacks it" : " has only " + newest);
   }
 
-  // Checks whether Canopy's library has the symbols that would be lost and that
-  // objects require.
+  // Checks whether Canopy's library has the symbols that objects require and
+  // that are lost if it replaces the program's own libpmix.
   LibraryFit CompareSymbols(const ElfFile& library) {
     const Result<SymbolNames> ours = library.ReadSymbols();
     if (!ours.ok()) return Unknown(ours.status().message());

@@ -143,7 +143,7 @@ TEST_F(OpenDirectoryAsRootTest, ARootLinkIsFollowedOnlyInARootDirectory) {
     Link(inner, where + "link");
   }
   ExpectOpens(top_ + "/sticky/link", PathControl::kOwn, inner);
-  // A user may have moved the link there.
+  // In these two directories, the link may be one that a user has moved there.
   for (const std::string where : {"shared/", "users/"}) {
     EXPECT_EQ(OpenDirectory(top_ + "/" + where + "link").code(),
               kErrNoPermissions)

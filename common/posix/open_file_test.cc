@@ -46,7 +46,8 @@ class OpenToWriteTest : public testing::Test {
     ASSERT_EQ(chmod(At(name).c_str(), mode), 0);
     ASSERT_EQ(chown(At(name).c_str(), uid, uid), 0);
   }
-  // Returns true if the file then exists and contains only this text.
+  // Opens the file and writes a text. Returns true if the file then contains
+  // only this text.
   bool Write(const std::string& name) const {
     const UniqueFd fd =
         OpenToWrite(At(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -37,7 +37,8 @@ bool IsOwnDirectory(const std::string& path) {
   return opened.ok() && opened->control == PathControl::kOwn;
 }
 
-// A shell of root may have inherited the variable from the session of another
+// XDG_RUNTIME_DIR counts only if the directory is this user's own, because a
+// shell of root may have inherited the variable from the session of another
 // user.
 std::string RuntimeBase() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");

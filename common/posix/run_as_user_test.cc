@@ -135,8 +135,8 @@ TEST_F(RunAsUserAsRootTest, SignalsAreBlockedOnlyWhileTheFunctionRuns) {
   EXPECT_EQ(sigismember(&after, SIGTERM), 0);
 }
 
-// As in slurmstepd, which drops root's identity temporarily and takes it back
-// while other threads run.
+// Acts like slurmstepd, which drops root's identity temporarily and takes it
+// back while other threads run.
 TEST_F(RunAsUserAsRootTest, ASeteuidOfAnotherThreadDoesNotChangeTheRights) {
   std::atomic<bool> over = false;
   std::atomic<int> changes = 0;

@@ -60,7 +60,7 @@ Result<UniqueFd> ListenUnix(const std::string& path, int backlog, mode_t mode) {
       open(last.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!directory || !fd) return SystemError(path, "socket");
-  // An earlier process with the same PID may have left a socket there.
+  // An earlier process with the same PID may have left a socket with this name.
   unlinkat(directory.get(), draft.c_str(), 0);
   if (bind(fd.get(), Generic(address), sizeof address) != 0) {
     return SystemError(path, "bind");

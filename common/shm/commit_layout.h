@@ -45,7 +45,7 @@ struct alignas(64) CommitMailbox {
   alignas(64) std::atomic<uint64_t> taken{0};
   // Written by the agent: number of commits that it has received as messages.
   std::atomic<uint32_t> messages{0};
-  // Written by the agent, the doorbell request: not 0 if the next commit must
+  // The doorbell request, written by the agent: not 0 if the next commit must
   // be signalled.
   std::atomic<uint32_t> wanted{0};
 };

@@ -338,8 +338,8 @@ bool SegmentWriter::PutIntoTable(Rank rank,
   const uint64_t offset = EntryOffset(*DirectoryEntry(rank));
   Store(rank, offset, false);
   // A reader that iterates over the table and misses a hidden entry must see
-  // that the table has changed. The second store makes a reader that began in
-  // between iterate again.
+  // that the table has changed. The second store makes a reader that began
+  // between the two stores iterate again.
   ReleaseFence();
   if (it->second.HideReplaced()) Store(rank, offset, false);
   return true;

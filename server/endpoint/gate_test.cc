@@ -79,8 +79,8 @@ TEST_F(GateTest, AUserLosesItsOwnOldestConnection) {
   Connect(kNeighbour, 11, 15);
   EXPECT_EQ(Closed(), (Ids{11, 12}));
   Connect(kOwner, 2, 2);
-  // There are five silent connections now: the source with the most loses the
-  // next one.
+  // There are five silent connections now. The source with the most of them,
+  // kNeighbour, loses its oldest one at the next connection.
   Connect(kOwner, 3, 3);
   EXPECT_EQ(Closed(), (Ids{11, 12, 13}));
 }

@@ -62,7 +62,8 @@ TEST_F(RotationTest, AConnectionWithOneMessageIsServedAtOnce) {
 TEST_F(RotationTest, ATurnEndsWhenItsTimeIsSpent) {
   left_ = {{1, 1000}};
   Ready(1);
-  // The first message is not measured.
+  // The turn reads the clock first after one message, so the time of that
+  // message does not count.
   EXPECT_EQ(left_[1], 997);
   EXPECT_EQ(rotation_->num_waiting(), 1u);
 }

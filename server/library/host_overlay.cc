@@ -236,9 +236,9 @@ void HostOverlay::Fence(const core::CollectiveUp& up) {
       }));
 }
 
-// Replaces whole jobs by wildcards. For a list of names, Slurm's plug-in sends
-// the first name repeatedly, so between its nodes it supports only fences of
-// one name.
+// Replaces whole jobs by wildcards. Slurm's plug-in does not support a fence
+// over a list of several names between its nodes, because it sends the first
+// name in place of each of them.
 std::vector<ProcId> HostOverlay::WithWholeJobs(
     const std::vector<ProcId>& procs) const {
   std::map<std::string, size_t> named;

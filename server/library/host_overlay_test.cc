@@ -228,7 +228,8 @@ TEST_F(HostOverlayTest, TheHostReceivesAFailureOfThisNode) {
   EXPECT_EQ(Down().status, kSuccess);
 }
 
-// The other nodes may enter another collective of the same processes instead.
+// After a timeout, the next collective at which all processes arrive is a
+// different one, which the host would confuse with this one.
 TEST_F(HostOverlayTest, TheHostDoesNotReceiveATimeoutOfThisNode) {
   Listen();
   core::CollectiveUp up = Up(CollectiveOp::kConnect, {{"job", kRankWildcard}});
@@ -250,7 +251,8 @@ TEST_F(HostOverlayTest, ATimeoutDoesNotCancelACallOfTheHost) {
   EXPECT_EQ(Down().status, kErrTimeout);
 }
 
-// The status also reaches the peers of a host that does not read it.
+// A host that does not read the status passes on the data of the fence, so the
+// status also reaches the peers of such a host.
 TEST_F(HostOverlayTest, TheDataOfAFailedFenceContainsItsStatus) {
   static std::string brought;
   module_.fence_nb = [](const pmix_proc_t[], size_t, const pmix_info_t[],

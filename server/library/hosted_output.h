@@ -55,7 +55,9 @@ class HostedOutput {
 
   // Handles a call of HostOp::kReadOutput. Its answer has the host's status, or
   // kErrNotSupported if the host has no such function or the channel is input,
-  // kErrNoPermissions if the job belongs to another user, or kErrBadParam.
+  // kErrNoPermissions if the job belongs to another user, or kErrBadParam for a
+  // malformed call, for targets of several jobs, for a cursor that is invalid,
+  // and if the previous read is pending.
   void Read(const HostCaller& caller, const core::HostCallArrived& in);
 
   // Delivers output to the pullers. Returns kErrOutOfResource if the held

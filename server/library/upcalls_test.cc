@@ -155,7 +155,7 @@ TEST_F(UpcallsTest, ACallEndsAtItsTimeout) {
       /*timeout_ms=*/1);
   for (int i = 0; i < 1000 && answers_.empty(); ++i) loop_.RunOnce(10);
   EXPECT_EQ(answers_, std::vector<int>{PMIX_ERR_TIMEOUT});
-  // The function may read its arguments until it answers.
+  // The host's function may read its arguments until it answers.
   EXPECT_EQ(arguments.use_count(), 2);
   Upcalls::OnOp(PMIX_SUCCESS, cbdata_);
   loop_.RunOnce(0);

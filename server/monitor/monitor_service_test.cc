@@ -143,7 +143,8 @@ TEST_F(MonitorServiceTest, PeriodicSamplesAreOnlyForTheCaller) {
   Call(kUsage, {{PMIX_MONITOR_RESOURCE_RATE, Value::Uint32(1)},
                 {PMIX_MONITOR_ID, Value::String("id")}});
   const Bytes results(Encoded({{"a", Value::Int(1)}}));
-  // The call is answered with the first sample, and events have the others.
+  // The call is answered with the first sample, and events have the other
+  // samples.
   service_->OnUsage(
       {sink_.All<core::UsageWanted>().at(0).number, kSuccess, results});
   EXPECT_EQ(answered_, kSuccess);

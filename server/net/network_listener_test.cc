@@ -236,7 +236,7 @@ TEST_F(NetworkListenerTest, TheLastDescriptorsAreNotUsedForConnections) {
   std::vector<UniqueFd> held = Dial(10);
   Settle();
   EXPECT_EQ(NumOpen(held), 10);
-  // Some descriptors of the last quarter are free.
+  // Some descriptors are free, all of them in the last quarter below the limit.
   const rlim_t next = static_cast<rlim_t>(UniqueFd(dup(0)).get());
   LimitDescriptors((next + 2) * 16 / 13);
   std::vector<UniqueFd> more = Dial(1);

@@ -53,7 +53,7 @@ TEST_F(SilenceWatchTest, EndsConnectionsThatAreSilentForTooLong) {
   Until([this] { return watch_->empty(); });
   EXPECT_EQ(ended_, (Ended{{1, Reason::kTimeout}}));
   EXPECT_GE(EventLoop::Now() - begun, 20 * kMillisecond);
-  // The watch continues with later connections.
+  // The watch continues: it also ends a connection that is added now.
   watch_->Add(3, source_);
   Until([this] { return ended_.size() == 2; });
 }

@@ -107,7 +107,8 @@ std::vector<std::string> LibraryEntries(canopy::Inject inject,
   const std::string directory = library.substr(0, library.rfind('/'));
   if (inject == canopy::Inject::kNever) {
     // The launcher may itself run in a job with an injected library; the
-    // LD_LIBRARY_PATH that it passes on then contains the directory.
+    // LD_LIBRARY_PATH that it passes on then contains the directory of the
+    // library.
     const std::string rest = Without(directory, path);
     if (rest == path) return {};
     return {Entry(kLibraryPath, rest)};

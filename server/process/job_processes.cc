@@ -34,7 +34,7 @@ std::string ReadEnvironment(int pid) {
 
 bool HasMark(int pid, const std::string& mark) {
   if (mark.empty()) return false;
-  // The zeros on both sides make only whole entries match.
+  // With a zero byte on both sides, the mark matches only whole entries.
   std::string entry(1, '\0');
   entry += mark;
   entry += '\0';

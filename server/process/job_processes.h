@@ -11,14 +11,14 @@ namespace canopy::process {
 // job if it has at least one of them.
 struct JobProcesses {
   // A NAME=VALUE entry that is only in the environment of this job's processes.
-  // It finds processes that have left their session and group.
+  // It also identifies processes that have left their session and group.
   std::string mark;
   // The session of the shim, if the shim leads one, or 0. All members of the
   // session belong to the job.
   int session_of_shim = 0;
   // The session in which ranks were started, and the ranks' process groups. A
   // process of the job is in the session and one of the groups. Session and
-  // groups find processes that have cleared their environment.
+  // groups identify also processes that have cleared their environment.
   int session = 0;
   std::unordered_set<int> groups;
 };

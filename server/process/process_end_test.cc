@@ -64,8 +64,8 @@ TEST_F(EndTest, TheUsageOfARankIsMeasured) {
   EXPECT_LT(used->cpu_us, 60'000'000u);
 }
 
-// If the agent reaped the shim later, an agent that ends in between could leave
-// a zombie to an init process that does not reap.
+// If the agent reaped the shim later, an agent that ends before could leave a
+// zombie to an init process that does not reap.
 TEST_F(EndTest, NoZombieRemainsOfAShimThatHasEnded) {
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Run(Shell("exit 0")));

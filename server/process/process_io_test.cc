@@ -112,8 +112,8 @@ TEST_F(IoTest, UnreadOutputDelaysTheExit) {
   const auto job = MakeJob({ProbePath(), "pattern", "1100000"});
   ASSERT_TRUE(Launch(job));
   EXPECT_EQ(Settle(kWindow), kWindow);
-  // The process has ended long before, because the rest of its output fits into
-  // the pipe.
+  // The process has ended long before this check, because the rest of its
+  // output fits into the pipe.
   EXPECT_FALSE(RunUntilFor(1500, [&] { return !Recorded().exits.empty(); }));
   adapter_->Credit({"job", kWindow});
   ASSERT_TRUE(WaitForExits(*job));

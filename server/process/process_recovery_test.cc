@@ -460,7 +460,7 @@ TEST_F(RecoveryTest, TheSocketOfADeadShimIsRemoved) {
     ASSERT_TRUE(ListenAt(directory->get(), ShimSocketName("job")).ok());
   }
   ASSERT_EQ(FilesLeft().size(), 1u);
-  // The leftover socket does not obstruct a new job either.
+  // The socket of the dead shim does not obstruct a new job of the same name.
   EXPECT_TRUE(Run(MakeJob({"true"})));
   EXPECT_TRUE(Forget("job"));
   EXPECT_TRUE(FilesLeft().empty());

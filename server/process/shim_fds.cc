@@ -51,7 +51,8 @@ bool ShimFds::HoldConnections(FrameChannel* channel,
   const bool open = std::ranges::all_of(
       connections, [](const NamedFd& held) { return bool{held.fd}; });
   if (!open) return false;
-  // Releases are sent first, because their names may be used again.
+  // Releases are sent first, because the names of released connections may be
+  // used again for these.
   SendReleases(channel);
   if (num_connections_ + connections.size() > MostConnections()) return false;
   num_connections_ += connections.size();

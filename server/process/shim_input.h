@@ -39,7 +39,7 @@ class ShimInput {
   bool Take(core::FeedInput* input);
 
   std::deque<core::FeedInput> waiting_;
-  uint64_t outstanding_ = 0;  // bytes sent to the shim and not done
+  uint64_t outstanding_ = 0;  // bytes sent to the shim and not read yet
   uint64_t taken_ = 0;
   uint64_t done_ = 0;
 };

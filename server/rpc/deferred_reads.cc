@@ -125,7 +125,7 @@ bool DeferredReads::HaveReadable() const {
 
 int DeferredReads::WakeIf(bool (*due)(const DeferredReads*, const Reader*)) {
   int woken = 0;
-  // ResumeRead may remove readers, so this iterates over a copy.
+  // ResumeRead may remove readers, so the loop iterates over a copy.
   const std::vector<Reader*> all = known_;
   for (Reader* const reader : all) {
     if (num_deferred_ == 0) break;

@@ -125,7 +125,7 @@ TEST_F(DeferredReadsTest, AReadIsNotDeferredIfMoreThanOneMessageHasArrived) {
   reads_.Found(connection_.fd());
   connection_.Take(2 * kPacket);
   EXPECT_FALSE(reads_.Defer(&reader_, kMessage));
-  // This is the second of two messages.
+  // The second of the two messages is handled here.
   EXPECT_FALSE(reads_.Defer(&reader_, kMessage));
 }
 

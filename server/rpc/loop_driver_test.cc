@@ -133,7 +133,7 @@ TEST_P(LoopDriverTest, CompletionsAndDescriptorsDoNotStarveEachOther) {
     EXPECT_GE(readable, before);
   }
   EXPECT_GE(readable, 3);
-  // This loop does not wait for a thread.
+  // A loop that drives the queue itself does not wait for a thread.
   if (GetParam() == DriverKind::kInLoop) {
     EXPECT_LE(readable, 2000);
   }

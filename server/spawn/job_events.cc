@@ -21,8 +21,8 @@ Bytes Encoded(InfoList infos, bool asked) {
              : Bytes();
 }
 
-// Returns infos that name the job. They also name it as an affected process,
-// which handlers for one job match.
+// Returns infos that name the job. They also name the whole job as the affected
+// process, so that handlers for the events of one job match.
 InfoList AboutJob(const std::string& nspace) {
   InfoList infos;
   infos.Add(PMIX_NSPACE, Value::String(nspace));

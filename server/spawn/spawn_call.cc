@@ -93,8 +93,9 @@ Status ReadProgram(const pmix_app_t& c, SpawnApp* app) {
   return Status();
 }
 
-// Puts the agents before the command. An application's own agent replaces the
-// job's. The fork agent starts the exec agent, which becomes the program.
+// Puts the fork agent and the exec agent, two programs, before the command. An
+// application's own one replaces the job's. The fork agent starts the exec
+// agent, which becomes the program of the application.
 void PutAgentsBefore(const Placing& job, SpawnApp* app) {
   for (const auto member : {&Placing::exec_agent, &Placing::fork_agent}) {
     const std::string& own = app->placing.*member;

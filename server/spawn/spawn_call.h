@@ -84,8 +84,8 @@ struct PolicyParts {
 // has a launcher.
 struct Conditional {
   std::vector<std::string> keys;  // each once
-  // If some of these attributes are required, the reason why the job cannot be
-  // spawned if the condition does not hold. Empty otherwise.
+  // The reason why a job that does not meet the condition cannot be spawned.
+  // Empty unless some of these attributes are required.
   std::string refusal;
 };
 

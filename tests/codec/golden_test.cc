@@ -135,7 +135,7 @@ TEST(GoldenTest, CpusetsAreEncodedAsLists) {
   DestructValue(&value);
   // The length does not match the text.
   EXPECT_NE(DecodeValue(bytes, &value), kSuccess);
-  // The text is not a list.
+  // The text is not a list of CPUs.
   EXPECT_EQ(DecodeValue(Unhex("34 08 78797a00"), &value), kErrUnpackFailure);
 }
 

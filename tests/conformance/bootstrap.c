@@ -151,7 +151,8 @@ static void NonBlocking(void) {
   OK(PMIx_Group_destruct("nb", NULL, 0));
 }
 
-// A leader that knows all other members adds them without a number of leaders.
+// A leader that knows all other members adds them, and gives no number of
+// leaders.
 static void OneLeads(void) {
   FreeResults();
   if (g_self.rank == 0) {

@@ -3,7 +3,8 @@
 // child ..." are the programs that it spawns:
 //   app              rank 1 stops where it chooses
 //   sized N          is one of N processes
-//   daemon N NSPACE is one of N daemons of that job; "-": of another job
+//   daemon N NSPACE  is one of N daemons that debug the job NSPACE; "-": that
+//                    debug any other job
 #include <time.h>
 
 #include "check.h"
@@ -356,7 +357,8 @@ static int RunChild(char **words) {
         MustGetNumber(&g_job, PMIX_JOB_SIZE, NULL, PMIX_UINT32);
     CHECK(size == (uint32_t)atoi(words[1]), "a job of %u, not %s", size,
           words[1]);
-    // Processes of the other job do not count (DBG-08).
+    // Each process has a local rank in its own job, to which the processes of
+    // the other job do not belong (DBG-08).
     (void)MustGetNumber(&g_self, PMIX_LOCAL_RANK, NULL, PMIX_UINT16);
   }
   if (daemon) LookAt(words[2]);

@@ -46,7 +46,7 @@ static void Pass(pmix_event_notification_cbfunc_fn_t cbfunc, void *cbdata) {
   cbfunc(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, cbdata);
 }
 
-// Writes the text that its return object points to into the trace.
+// Writes the text that the handler's return object points to into the trace.
 static void OnEvent(size_t id, pmix_status_t status, const pmix_proc_t *source,
                     pmix_info_t info[], size_t ninfo, pmix_info_t results[],
                     size_t nresults, pmix_event_notification_cbfunc_fn_t cbfunc,

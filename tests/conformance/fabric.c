@@ -184,8 +184,8 @@ static void Distances(void) {
   PMIX_VALUE_RELEASE(all);
 }
 
-// This machine may have no devices. Devices that it has are reported in the
-// same way.
+// Without devices.xml, the machine's own devices are used. It may have none;
+// devices that it has are reported like those of devices.xml.
 static void Here(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);

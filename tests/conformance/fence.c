@@ -130,8 +130,8 @@ static void Overlapping(void) {
   }
 }
 
-// Several fences of one set run at once: the n-th of one rank is the n-th of
-// all.
+// Several fences of one set run at once: the n-th fence of one rank is the n-th
+// fence of all ranks.
 static void Outstanding(void) {
   enum { kFences = 20 };
   static Signal done[kFences];

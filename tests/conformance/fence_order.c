@@ -52,7 +52,7 @@ static void Compare(const char *what, int round, Stay stay) {
   Barrier();
 }
 
-// A non-blocking fence is pending when the next one begins.
+// A non-blocking fence is pending when a blocking fence begins.
 static void AfterOneThatDoesNotWait(int round, Signal *done) {
   OK(PMIx_Fence_nb(NULL, 0, NULL, 0, RaiseOp, done));
   // The delay lets ranks arrive at the second fence one after the other.
@@ -70,8 +70,7 @@ static void *OtherThread(void *unused) {
   return NULL;
 }
 
-// Two threads of each rank fence. Each leaves after all ranks have arrived
-// once.
+// Two threads of each rank fence at the same time. Both fences must end.
 static void TwoThreads(void) {
   pthread_t thread;
   CHECK(pthread_create(&thread, NULL, OtherThread, NULL) == 0, "no thread");

@@ -107,7 +107,7 @@ static void AllOfTheJob(void) {
   CHECK(PMIX_CHECK_KEY(context, PMIX_GROUP_CONTEXT_ID) &&
             context->value.type == PMIX_SIZE,
         "the first result is %s", context->key);
-  // All members have the same id.
+  // All members have the same context id.
   pmix_value_t value = context->value;
   OK(PMIx_Put(PMIX_GLOBAL, "context", &value));
   OK(PMIx_Commit());

@@ -206,7 +206,7 @@ static void AllAccept(void) {
     OK(Accept("party", &leader));
     EXPECT(PMIX_ERR_EXISTS, Accept("party", &leader));
   }
-  // The leader is a member, too.
+  // The leader is a member too, so it is notified.
   EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&party->complete, 1));
   Barrier();
   EndParty("party");
@@ -250,7 +250,7 @@ static void Results(void) {
 }
 
 // No call has a callback, and accepting processes do not name the leader. All
-// learn from the event that the group exists.
+// learn that the group exists from the event about its construction.
 static void WithoutCallbacks(void) {
   Group *group = Find("silent");
   if (g_self.rank == 0) {
@@ -262,7 +262,8 @@ static void WithoutCallbacks(void) {
     EXPECT(PMIX_GROUP_CONSTRUCT_COMPLETE, WaitFor(&group->complete, 1));
   }
   Barrier();
-  // The event may arrive at a process before its own part of the group exists.
+  // The event may arrive at a process before the group exists there, so the
+  // destruct is repeated.
   pmix_status_t status;
   do {
     status = PMIx_Group_destruct("silent", NULL, 0);

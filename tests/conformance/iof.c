@@ -160,7 +160,7 @@ static void ComesLate(void) {
   AwaitText(&g_tagged, text);
 }
 
-// IOF-11: no output arrives afterwards.
+// IOF-11: no output arrives after the puller was deregistered.
 static void Ends(void) {
   if (g_self.rank == 0) {
     OK(PMIx_IOF_deregister(g_late.handle, NULL, 0, NULL, NULL));
@@ -385,8 +385,8 @@ static void ToFiles(void) {
   InFile(path, "out\n", "");
   snprintf(path, sizeof(path), "%s.%s.0.stderr", name, writer.nspace);
   InFile(path, "err\n", "");
-  // PMIX_IOF_FILE_ONLY concerns only output that the library writes itself: the
-  // callback still gets it.
+  // PMIX_IOF_FILE_ONLY concerns only output that the library writes itself, so
+  // the callback still gets the output.
   HasLines("the callback", g_filed.text, "out\n", "err\n");
 
   writer = SpawnWriter();

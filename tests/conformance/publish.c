@@ -287,7 +287,7 @@ static void Ranges(void) {
       MustFind(KeyOf("own", rank), &own, rank, 2);
     } else {
       MustNotFind(KeyOf("own", rank), NULL);
-      // Only data that the caller has published is requested.
+      // With `own`, only data that the caller has published is found.
       MustNotFind(KeyOf("global", rank), &own);
     }
   }
@@ -421,7 +421,7 @@ static void Waiting(void) {
     CHECK(found.count == 2, "%zu values", found.count);
   }
   Barrier();
-  // One of two keys is sufficient here.
+  // With Wait(1, ...), one of the two keys is sufficient.
   const Directives any = Wait(1, 60);
   const char *either[] = {"never", "late"};
   EXPECT(PMIX_ERR_PARTIAL_SUCCESS, Lookup(either, 2, &any, &found));

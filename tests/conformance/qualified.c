@@ -118,7 +118,8 @@ static void Collected(void) {
         "it is all here already");
   CheckAll("fence", 1000);
   Barrier();
-  // A later put with the same qualifiers replaces only that value.
+  // A later put with the same qualifiers replaces only the value with these
+  // qualifiers.
   with = Both(1, 1);
   OK(PutQualified(PMIX_GLOBAL, "fence", 7, &with));
   OK(PMIx_Commit());
@@ -241,7 +242,8 @@ static Directives LocalCid(size_t mine) {
   return list;
 }
 
-// Shares the data in an array, as Open MPI does.
+// Constructs a group to which each member contributes its local CID in an array
+// of infos, as Open MPI does.
 static size_t Construct(const char *group, size_t mine) {
   Directives own = LocalCid(mine);
   pmix_data_array_t array = {PMIX_INFO, own.count, own.info};
@@ -268,7 +270,8 @@ static void OnConstructed(pmix_status_t status, pmix_info_t *info, size_t ninfo,
   Answered(call, status);
 }
 
-// Shares the data without an array.
+// Does the same as Construct, with the non-blocking form and with the local CID
+// outside of an array.
 static size_t ConstructLater(const char *group, size_t mine) {
   Directives list = LocalCid(mine);
   PMIX_INFO_REQUIRED(&list.info[0]);

@@ -246,7 +246,7 @@ static void Support(void) {
     Clear();
     const pmix_status_t status =
         PMIx_Query_info(&query, 1, &g_results, &g_num_results);
-    // The other roles may be absent.
+    // Only the levels of clients and hosts must have attributes.
     if (i > 1 && status == PMIX_ERR_NOT_FOUND) continue;
     OK(status);
     const pmix_info_t *one = g_results[0].value.data.darray->array;

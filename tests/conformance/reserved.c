@@ -152,7 +152,8 @@ static void JobRealm(void) {
   JobNumbers(&g_job, &job);
   JobTexts(&g_job, NULL);
   JobTexts(&g_job, &job);
-  // The result is the same without the wildcard.
+  // The result is the same for this process and for a null process as for the
+  // wildcard.
   JobNumbers(&g_self, NULL);
   JobNumbers(NULL, NULL);
   JobTexts(NULL, NULL);
@@ -294,7 +295,8 @@ static void CheckMemory(const Directives *with) {
   PMIX_VALUE_RELEASE(memory);
 }
 
-// Checks the data of the node with this index, which `with` names.
+// Checks the data of the node with index `node` in the job. `with` has the
+// directives that name this node.
 static void CheckNode(const Directives *with, uint32_t node) {
   char *ranks = MustGetText(&g_job, PMIX_PROC_MAP_RAW, NULL);
   char *nodes = MustGetText(&g_job, PMIX_NODE_MAP_RAW, NULL);

@@ -22,7 +22,7 @@ static void CheckNode(const char *name, const char *nspace, uint32_t node) {
     CHECK(Among(procs, count, rank) == there, "rank %u and node %s", rank,
           name == NULL ? "(own)" : name);
   }
-  // Another job may run there as well.
+  // Another job may run on this node as well.
   CHECK(nspace == NULL ? count >= expected : count == expected,
         "%zu processes, not %u", count, expected);
   PMIX_PROC_FREE(procs, count);

@@ -130,7 +130,7 @@ static void Collected(void) {
   PutAll("fence", 200 + g_self.rank);
   OK(PMIx_Commit());
   FenceCollect();
-  // All data has arrived already.
+  // All data has arrived with the fence.
   const Directives optional = Flag(PMIX_OPTIONAL);
   for (pmix_rank_t rank = 0; rank < g_size; ++rank) {
     MustSee(rank, "fence.global", &optional, 200 + rank);

@@ -176,7 +176,8 @@ static void Choices(void) {
   Directives list = At(two);
   AddText(&list, PMIX_SERVER_URI, two->uri);
   Choosing(list, "uri");
-  // A tool keeps its name, and retries as its directives determine.
+  // A tool that connects to another server keeps its name. It retries the
+  // connection as its directives determine.
   AddText(&list, PMIX_TOOL_NSPACE, g_self.nspace);
   AddU32(&list, PMIX_TOOL_RANK, g_self.rank);
   AddText(&list, PMIX_SERVER_HOSTNAME, "localhost");
@@ -257,7 +258,8 @@ static void SystemServer(void) {
   EXPECT(PMIX_ERR_UNREACH, Attach(only, NULL));
   CHECK(symlink(two->file, path) == 0, "symlink");
   Choosing(only, "system server");
-  // The directory has another server.
+  // The directory of the first directive has another server, but the system
+  // server is tried first.
   first.info[0].value.data.string = (char *)g_servers[0].directory;
   Choosing(first, "system server first");
   unlink(path);
@@ -351,7 +353,8 @@ static void Events(void) {
   OK(PMIx_tool_set_server(&two->name, NULL, 0));
   Are(2, two, one);
   KillWatched();
-  // The reply of the other server comes after all its earlier messages.
+  // The reply of server `one` comes after all messages that it has sent before,
+  // such as its event.
   OK(PMIx_tool_set_server(&one->name, NULL, 0));
   EXPECT(PMIX_ERR_NOT_FOUND, Ask());  // no namespace is left
   OK(PMIx_tool_finalize());

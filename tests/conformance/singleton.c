@@ -1,4 +1,4 @@
-// A process without an agent, which is a job of its own.
+// A process without an agent. The process is a job of its own.
 #include "check.h"
 
 static void Data(void) {
@@ -79,7 +79,7 @@ static void Alone(void) {
   PMIX_PROC_FREE(procs, count);
 }
 
-// No server keeps data, starts processes or has other jobs.
+// There is no server that keeps data, starts processes or has other jobs.
 static void Unreachable(void) {
   Directives data = {.count = 0};
   AddU32(&data, "key", 1);

@@ -71,8 +71,8 @@ static void KnowsItsPolicies(void) {
   free(cpus);
 }
 
-// Both jobs have data of each other, and fence. A parent that has ended has no
-// data.
+// This job and its parent's job can read data of each other, and fence
+// together. A parent that has ended has no data.
 static void Meets(const pmix_proc_t *parent) {
   pmix_proc_t job = *parent;
   job.rank = PMIX_RANK_WILDCARD;

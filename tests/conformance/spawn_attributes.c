@@ -73,7 +73,7 @@ static const Attribute kAttributes[] = {
     ROW(PMIX_OUTPUT_TO_FILE, PMIX_STRING, g_output, PMIX_SUCCESS),
     ROW(PMIX_OUTPUT_TO_DIRECTORY, PMIX_STRING, g_output, PMIX_SUCCESS),
     YES(PMIX_INDEX_ARGV, PMIX_SUCCESS),
-    // Agents that execute the processes are supported, but no other daemon.
+    // Exec agents and fork agents are supported, but no other daemon.
     ROW(PMIX_EXEC_AGENT, PMIX_STRING, "env", PMIX_SUCCESS),
     ROW(PMIX_FORKEXEC_AGENT, PMIX_STRING, "env", PMIX_SUCCESS),
     ROW(PMIX_LAUNCHER_DAEMON, PMIX_STRING, "env", PMIX_ERR_NOT_SUPPORTED),

@@ -56,7 +56,7 @@ static char g_starter[kRoom + 64];
 static char g_hostfile[kRoom + 64];
 static char g_preloaded[kRoom + 64];
 static bool g_has_others;        // there are nodes other than the first
-static char g_default[kRoom];    // the node of one process by default
+static char g_default[kRoom];    // where one process runs by default
 static char g_other[300] = "*";  // a node where one process is not by default
 static char g_here[kRoom];       // the directory of the first job
 

@@ -95,7 +95,8 @@ static void Notified(bool nonblocking) {
   AwaitEvent(PMIX_EVENT_PROC_TERMINATED, g_spawned);
 }
 
-// A normal end is not reported, but the end of a later job is.
+// The normal end of a job with PMIX_EVENT_SILENT_TERMINATION is not reported.
+// The reported end of a later job shows that no such event is still on its way.
 static void Silent(bool nonblocking) {
   pmix_nspace_t silent;
   Directives with = Flag(PMIX_NOTIFY_COMPLETION);

@@ -58,7 +58,7 @@ static void Newer(void) {}
 #endif
 
 int main(int argc, char **argv) {
-  // These functions may be called at any time.
+  // These functions may be called at any time, also before PMIx_Init.
   OfConstants();
   Start(argc, argv);
   OfConstants();

@@ -273,8 +273,8 @@ static void Options(void) {
   AddFlag(&external, PMIX_EXTERNAL_PROGRESS, true);
   AddFlag(&external, PMIX_LAUNCHER, true);
   PMIX_INFO_REQUIRED(&external.info[1]);
-  // Both may be required: a tool that is a launcher needs no further functions
-  // of the library, and external progress is supported.
+  // Both attributes may be required: external progress is supported, and a tool
+  // that is a launcher needs no further functions of the library.
   PMIX_INFO_REQUIRED(&external.info[2]);
   MustConnect(external);
   OnlyInProgress(external);
@@ -374,7 +374,7 @@ static void Names(const char *program) {
   CHECK(strcmp(g_self.nspace, "my.tool") == 0 && g_self.rank == 3, "I am %s:%u",
         g_self.nspace, g_self.rank);
   Twin(program, PMIX_ERR_EXISTS);
-  // The call is counted together with PMIx_Init.
+  // Calls of PMIx_tool_init and of PMIx_Init are counted together.
   pmix_proc_t again;
   OK(PMIx_tool_init(&again, NULL, 0));
   CHECK(strcmp(again.nspace, "my.tool") == 0, "I am %s", again.nspace);

@@ -18,7 +18,7 @@ static void Load(void) {
         "printed: %s", printed);
   free(printed);
   // FAB-08: the topology can be loaded by name. The library frees both
-  // topologies at its end.
+  // topologies after the session has ended.
   pmix_topology_t named = {(char *)"hwloc", NULL};
   OK(PMIx_Load_topology(&named));
   CHECK(named.topology != NULL, "no topology of hwloc");
@@ -60,7 +60,7 @@ static void Cpuset(pmix_bind_envelope_t envelope) {
   free(again);
 }
 
-// A cpuset is a value like others.
+// A cpuset can be put and retrieved like any other value.
 static void Posted(void) {
   char text[32];
   pmix_cpuset_t cpuset;

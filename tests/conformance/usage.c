@@ -207,7 +207,7 @@ static void Selected(void) {
   free(host);
 }
 
-// The targets select one node.
+// Requests statistics with targets that select one node. Expects one result.
 static void IsOneNode(const Directives *what, const Directives *targets) {
   Results got = Ask(what, PMIX_SUCCESS, targets);
   OK(got.status);

@@ -58,7 +58,7 @@ struct Actor {
   std::string group;         // the result
 };
 
-// All processes of the job.
+// Plays all processes of the job.
 class Play {
  public:
   explicit Play(Cluster* cluster) : cluster_(*cluster) {
@@ -196,7 +196,8 @@ class Play {
       case PMIX_GROUP_MEMBERSHIP_UPDATE:
         return Construct(to, actor);
       case PMIX_GROUP_INVITE_FAILED:
-        // If all have accepted, the construct has begun and fails by itself.
+        // If all invited processes have accepted, the construct has begun and
+        // fails by itself.
         if (actor.accepted.size() >= kRanks - 1) return;
         Tell(to, PMIX_GROUP_CONSTRUCT_ABORT, All());
         [[fallthrough]];

@@ -185,8 +185,8 @@ TEST_P(Crash, ADirectModexEndsIfAnAgentIsLostAtAnyStep) {
                 << "rank " << rank;
             continue;
           }
-          // A get of the lost rank fails. All others succeed, even if the node
-          // was the job's controller.
+          // A get of the lost rank fails. All other gets succeed, even if the
+          // node was the job's controller.
           EXPECT_FALSE(over);
           EXPECT_EQ(target(rank), GetParam().victim) << "rank " << rank;
           EXPECT_EQ(status, kErrUnreach) << "rank " << rank;

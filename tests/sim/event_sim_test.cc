@@ -380,7 +380,7 @@ TEST_F(EventSim, TheLossOfANodeRaisesAnEventForEachOfItsRanks) {
   WantAll(kErrProcAborted);
   cluster_.KillNode(6);
   cluster_.Run();
-  // The root's clients are notified before the policy ends their jobs.
+  // The root's clients are notified before the failure policy ends their jobs.
   const std::vector<ProcId> notified = NotifiedOf(kErrProcAborted);
   EXPECT_EQ(std::ranges::count(notified, ProcId{"job", 0}), 2);
   EXPECT_EQ(std::ranges::count(notified, ProcId{"other", 0}), 1);

@@ -82,7 +82,8 @@ TEST_P(Healing, ALossOfTheTopDoesNotAffectFences) {
     cluster.clients().Commit({"job", r}, core::Scope::kGlobal, "key", "value");
     requests.push_back(cluster.clients().Fence({"job", r}, {}, collect));
   }
-  // The top has released, and some agents have the release.
+  // The top of the tree has released the fence, and some agents have received
+  // the release.
   while (cluster.observed().received(3, kDown) +
              cluster.observed().received(4, kDown) ==
          0) {

@@ -222,7 +222,8 @@ TEST_P(GroupSim, ATolerantConstructSurvivesTheLossOfANode) {
       [](Cluster& c) { c.KillNode(GetParam().victim); },
       [&](Cluster& c) {
         Answers(c, requests, true);
-        // The group's end does not need the lost members either.
+        // Like the construct, the destruct of the group does not need the lost
+        // members.
         std::vector<RequestId> ends;
         for (Rank rank = 0; rank < NumRanks(); ++rank) {
           ends.push_back(

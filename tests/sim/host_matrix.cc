@@ -16,9 +16,9 @@ constexpr std::array<std::string_view, kNumHostFaults> kFaults = {
     "nothing",    "agent again", "agent lost", "cut off",
     "root again", "root lost",   "proc dies",  "job killed"};
 
-// The port checks answers, and knows the answers that it awaits. Therefore an
-// answer to a spawn that is malformed, unrequested or meant for a predecessor
-// never reaches the core.
+// The port checks answers, and knows the answers that it awaits. Therefore a
+// malformed or unrequested answer to a spawn, and one meant for a predecessor,
+// never reach the core.
 std::string_view WhyNever(size_t row, size_t /*fault*/) {
   const auto manner = static_cast<Manner>(row % kNumManners);
   const bool of_calls = manner == Manner::kMalformed ||

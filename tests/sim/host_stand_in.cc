@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kLateNs = 400 * kMs;
 constexpr uint64_t kAwayNs = 300 * kMs;
 constexpr uint64_t kSecondNs = 50 * kMs;
-// No agent uses such a number.
+// No agent uses such a number for a call.
 constexpr uint64_t kNobodys = uint64_t{1} << 62;
 
 }  // namespace

@@ -27,10 +27,10 @@ struct Lie {
   std::set<NodeId> controllers;  // controllers of all jobs
 };
 
-// Sends the agents of the operation messages that must have no effect: answers
-// to requests that were not sent, messages that only a steward may send, and
-// calls that are malformed or name no process. The cluster's random source
-// chooses among them.
+// Sends messages that must have no effect to the agents of the operation:
+// answers to requests that were not sent, messages that only a steward may
+// send, and calls that are malformed or name no process. The cluster's random
+// source chooses among them.
 void Tell(const Lie& lie, Cluster* cluster);
 
 }  // namespace canopy::sim

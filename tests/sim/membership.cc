@@ -81,7 +81,8 @@ UndetectedLoss Membership::Lose(NodeId node) {
   return loss;
 }
 
-// Forwards the loss from one neighbour through its part of the tree.
+// Forwards the loss, which one neighbour has detected, through that neighbour's
+// part of the tree.
 void Membership::ForwardLoss(NodeId node, NodeId neighbor, TimeNs detected,
                              UndetectedLoss* loss) {
   const MemberUpdate update{node, false, loss->incarnation,
@@ -180,8 +181,8 @@ void Membership::Partition(const std::set<NodeId>& cut_off) {
 // ------------------------------------------------------------------ views ---
 
 // If `from` still knows the first members but `node` does not, returns an
-// update for each member that `node` has not seen since it lost its links: the
-// member is up. Otherwise returns no updates.
+// update for each member that `node` has not seen since `node` lost its links.
+// Each update states that the member is up. Otherwise returns no updates.
 std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
                                                         NodeId node) const {
   std::map<NodeId, MemberUpdate> out;

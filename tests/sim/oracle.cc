@@ -124,7 +124,8 @@ void Oracle::CheckSuccess(NodeId node, const Arrival& arrival) {
             ToString(arrival.proc));
     return;
   }
-  // Agents on the route may have dropped a job that is being ended.
+  // Agents on the route may have dropped a job that is being ended, and with it
+  // data that this process should see.
   const bool ends = killed_.contains({node, arrival.proc.nspace});
   if (!one.all_collect || ends) return;
   const size_t stride = 1 + group.members.size() / kMaxLookedAt;

@@ -47,8 +47,8 @@ class Shims {
   void On(NodeId node, core::CreditOutput& a);
   void On(NodeId node, core::ResendOutput& a) { ReportAgain(node, a.nspace); }
   void On(NodeId node, core::PersistRecord& a);
-  // The answer has no job data; as the memory of a process it has the process's
-  // number.
+  // The answer has no job data. The memory that it gives for a process is the
+  // process's pid.
   void On(NodeId node, core::ReadFacts& a);
 
   // Makes a running process write to one of its streams.

@@ -34,7 +34,8 @@ constexpr uint32_t kMaxNameNodes = 64;
 constexpr uint64_t kNewerSeeds = 11;
 constexpr Engine kNewer[] = {Engine::kGroup, Engine::kGroup, Engine::kEvent,
                              Engine::kControl, Engine::kQuery};
-// These remaining seeds, modulo kNewerSeeds, have invitations and sets.
+// The seeds with invitations, and those with process sets, as remainders modulo
+// kNewerSeeds.
 constexpr uint64_t kInvitationSeeds[] = {5, 6};
 constexpr uint64_t kSetSeeds[] = {7, 8};
 // One seed in `kUnaimedSeeds` has only faults at random times. The others have
@@ -192,7 +193,8 @@ void Soak::Launch(PlannedJob& job) {
   for (const JobNode& node : job.spec.nodes) {
     if (!cluster_.members().alive(node.agent)) job.harmed = true;
   }
-  // A loss or a return that is in progress may affect the launch.
+  // The loss or the return of an agent may be in progress, which may affect the
+  // launch.
   if (any_fault_) job.harmed = true;
   cluster_.BeginLaunch(job.spec);
   if (job.takes_input) OfferInput(job);

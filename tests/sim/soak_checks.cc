@@ -67,8 +67,8 @@ void Soak::KillStopped() {
     cluster_.Input(cluster_.members().root(),
                    KillRequested{job->spec.nspace, 0, ""});
   }
-  // Jobs whose controller is lost do not need the request: the agents have
-  // ended them already.
+  // A job whose controller is lost needs no KillRequested: the agents have
+  // ended it already.
   RunToQuiet();
   for (const auto& [proc, actor] : actors_) {
     Error(ToString(proc) + " is left although its job was to be ended");
@@ -199,7 +199,8 @@ void Soak::CheckAnswer(const ProcId& proc, Actor& actor, RequestId request) {
       Error("invented: " + answer.payload + " spawned by " + ToString(proc));
     }
   }
-  // After a partition, processes on the other side count as ended.
+  // After a partition, processes on the other side count as ended although they
+  // run.
   if (any_fault_ || !actor.operation.ends_with("abort")) return;
   for (const ProcId& target : actor.targets) {
     if (!cluster_.shims().IsRunning(target)) continue;

@@ -189,7 +189,8 @@ void Soak::OnInvitationNotice(const ProcId& proc, int status,
                            " about " + one.name;
   const bool fails =
       status == PMIX_GROUP_INVITE_FAILED || status == PMIX_GROUP_LEADER_FAILED;
-  // After the loss of a node, each agent notifies its own processes.
+  // After the loss of a node, each agent notifies its own processes, so a
+  // notice of a failure may come twice.
   if (!one.notices.insert({proc, status, source}).second &&
       !(fails && any_fault_)) {
     Error(what + " again");

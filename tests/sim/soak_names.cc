@@ -112,15 +112,17 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
   }
 }
 
-// Records an answer. If the publisher has waited for other processes, the last
-// reader may have been too early; then the key need not be read.
+// Records an answer. If the publisher waited for other processes, the lookup of
+// the last reader may have timed out before the key was published. Then the key
+// need not be read.
 void Soak::NoteNameAnswer(Actor& actor, int status) {
   const std::string key = std::exchange(actor.last_key, "");
   if (key.empty() || status != kErrTimeout) return;
   if (cluster_.oracle().NumPublishers(key) == 0) unread_.insert(key);
 }
 
-// Checks a key that was published once and a key that has one reader.
+// Checks that each contested key was published once, and that each key with one
+// reader was read once.
 void Soak::CheckNames(const PlannedJob& job) {
   for (const Op& op : job.script) {
     if (op.kind != Op::Kind::kNames) continue;

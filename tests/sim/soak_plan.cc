@@ -60,9 +60,9 @@ constexpr size_t kNumAims = 8;
 // be hit in every run, and late phases hardly ever.
 constexpr size_t kFewAims = 4;
 
-// In one of kFocused runs with only rare cells and with losses, all aims are at
-// one phase: aims at other phases would often keep an operation from reaching
-// that phase.
+// One in kFocused of the runs that have only rare cells and losses has all its
+// aims at one phase: aims at other phases would often keep an operation from
+// reaching that phase.
 constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;

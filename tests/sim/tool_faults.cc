@@ -17,7 +17,7 @@ namespace {
 constexpr TimeNs kSettle = 120 * kMs;
 constexpr TimeNs kLate = 30 * kMs;
 constexpr int kSegfault = 11;
-// One event in kStrikes is a fault while an operation waits for a fault.
+// While an operation waits for a fault, one event in kStrikes is a fault.
 constexpr uint64_t kStrikes = 4;
 
 bool IsOfMessages(ToolFault fault) {

@@ -76,7 +76,7 @@ struct PlayedPull {
   uint64_t dropped = 0;
   TimeNs pace = 0;          // time between reads
   uint32_t reads_left = 0;  // number of reads until the end or a stall
-  TimeNs stall = 0;         // length of the stall; 0: the end
+  TimeNs stall = 0;  // length of the stall; 0: the pull ends
   TimeNs read_at = 0;       // time of the last read
   bool late = false;        // the unread output may be gone
   // True if the puller has read from an agent whose successor does not know it.
@@ -96,17 +96,17 @@ struct PlayedTool {
   ToolTarget* target = nullptr;
   bool connected = false;
   std::vector<std::unique_ptr<PlayedPull>> pulls;
-  // For a pusher: the number of pushes left, the number at a time, and the
-  // pending pushes.
+  // For a pusher: the number of pushes left, the number of pushes that may be
+  // pending at a time, and the pending pushes.
   uint32_t pushes_left = 0;
   uint32_t depth = 1;
   bool completes = false;
   std::map<RequestId, uint64_t> pushes;
   // For a debugger.
-  bool is_blind = false;  // does not wait until all have stopped
+  bool is_blind = false;  // does not wait until all processes stopped
   RequestId registration = 0;
   RequestId release = 0;
-  bool told = false;  // was notified that all have stopped
+  bool told = false;  // was notified that all processes stopped
 };
 
 class ToolSoak {

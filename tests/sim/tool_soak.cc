@@ -381,8 +381,8 @@ ToolSoakResult ToolSoak::Run() {
   return std::move(result_);
 }
 
-// Adds a debugger for which a job waits: some debuggers were not launched,
-// because their node was lost, or left before the job began.
+// Adds a debugger for a job that waits for one. A debugger may not have been
+// launched, because its node was lost, or it left before the job began.
 bool ToolSoak::AddMissingDebugger() {
   const auto held = std::ranges::find_if(jobs_, [](const auto& job) {
     return job->stops() && !job->running.empty();

@@ -20,12 +20,12 @@ enum class ToolPhase : uint8_t {
   kPullWaits,     // the tool waits for output
   kPullReads,     // there is more output than it has read
   kPullStalls,    // it does not read
-  kPullEnds,      // the end is in progress
+  kPullEnds,      // the pull is being ended
   kPullRests,     // the job is over
   kPushWaits,     // the tool waits until its pushes are read
   kStopGathers,   // some processes have yet to stop
   kStopHolds,     // all have stopped, and no debugger has released them
-  kStopReleases,  // a debugger has released them, and some have yet to continue
+  kStopReleases,  // the processes were released, and some have yet to continue
 };
 inline constexpr size_t kNumToolPhases = 10;
 

@@ -183,7 +183,8 @@ static void attack_mailbox(void *(*writer)(void *)) {
   publish("first", 1);
   find_mailbox();
   const int fd = find_socket();
-  /* The agent first consumes the commits of the library. */
+  /* The mailbox may contain commits of the library. The agent must consume them
+   * first. */
   if (send(fd, frame, sizeof frame, MSG_NOSIGNAL) < 0) return;
   while (atomic_load(&control->taken) != atomic_load(&control->written))
     usleep(100);

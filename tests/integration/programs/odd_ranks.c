@@ -198,8 +198,9 @@ static void fails(pmix_status_t status, void *ended) {
   atomic_store((atomic_bool *)ended, true);
 }
 
-/* When the first rank spawns, the others' fence is at the server: a library of
- * OpenPMIx never ends a request that it has not sent when the server dies. */
+/* When the first rank spawns, the fence of the other ranks is already at the
+ * server. If the server dies, a library of OpenPMIx never ends a request that
+ * it has not sent yet. */
 static void spawn_for_all(void) {
   pmix_proc_t proc = self;
   pmix_value_t *value = NULL;

@@ -70,7 +70,8 @@ int main(int argc, char **argv) {
   }
   fence(0);
   if (self.rank == 0) want(get(1, "small", 1), 1, "small");
-  /* Its next value may be visible as soon as it is committed. */
+  /* The next value of "small" may be visible as soon as it is committed, so all
+   * ranks first wait for rank 0. */
   fence(0);
   if (self.rank != 0) {
     publish("small", self.rank + 100);

@@ -29,8 +29,8 @@ static struct {
 } events[kMaxEvents];
 static int num_events;
 
-/* Returns true for events of this job, which arrive at processes registered for
- * their codes, too. */
+/* Returns true for events about this process's own job. They also arrive at a
+ * process that has only registered for their codes. */
 static bool is_own(const pmix_info_t *info, size_t ninfo) {
   for (size_t i = 0; i < ninfo; ++i) {
     if (!PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC)) continue;

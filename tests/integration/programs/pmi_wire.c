@@ -133,7 +133,7 @@ static void forms(void) {
   end2();
 }
 
-/* Every third rank speaks PMI-2, PMI-1 or PMIx; all find the data of the
+/* The ranks use PMI-2, PMI-1 and PMIx in turn. Every rank finds the data of all
  * others. */
 static void key_of(char *key, unsigned r) { sprintf(key, "of-%u", r); }
 

@@ -202,8 +202,8 @@ static void answers(void) {
   CHECK_OK(PMIx_Log(&info, 1, NULL, 0));
 }
 
-/* Waits until the host reports this state: notifications about ends are not
- * awaited. */
+/* Waits until the host reports this state. It may be late, because the calls
+ * that end a registration or a pull do not wait until the host is notified. */
 static void state_becomes(const char *text) {
   for (int i = 0;; ++i) {
     pmix_info_t *results = NULL;
@@ -250,8 +250,9 @@ static void on_done(pmix_status_t status, void *unused) {
 }
 
 /* Returns the result of a call that was accepted with this status, and that
- * calls on_done. Without a callback, 4.2.2 deadlocks in PMIx_IOF_push, and
- * frees the request of PMIx_IOF_deregister in both of its threads. */
+ * calls on_done. Without a callback, release 4.2.2 of OpenPMIx deadlocks in
+ * PMIx_IOF_push, and frees the request of PMIx_IOF_deregister in both of its
+ * threads. */
 static pmix_status_t outcome_of(pmix_status_t accepted) {
   if (accepted != PMIX_SUCCESS) return accepted;
   pthread_mutex_lock(&lock);
@@ -316,8 +317,8 @@ static void fabric_has(const pmix_fabric_t *fabric, size_t num_devices) {
   CHECK(fabric->info[1].value.data.size == num_devices);
 }
 
-/* With 4.2.2 the program fills in the index, the data of a rejection are empty,
- * and its status is lost. */
+/* With release 4.2.2 of OpenPMIx, the program itself sets the index, and a
+ * rejected call has no data and no status. */
 static void fabrics(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);

@@ -244,7 +244,7 @@ static void inviting(void) {
 static void fabrics(void) {
   pmix_fabric_t fabric;
   PMIX_FABRIC_CONSTRUCT(&fabric);
-  /* Libraries answer these themselves if they know no fabric. */
+  /* Libraries answer these calls themselves if they know no fabric. */
   (void)PMIx_Fabric_register(&fabric, NULL, 0);
   (void)PMIx_Fabric_update(&fabric);
   (void)PMIx_Fabric_deregister(&fabric);

@@ -1,5 +1,5 @@
-/* Every rank is in a call that never completes, and would stay in the program
- * for ever afterwards. */
+/* Rank 0 waits for data that never comes, rank 1 is alone in a fence, and the
+ * other ranks pause. No rank ends by itself. */
 #include "check.h"
 
 int main(int argc, char **argv) {

@@ -128,7 +128,7 @@ static void topology(void) {
                                 &waiter) == PMIX_SUCCESS) {
     (void) wait_for(&waiter, 1);
   }
-  /* Releases differ in the forms that they can read. */
+  /* The releases of OpenPMIx accept different forms of localities. */
   (void) PMIx_Get_relative_locality("hwloc:NM0:CR0:HT0", "hwloc:NM0:CR0:HT0",
                                     &locality);
   PMIx_Cpuset_destruct(&cpuset);

@@ -161,7 +161,7 @@ static void unpublishing(void) {
   key_of("name", me.rank, key);
   OK(PMIx_Unpublish(keys, NULL, 0));
   fence(0);
-  /* The other range still has its data. */
+  /* The data that was published on the other range stays. */
   key_of("name", (me.rank + 1) % job_size, key);
   OK(lookup(key, &number, &publisher));
   EXPECT(1000, number);

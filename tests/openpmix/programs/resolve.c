@@ -1,4 +1,4 @@
-/* Requests the names of the nodes all the time. Usage: resolve SECONDS */
+/* Requests the names of the nodes in a loop. Usage: resolve SECONDS */
 #include <time.h>
 
 #include "check.h"

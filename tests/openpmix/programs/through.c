@@ -67,7 +67,7 @@ int main(int argc, char **argv) {
     fence(round % 2 == 0, round);
     expect(get(next, "early", round), round * 1000 + next, round);
     over = get(0, "over", round);
-    /* No fence has run since, so the agents request the data from each other.
+    /* "late" is put after the fence, so the agents request it from each other.
      */
     put("late", round, round * 2000 + self.rank);
     expect(get(next, "late", round), round * 2000 + next, round);

@@ -35,8 +35,8 @@ uint64_t PackKey(int fd, uint32_t generation) {
 
 constexpr int kMaxEvents = 256;
 // Levels of deferred work that one round runs. Work that produces output may be
-// followed by its flush, a flush by closed connections, and these by
-// notifications of other clients.
+// followed by its flush, a flush by the closing of connections, and a closed
+// connection by notifications of other clients.
 constexpr int kDeferDepth = 4;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // A std::variant of many alternatives whose copying, moving and destruction are
 // compiled once. With dozens of alternatives, a compiler needs longer for these
-// than for everything else in a usual source file.
+// functions than for everything else in a usual source file.
 //
 // A header declares the type, and one source file beside it compiles it:
 //

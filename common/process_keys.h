@@ -12,8 +12,8 @@ inline constexpr std::string_view kPidKey = "pmix.ppid";  // PMIX_PROC_PID
 inline constexpr std::string_view kExitCodeKey =
     "pmix.exit.code";  // PMIX_EXIT_CODE
 
-// Returns true for keys that only the agent of the process knows. They are
-// requested one by one and are in no segment, because their values may change.
+// Returns true for keys that only the agent of the process knows. Each such key
+// is requested by itself and is in no segment, because its value may change.
 inline constexpr bool IsProcessFact(std::string_view key) {
   return key == kPidKey || key == kExitCodeKey;
 }

@@ -22,7 +22,7 @@ class LdCache {
   explicit LdCache(std::vector<char> bytes);
 
   // Returns the paths of the libraries with this name, in the loader's order of
-  // preference. They may be for other machines.
+  // preference. Some of these libraries may be for other machines.
   std::vector<std::string> Find(std::string_view name) const;
 
  private:

@@ -33,9 +33,10 @@ class BarrierParticipant {
   // The properties of an arrival that Wait needs.
   struct Ticket {
     uint32_t generation = 0;
-    // True for the first two arrivals of each word. They check from time to
-    // time whether the agent lives, and wake the others if the fence has ended
-    // without a wake-up. There are two because one may be stopped or end.
+    // True for the first two arrivals of each word. These two participants
+    // check from time to time whether the agent lives, and wake the others if
+    // the fence has ended without a wake-up. There are two because one may be
+    // stopped or end.
     bool watch = false;
   };
   // Arrives at the next fence over the whole job. `wants` is a combination of

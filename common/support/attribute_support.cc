@@ -34,7 +34,8 @@ constexpr LevelRow kLevels[] = {
 };
 
 // Attributes that are in the tables but not honoured. A row stands for all
-// functions and attributes whose names begin with these prefixes.
+// attributes whose names begin with `attribute`, of all functions whose names
+// begin with `function`.
 struct Exception {
   std::string_view function;
   std::string_view attribute;
@@ -86,8 +87,8 @@ constexpr Exception kExceptions[] = {
     {"PMIx_server_setup_application", "PMIX_ALLOC_"},
 };
 
-// Attributes that are honoured only if the scheduler honours them, in rows of
-// the same form.
+// Attributes that are honoured only if the scheduler honours them. `what`
+// selects functions and attributes by prefixes, as in kExceptions.
 struct OfScheduler {
   Exception what;
   bool Scheduler::*honours;

@@ -40,8 +40,8 @@ class IgnoredDirectives {
   // Sets the reporter, which must not be empty, and passes to it the directives
   // that were recorded while there was none.
   void SetReport(Report report);
-  // Called at the library's end: removes the reporter, and forgets what was
-  // reported, because the next reporter may write to another log.
+  // Called when the library is finalized: removes the reporter, and forgets
+  // what was reported, because the next reporter may write to another log.
   void End();
 
  private:

@@ -10,9 +10,9 @@
 
 namespace canopy {
 
-// The Standard has no keys for the channels of such an event (uint16_t,
-// pmix_iof_channel_t) and for the reason why their forwarding ended
-// (pmix_status_t).
+// Keys for infos of both events that have no key in the Standard: the channels
+// (uint16_t, pmix_iof_channel_t), and the status with which the forwarding of
+// these channels ended (pmix_status_t).
 inline constexpr char kIofChannels[] = "canopy.iof.channels";
 inline constexpr char kIofStatus[] = "canopy.iof.status";
 

@@ -1,5 +1,5 @@
-// Topologies that the library has returned to callers and frees at its end. All
-// calls may be made on any thread.
+// Topologies that the library has returned to callers, and which it frees when
+// it is finalized. All calls may be made on any thread.
 #ifndef CANOPY_COMMON_VALUES_KEPT_TOPOLOGIES_H_
 #define CANOPY_COMMON_VALUES_KEPT_TOPOLOGIES_H_
 
@@ -10,8 +10,8 @@
 
 namespace canopy {
 
-// Registers `topology`, which belongs to the library from now on. Its source
-// belongs to the library too, unless it is null: it must be malloc memory.
+// Registers `topology`, which belongs to the library from now on. If its source
+// is not null, the source belongs to the library too and must be malloc memory.
 void KeepTopology(const pmix_topology_t& topology);
 
 // Removes `topology`, which the caller frees itself. Does nothing if it is not

@@ -28,9 +28,10 @@ std::optional<GpuKind> GpuKindOf(uint16_t vendor, uint16_t device_class);
 // Returns the GPUs among the devices, by kind and then in the order of the bus.
 // Their identifiers are values of the variable for their kind
 // (VisibleVariable); by default they are numbers from 0. `listed` returns the
-// value of a variable in this process's environment, or an empty text. If a
-// variable lists devices, only these are returned for its kind, since a batch
-// system has given only these.
+// value of a variable in this process's environment, or an empty text. If the
+// machine has GPUs of a kind whose variable lists devices, the listed devices
+// are returned for this kind, in the order of the list, since a batch system
+// has granted only these.
 std::vector<Gpu> FindGpus(
     std::vector<PciDevice> devices,
     const std::function<std::string(const std::string&)>& listed);

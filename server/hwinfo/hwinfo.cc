@@ -72,9 +72,9 @@ std::vector<CpuSet> ObjectsOf(const Handle& handle, hwloc_obj_type_t type,
   return objects;
 }
 
-// Makes hwloc look for devices of the PCI bus, but not with its plugins that
-// use the drivers of GPUs: they load libraries of the drivers into the agent,
-// and may take seconds.
+// Makes hwloc look for devices of the PCI bus, but without its plugins that use
+// the drivers of GPUs: such a plugin loads libraries of the driver into the
+// agent, and may take seconds.
 void WantDevices(const Handle& handle) {
   const HwlocApi& api = handle.api();
   api.set_io_types_filter(handle.get(), HWLOC_TYPE_FILTER_KEEP_IMPORTANT);

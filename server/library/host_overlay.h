@@ -45,8 +45,8 @@ class HostOverlay : public OverlayPort {
     // Calls `what` after `ms` milliseconds.
     std::function<void(int64_t ms, std::function<void()> what)> after;
     // Adds to the core a registered job of which no client is registered yet,
-    // and then calls `then`. Both happen later. If the function is empty, such
-    // a job is unknown.
+    // and then calls `then`, both after `begin` has returned. If `begin` is
+    // empty, such a job is unknown.
     std::function<void(const std::string& nspace, std::function<void()> then)>
         begin;
     std::function<void(const core::LogLine&)> log;

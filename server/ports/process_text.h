@@ -32,8 +32,8 @@ struct ProcessText {
   uint32_t request = 0;
   bool again = false;
   // If several texts have the same key and value, only the first is printed,
-  // and later the number of the others. If the key is empty, each text is
-  // printed.
+  // and after a delay the number of the processes that have sent the others. If
+  // the key or the value is empty, each text is printed.
   std::string key;
   std::string value;
   std::vector<Piece> pieces;  // all are printed, or none

@@ -469,7 +469,8 @@ void ShimJob::ReportLoss(const std::string& reason) {
   SendInput();
 }
 
-// Reports that the job was not started. Its ranks end too, as after a loss.
+// Reports that the job was not started, and that its ranks have ended, as after
+// the loss of a shim.
 void ShimJob::ReportNotStarted(const std::string& reason) {
   reports_.ReportStart(kErrJobFailedToLaunch, LossText(nspace(), reason));
   reports_.ReportLoss(LocalRanks());

@@ -367,8 +367,8 @@ bool Placer::PlaceTheRest() {
   return true;
 }
 
-// Returns the node of those processes that the host describes as local, by rank
-// or by number.
+// Returns the node of the processes that the host describes as local. Finds it
+// by the rank of their leader, or by the number of this server's node.
 uint32_t Placer::NodeSaidToBeSelf() {
   if (NumLocal() == 0) return kNoNode;
   const auto leader =

@@ -10,7 +10,7 @@
 namespace canopy::registration {
 
 // Sets the node of each process. ReadRegistration describes the precedence of
-// the entries. Returns false and sets *problem if they are invalid or
+// the entries. Returns false and sets *problem if entries are invalid or
 // contradictory.
 bool Place(const Call& call, const Draft& draft, Placement* placement,
            Problem* problem);

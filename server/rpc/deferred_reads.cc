@@ -81,8 +81,8 @@ bool DeferredReads::Fits(Reader* reader, size_t bytes) {
   return reader->fitting_ == kFitting;
 }
 
-// Assigns to the reader the only connection of this round that has no reader
-// yet.
+// Assigns to the reader the connection that became readable in this round and
+// has no reader yet, if there is exactly one.
 bool DeferredReads::Claim(Reader* reader) {
   int found = -1;
   for (const int fd : readable_) {

@@ -2,9 +2,9 @@
 
 namespace canopy {
 
-// The turn of a message contains the step of its input, which has already been
-// counted: a turn that began before the end of the last slow turn does not
-// count.
+// The turn of a message contains the step of the message's input. If that step
+// was counted as slow, the turn is not counted: it began before the end of the
+// last slow turn.
 std::optional<std::string> SlowTurns::Note(
     int64_t began, int64_t ended, const std::function<std::string()>& cause) {
   constexpr int64_t kBetweenLines = 10'000;

@@ -49,8 +49,9 @@ struct Placing {
   std::string prefix;        // directory of programs without a path
   std::vector<Host> hosts;
   std::string hostfile;
-  // PMIX_ADD_HOST or PMIX_ADD_HOSTFILE have named some of the hosts. These are
-  // treated like the others, so they must be members of the overlay.
+  // True if PMIX_ADD_HOST or PMIX_ADD_HOSTFILE has named some of the hosts.
+  // Such hosts are treated like the others, so they must be members of the
+  // overlay.
   bool adds_hosts = false;
   bool preload_program = false;  // the program is copied to the nodes
   std::string preload_files;     // copied too; separated by commas

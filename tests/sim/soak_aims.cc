@@ -188,8 +188,8 @@ bool Soak::StrikeNode(Fault fault, const Operation& o) {
 }
 
 // Sends false information about the operation, and about other operations of
-// the same kind, because most false information concerns a request that is not
-// repeated.
+// the same kind: most requests are not repeated, so that false information
+// about a single operation would rarely concern a repeated request.
 bool Soak::LieAbout(const Operation& o) {
   std::vector<ProcId> liars;
   for (const auto& [proc, actor] : actors_) {

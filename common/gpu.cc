@@ -54,7 +54,7 @@ std::vector<std::string> GpuVariables(std::string_view joined) {
     if (ToString(kind) != name || ids.empty()) continue;
     std::vector<std::string> out = {std::string(VisibleVariable(kind)) + "=" +
                                     std::string(ids)};
-    // By default CUDA numbers the fastest devices first, and not by the bus.
+    // By default CUDA numbers devices by speed, and not by their bus address.
     if (kind == GpuKind::kNvidia) {
       out.push_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
     }

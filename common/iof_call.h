@@ -87,7 +87,8 @@ void Describe(V& v, wire::Is<OutputRun> auto& m) {
   v.Bounded(4, m.cursor, kMaxCursor);
 }
 
-// PMIX_ERR_IOF_COMPLETE: the input that is pushed to has ended.
+// PMIX_ERR_IOF_COMPLETE: the input of the job has ended. In an event: a process
+// has regularly ended the forwarding of its own input.
 inline constexpr int kErrIofComplete = -173;
 // PMIX_ERR_IOF_FAILURE: output can no longer be read, or input no longer be
 // delivered.

@@ -121,7 +121,7 @@ enum JobReports : uint32_t {
   kLogCompletion = 1 << 5,
   kLogProcs = 1 << 6,
   kLogFailedProcs = 1 << 7,
-  kSilentEnd = 1 << 8,  // the bits above exclude a normal end
+  kSilentEnd = 1 << 8,  // a successful end of the job is not reported
   // On a timeout the launcher gets the states of the job's processes, or their
   // stacks, before the job ends.
   kTimeoutStates = 1 << 9,

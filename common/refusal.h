@@ -1,5 +1,5 @@
-// Identifies the replies to a collective after which the process did not take
-// part.
+// Identifies the replies by which an agent keeps a process from taking part in
+// a collective.
 #ifndef CANOPY_COMMON_REFUSAL_H_
 #define CANOPY_COMMON_REFUSAL_H_
 

@@ -28,7 +28,7 @@ class CommitWriter {
   CommitWriter& operator=(const CommitWriter&) = delete;
 
   enum class Outcome {
-    kWritten,  // the agent reads it when it needs it
+    kWritten,  // the agent reads the commit when it needs the data
     kNotify,   // like kWritten, but the caller must signal the agent now
     kMessage,  // nothing was written: send the commit as a message
   };

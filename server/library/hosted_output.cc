@@ -138,7 +138,7 @@ void HostedOutput::Begin(const Id& id, const HostCaller& caller,
 
 void HostedOutput::OnBegun(const Id& id, core::RequestId request, int status) {
   const auto pull = pulls_.find(id);
-  if (pull == pulls_.end()) return;  // the puller has ended, and the host knows
+  if (pull == pulls_.end()) return;  // End has removed the pull
   std::string welcome;
   if (status == kSuccess) {
     welcome = wire::Encode(pull->second.puller.Welcome());

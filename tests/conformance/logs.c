@@ -85,7 +85,8 @@ static void Syslog(void) {
   EXPECT(PMIX_ERR_NOT_SUPPORTED, PMIx_Log(data.info, 1, wrong.info, 1));
 }
 
-// Mail (JOB-24), job records (JOB-25) and stores are not supported.
+// Mail (JOB-24), job records (JOB-25), global data stores and the global syslog
+// are not supported.
 static void Unserved(void) {
   pmix_info_t mail[3];
   PMIX_INFO_LOAD(&mail[0], PMIX_LOG_EMAIL_ADDR, "nobody@example", PMIX_STRING);

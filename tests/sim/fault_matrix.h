@@ -19,7 +19,7 @@ enum class Phase : uint8_t {
   kSpawnAnswering,
   kConnectResolving,  // an agent waits for the map of a job
   kConnectGathering,  // a participant has yet to arrive
-  kConnectReporting,  // all have arrived, and the top does not know
+  kConnectReporting,  // all have arrived; the top of the tree does not know
   kConnectReleasing,  // a participant has not been answered
   kConnected,
   kDisconnectGathering,

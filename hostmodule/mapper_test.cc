@@ -464,7 +464,7 @@ TEST(Mapper, SeveralProgramsShareTheRanksOfTheJob) {
   EXPECT_EQ(job->apps[0].num_procs, 3u);
   EXPECT_EQ(job->apps[1].num_procs, 2u);
   EXPECT_EQ(job->procs[3].app, 1u);
-  // Each application is on its own host, independent of the other's slots.
+  // Both applications name n1. The slots of one do not count for the other.
   request.apps[0].hosts = {{"n1", 0, false}};
   request.apps[1].hosts = {{"n1", 2, true}};
   EXPECT_EQ(Map(Nodes(2, 4, ""), request), "n1:0,1,2,3,4");

@@ -133,8 +133,9 @@ TEST_F(CommitAbiTest, ASuccessorFindsTheCommit) {
   EXPECT_NE(agent_->Await(FrameType::kCommit).payload.find("key"),
             std::string::npos);
   agent_->mailboxes().SetMessages(0, 1);
-  // This successor uses the barrier of its predecessor, whose count of commits
-  // sent as messages is 1, as set above.
+  // The barrier, which this successor has from its predecessor, counts one
+  // commit that was sent as a message. SetMessages reports that the agent has
+  // read this commit, so the mailbox may be used.
   EXPECT_EQ(Commit("more", "x"), PMIX_SUCCESS);
   EXPECT_NE(Take().find("more"), std::string::npos);
 }

@@ -73,8 +73,8 @@ using Call = std::function<int(const pmix_info_t& info)>;
 struct Function {
   const char* name;
   Call call;
-  // Infos with keys that the Standard does not name for the function are data
-  // for the receivers.
+  // True if infos whose keys the Standard does not name for the function are
+  // data for its receivers.
   bool carries_data = false;
 };
 

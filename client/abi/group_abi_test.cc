@@ -98,7 +98,8 @@ TEST_F(GroupTest, AGroupsNameStandsForItsMembers) {
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_SUCCESS);
   const Request fence = agent_->Await(FrameType::kCollective, 2);
   EXPECT_NE(fence.payload.find("g"), std::string::npos);
-  // In the members of a construct, the agent resolves the name of a group.
+  // A construct may name a group as a member: the agent replaces it by the
+  // members of that group.
   EXPECT_EQ(PMIx_Group_construct("h", &group, 1, nullptr, 0, nullptr, nullptr),
             PMIX_SUCCESS);
   EXPECT_EQ(Last(3).procs, (std::vector<ProcId>{{"g", kRankWildcard}}));

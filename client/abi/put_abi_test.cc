@@ -73,7 +73,7 @@ TEST_F(PutTest, TheLastPutOfAKeyReplacesEarlierOnes) {
   EXPECT_EQ(Parse(agent_->Await(FrameType::kCommit)), expected);
 }
 
-// Open MPI does this over UCX.
+// Open MPI puts one key with several scopes when it uses UCX.
 TEST_F(PutTest, AKeyMayHaveAValueForEachScope) {
   Put(PMIX_REMOTE, "k", Value::Int(1));
   Put(PMIX_LOCAL, "k", Value::Int(2));

@@ -1,5 +1,5 @@
-// C entry points of a running server other than jobs and clients: process sets,
-// descriptions of jobs, the delivery of output.
+// C entry points of a running server: process sets, descriptions of jobs, and
+// the delivery of output. Those for jobs and clients are in server_abi.cc.
 
 #include <cstddef>
 #include <memory>

@@ -103,9 +103,9 @@ Result<ServerDirectory::Made> ServerDirectory::MakeElsewhere(
   return problem;
 }
 
-// Makes separate directories for the sockets and the jobs. The user, or another
-// user who owns a directory above, may prevent a directory from being made
-// below `base`.
+// Makes separate directories for the sockets and the jobs. The one for the jobs
+// is not below `base` if it cannot be made there: the user who controls `base`,
+// or a user who owns a directory above it, may prevent that.
 Result<ServerDirectory> ServerDirectory::MakeTwo(const std::string& base,
                                                  OpenedDirectory users,
                                                  mode_t mode) {

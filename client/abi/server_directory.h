@@ -20,9 +20,10 @@ namespace canopy::client {
 // The destructor removes the directories with all their contents.
 class ServerDirectory {
  public:
-  // Makes one directory for both purposes below `base`. Processes that know its
-  // name may open files in it, because clients of other users must do so. With
-  // `listed` all users may list it, because tools of other users must do so.
+  // Makes one directory below `base`, for the sockets and for the jobs.
+  // Processes that know its name may open files in it, because clients of other
+  // users must do so. With `listed` all users may list it, because tools of
+  // other users must do so.
   //
   // The directory is below /tmp if names below `base` are too long for a
   // socket, or if a server that runs as root finds that any user can change

@@ -97,8 +97,8 @@ Status ReadDirective(const pmix_info_t& info, ServerDirectives* out) {
   if (key == PMIX_LAUNCHER_RENDEZVOUS_FILE) {
     return ReadText(info, &out->rendezvous_file);
   }
-  // The server has no IPv6 sockets. NumEntries reads the number of the module's
-  // entries.
+  // Nothing to record: the server never has IPv6 sockets, and NumEntries reads
+  // the number of the module's entries.
   if (key == PMIX_TCP_DISABLE_IPV6 || key == CANOPY_SERVER_MODULE_ENTRIES) {
     return Status();
   }

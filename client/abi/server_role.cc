@@ -304,8 +304,9 @@ int ServeAs(Session& session, const pmix_server_module_t* module,
   if (!running.ok()) return running.code();
   Open(*std::move(running));
   g_role.of_tool = true;
-  // Functions for spawns and host calls are not set: these go to the server to
-  // which the tool is connected, or the tool starts a launcher.
+  // Functions for spawns and host calls are not set: these requests go to the
+  // server to which the tool is connected. If it never had a server, a spawn
+  // starts a launcher.
   session.set_own_server({Distribute, {}, {}, AddressOfServer});
   SetToolEnd(StopServingByTool);
   return PMIX_SUCCESS;

@@ -1,5 +1,6 @@
-// C entry points for data that a resource manager collects and prepares: for
-// applications before they start, of nodes, and of resources outside of jobs.
+// C entry points for data that a resource manager collects and prepares: the
+// setup of applications before their start, the inventory of nodes, cpusets,
+// and resources that belong to no job.
 
 #include <unistd.h>
 

@@ -51,9 +51,9 @@ class ChannelSink {
   // Called when a request was answered, before its caller gets the answer.
   virtual void OnAnswered(local::FrameType /*type*/,
                           std::string_view /*request*/, int /*status*/) {}
-  // Called when the agent is gone. Reattaches to a successor, restores this
-  // process's state there, and blocks until the time limit for a successor.
-  // Returns null if no successor was found.
+  // Called when the agent is gone. Reattaches to a successor and restores this
+  // process's state there. Blocks during the search for a successor, which has
+  // a time limit. Returns null if no successor was found.
   virtual std::unique_ptr<FrameSocket> Reattach() { return nullptr; }
 };
 

@@ -52,9 +52,9 @@ class TableText {
 struct AttributeEntry {
   TableText name;           // name of the macro, "PMIX_JOB_SIZE"
   TableText key;            // "pmix.job.size"
-  TableText type;           // C type of its value, "uint32_t"; "varies" if open
+  TableText type;           // C type of its value, "uint32_t"; or "varies"
   TableText group;          // the subject, "reserved-key:job"
-  std::uint16_t data_type;  // pmix_data_type_t of its value, 0 if open
+  std::uint16_t data_type;  // pmix_data_type_t of its value; 0: it varies
   bool deprecated;          // replaced or removed by the standard
 };
 

@@ -9,8 +9,8 @@
 
 namespace canopy::client {
 
-// Requests the end of `procs`. Does not return when the caller is among them
-// and the agent ends the caller within half a minute. `message` may be null.
+// Requests the end of `procs`. Does not return if the caller is among them and
+// the agent ends the caller within half a minute. `message` may be null.
 int Abort(Session& session, int status, const char* message,
           const pmix_proc_t* procs, size_t nprocs);
 

@@ -99,7 +99,8 @@ void AgentConnection::OnAnswered(FrameType type, std::string_view request,
 }
 
 void AgentConnection::OnLost() {
-  // The channel holds its lock here, so a task takes the lock of the handlers.
+  // Raise takes the lock of the handlers, which must not happen here, because
+  // the channel holds its own lock. Therefore a task calls Raise.
   parts_.progress.Post([&events = parts_.events, server = parts_.server] {
     events.Raise(MakeEvent(PMIX_ERR_LOST_CONNECTION, server,
                            PMIX_RANGE_PROC_LOCAL, InfoList()));
@@ -112,10 +113,11 @@ std::unique_ptr<FrameSocket> AgentConnection::Reattach() {
   std::optional<Bootstrap> next = search_.Find();
   if (!next) return nullptr;
   // No fence uses the old barrier while this mutex is held. Each fence has
-  // either ended or arrives again by message, so the counts are right.
+  // either ended or arrives again by message, so the counts of ended
+  // collectives that RestoreState sends are right.
   const MutexLock lock(parts_.fences.mutex());
-  // Every commit is either included in the state sent here, or goes to the
-  // successor.
+  // While this mutex is held, no commit begins. Every commit is either included
+  // in the state that is sent here, or is in the successor's mailbox.
   const MutexLock commit_lock(parts_.commits.mutex());
   // If this successor is gone already, the channel fails on its socket and
   // reattaches to the next one, which gets the whole state again.

@@ -101,10 +101,10 @@ inline bool CanAsk(Session& session, const GetOptions& options) {
   return !options.optional && !options.refresh && session.channel() != nullptr;
 }
 
-// Returns true if the agent gets one request although a get does not wait for a
-// reserved key. This holds for a key that processes provide themselves, and for
-// qualified values of reserved keys, which the construct of a group provides
-// even for this process.
+// Returns true if a get of a reserved key that was not found sends one request
+// to the agent, although a get never waits for a reserved key. This holds for a
+// key that processes provide themselves, and for qualified values of reserved
+// keys, which the construct of a group provides even for this process.
 bool AsksOnce(Session& session, const Arguments& args,
               const LookupResult& here) {
   return here.status == PMIX_ERR_NOT_FOUND &&

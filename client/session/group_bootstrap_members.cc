@@ -56,8 +56,9 @@ void AcceptFrom(Session& session, const std::string& name, const ProcId& leader,
 }
 
 // Called when the construct of an invitation has failed before this process
-// called PMIx_Group_construct. An added member fails with it, because the
-// leaders may not try again. A leader that calls now begins another bootstrap.
+// called PMIx_Group_construct. The call of an added member fails too, because
+// it is not certain that the leaders try again. The call of a leader begins
+// another bootstrap.
 void EndWith(Session& session, const std::string& name, const ProcId& leader) {
   bool waits = false;
   const auto mine = session.invitations().TakeAwaitedIf(

@@ -35,7 +35,7 @@ struct SentInvitation {
   bool tolerant = false;      // continues without missing processes
   bool incomplete = false;    // processes are missing
   bool has_foreign = false;   // some processes use another library
-  bool outside = false;       // the leader has not named itself
+  bool outside = false;       // the leader is not among the members
   // Set when all processes have answered and the leader is not a member: the
   // members, which then form the group themselves. Empty if a process uses
   // another library, because the leader forms the group then.
@@ -79,7 +79,7 @@ struct BootstrapInvitation {
 struct InvitationEnd {
   bool aborted = false;  // the leader has given up
   bool failed = false;   // the leader's process has ended
-  bool leads = false;    // a handler offered to lead
+  bool leads = false;    // a handler of this process offered to lead
   std::vector<ProcId> invited;
   std::optional<ProcId> next;  // the process that replaces the leader
 };

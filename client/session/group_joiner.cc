@@ -31,8 +31,8 @@ std::optional<AcceptedInvitation> TakeOf(Session& session,
       [&](const AcceptedInvitation& one) { return one.leader == leader; });
 }
 
-// Called when no process has taken the leader's place: notifies this process's
-// handlers.
+// Called when no process has taken the leader's place. Notifies this process's
+// handlers that the construct is aborted, and ends its call.
 void AbortLeaderless(Session& session, const std::string& name,
                      uint64_t number) {
   const auto left = session.invitations().TakeAcceptedIf(

@@ -14,8 +14,9 @@
 namespace canopy::client {
 namespace {
 
-// Notifies members with other libraries of the end. They only wait for it,
-// because agents do not know this group.
+// Ends an invitation that a process with another library has accepted. Agents
+// do not know such a group: the event PMIX_GROUP_CONSTRUCT_COMPLETE, for which
+// the members wait, is all that makes it.
 void FormAmongLibraries(Session& session, const std::string& name,
                         SentInvitation sent,
                         const std::vector<ProcId>& members) {
@@ -172,7 +173,8 @@ void OnMissing(Session& session, const std::string& name, const Event& event,
     if (event.status == PMIX_GROUP_INVITE_DECLINED) {
       one.declined.insert(event.source);
     }
-    // The other members report how the construct ends.
+    // The members already construct the group without the leader. Those that
+    // remain report the end, so the invitation fails only if none remains.
     if (!one.formers.empty()) return one.accepted.empty();
     const bool goes_on = one.tolerant || !others.empty() ||
                          results.FindBool(PMIX_GROUP_OPTIONAL).value_or(false);

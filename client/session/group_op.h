@@ -27,8 +27,8 @@ struct GroupRequest {
 // Waits for all of `procs`, which must include the caller. The caller frees the
 // results, which exist with PMIX_SUCCESS and PMIX_ERR_PARTIAL_SUCCESS (some
 // processes ended before they took part); either pointer may be null. Errors:
-// PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_EXISTS if a caller is in a
-// group of that name, PMIX_ERR_UNREACH if there is no agent.
+// PMIX_ERR_BAD_PARAM for wrong arguments, PMIX_ERR_EXISTS if one of `procs` is
+// in a group of that name, PMIX_ERR_UNREACH if there is no agent.
 int ConstructGroup(Session& session, const GroupRequest& request,
                    pmix_info_t** results, size_t* nresults);
 // Waits for all members; `procs` are not used. Returns PMIX_ERR_NOT_FOUND if

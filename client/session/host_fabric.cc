@@ -60,7 +60,8 @@ int Update(pmix_fabric_t* fabric, int status, InfoList told) {
   return UpdateHostsFabric(fabric, std::move(told));
 }
 
-// Reports the end of work that needed no answer.
+// Ends a non-blocking call that needed no answer of a host: returns an error,
+// or reports success to the callback.
 int Report(Session& session, int status, pmix_op_cbfunc_t cbfunc,
            void* cbdata) {
   if (status != PMIX_SUCCESS) return status;

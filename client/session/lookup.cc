@@ -340,7 +340,8 @@ LookupResult Lookup::FindQualified(const Target& target, std::string_view name,
     status = ReadQualified(*job, rank, name, options.scope, value);
     if (status != PMIX_ERR_NOT_FOUND) return {status, false};
   }
-  // The agent has no more values of this process than the process itself.
+  // The agent has no values of this process that the process itself does not
+  // have.
   return {PMIX_ERR_NOT_FOUND,
           any || (PlaceAllows(*job, first, options.scope) && !IsSelf(target))};
 }

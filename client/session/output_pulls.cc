@@ -18,7 +18,7 @@ struct OutputPulls::Flow {
   std::string nspace;
   std::vector<ProcId> targets;
   std::string cursor;
-  uint64_t dropped = 0;  // bytes reported to the receiver
+  uint64_t dropped = 0;  // dropped bytes of this job so far
   bool open = false;
 };
 
@@ -46,8 +46,8 @@ struct OutputPulls::Pull {
   PulledOutput output;
   std::vector<Flow> flows;
   size_t unregistered = 0;  // flows without an answer to their first read
-  int status = kSuccess;    // the first error of their first reads
-  uint64_t dropped = 0;     // not reported yet
+  int status = kSuccess;    // the first error among the flows' first reads
+  uint64_t dropped = 0;     // dropped bytes, not reported yet
   Progress* progress = nullptr;
   std::unique_ptr<HoldTimer> timer;  // created when needed
   std::atomic<bool> stopped{false};

@@ -32,7 +32,7 @@ struct PullSpec {
 
 // Data that a puller has read.
 struct PulledPiece {
-  ProcId source;  // a wildcard rank, with `closed`: the job's end
+  ProcId source;  // a wildcard rank if all output of the job has ended
   uint16_t channel = 0;
   std::string_view data;
   bool closed = false;

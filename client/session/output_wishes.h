@@ -21,8 +21,9 @@ namespace canopy::client {
 // The number of jobs whose directives are kept; the oldest are dropped.
 inline constexpr size_t kMaxWishes = 256;
 
-// Returns true if the pulls alone honour this directive of a spawn, so that the
-// host need not: PMIX_IOF_BUFFERING_SIZE and PMIX_IOF_BUFFERING_TIME.
+// Returns true if the pulls of a job's output honour this directive of its
+// spawn, so that the host need not honour it: PMIX_IOF_BUFFERING_SIZE and
+// PMIX_IOF_BUFFERING_TIME.
 bool IsForPullsAlone(std::string_view key);
 
 // Thread-safe.

@@ -156,7 +156,8 @@ int PushOwnInput(Session& session, const std::vector<ProcId>& targets,
           TellEnd(session, what, status);
           then(status);
         };
-        // The pushing thread may outlive the session.
+        // Does not call push->done, which uses the session, because the pushing
+        // thread may outlive the session.
         const int sent = SendNext(push);
         if (sent != PMIX_SUCCESS) then(sent);
       });

@@ -14,7 +14,7 @@ enum class Realm : uint8_t {
   kJob,
   kApp,
   kNode,
-  kLocalPart,  // the namespace's share of one node: local peers, local size
+  kLocalPart,  // the job's processes on one node: local peers, local size
   kProc,
 };
 

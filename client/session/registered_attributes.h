@@ -12,7 +12,7 @@
 
 namespace canopy::client {
 
-// The host's attributes, by function. Thread-safe.
+// The declared attributes, by function. Thread-safe.
 class RegisteredAttributes {
  public:
   // Declares the attributes of a function. `attributes` are names of macros or

@@ -103,7 +103,8 @@ class Servers {
   const AgentConnection::Parts parts_;
   const ConnectionRef home_;
   const bool launched_;
-  // Set if the primary may be another than home_; reading it needs no lock.
+  // Set if the primary may be a server other than home_. No lock is needed to
+  // read this flag.
   std::atomic<bool> several_{false};
   // For CloseSocketsInChild, which cannot take the mutex: a thread that does
   // not exist in the child may hold it.

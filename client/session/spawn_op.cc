@@ -76,8 +76,8 @@ bool IsForwarded(const InfoArray& directives) {
   return false;
 }
 
-// Marks a directive as processed if it applies to the pulls that the tool's
-// library makes.
+// Encodes a directive. It is marked as processed if the job's output is pulled
+// by the tool's library, and the pulls alone honour the directive.
 void PutDirective(const pmix_info_t& info, bool pulls, Encoder* encoder) {
   pmix_info_t marked = info;
   if (pulls && IsForPullsAlone(KeyOf(info))) {

@@ -91,7 +91,8 @@ Reading ReadOption(const pmix_info_t& info, std::string_view key,
 // Reads directives of PMIx_tool_init only.
 Reading ReadStart(const pmix_info_t& info, std::string_view key,
                   ToolOptions* out) {
-  // PMIx_tool_init itself gives a launcher an address.
+  // PMIx_tool_init itself honours PMIX_LAUNCHER: it gives the launcher an
+  // address.
   if (key == PMIX_LAUNCHER) return Reading::kRead;
   if (key != PMIX_TOOL_CONNECT_OPTIONAL) return Reading::kAnother;
   out->optional = IsTrue(info);

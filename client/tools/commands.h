@@ -18,8 +18,8 @@ int Procs(Words words, Format format);
 // NSPACE: prints the processes of one job in a form for programs, by rank: RANK
 // TAB PID TAB HOST TAB PROGRAM.
 int Table(Words words, Format format);
-// NAME...: prints the resources that nodes of these names, and the processes of
-// all jobs, use; a document in either format.
+// NAME...: prints the resources that the nodes of these names use, and those
+// that the processes of all jobs use. Prints a document for either Format.
 int Usage(Words words, Format format);
 // NSPACE RANK KEY...: queries the keys. NSPACE and RANK may be empty.
 int Query(Words words, Format format);
@@ -31,7 +31,8 @@ int Event(Words words, Format format);
 int Output(Words words, Format format);
 // NSPACE RANKS FLAGS STDIN KEY: does the same as Output, and forwards standard
 // input to a rank, to "all" or to "none". An empty STDIN means the ranks that
-// read the job's input. Input ends when KEY, such as "ctrl-]", is typed.
+// read the job's input. When KEY, such as "ctrl-]", is typed, the command
+// detaches from the job: it ends, and the job continues.
 int Attach(Words words, Format format);
 // ORDERS MODE: connects a launcher to the tool that has started it, whose
 // directives ORDERS holds (client/tool/launcher_orders.h). Prints the options

@@ -57,8 +57,8 @@ pmix_status_t SayReady() {
 
 }  // namespace
 
-// This process must end with `canopy run`, which may end while this process is
-// stopped.
+// Makes this process end when `canopy run` ends, which may happen while this
+// process is stopped.
 void PrepareLaunch(const std::string& orders) {
   const pid_t parent = getppid();
   prctl(PR_SET_PDEATHSIG, SIGTERM);

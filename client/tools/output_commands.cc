@@ -346,7 +346,7 @@ void Type(Pusher pusher, TypedInput* input, const std::string& nspace) {
     }
     if (status != PMIX_SUCCESS || piece.ends) break;
   }
-  // The output continues until it ends or the user types the key.
+  // The output continues until it ends or the user types the key to detach.
   if (!input->AwaitKey()) return;
   Complain("detached from " + nspace + ", which continues");
   g_shown->Detach();

@@ -1,4 +1,5 @@
-// The tools pevent, pctrl and palloc, which change something.
+// The tools pevent, pctrl and palloc: they raise events, control jobs, and
+// request allocations.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

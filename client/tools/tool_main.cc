@@ -28,7 +28,7 @@ struct Command {
   std::string_view name;
   size_t min_words;
   int (*run)(Words words, Format format);
-  bool publishes = false;  // the data belongs to the publisher's name
+  bool publishes = false;  // uses the tool name that owns published data
 };
 
 constexpr Command kCommands[] = {

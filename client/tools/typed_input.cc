@@ -33,8 +33,8 @@ void OnEnding(int signal) {
 
 bool InForeground(int fd) { return tcgetpgrp(fd) == getpgrp(); }
 
-// Makes the key end a read, as a line feed does. Returns false if `fd` is not a
-// terminal, or if this process is in its background.
+// Makes `key` end a read, as a line feed does. Returns false if `fd` is not a
+// terminal, or if this process is in the background of that terminal.
 bool LetKeyEndReads(int fd, char key) {
   termios settings;
   if (isatty(fd) != 1 || !InForeground(fd) || tcgetattr(fd, &settings) != 0) {
@@ -65,7 +65,8 @@ char ControlCharacter(std::string_view text) {
     text.remove_prefix(prefix.size());
     const int upper = text.size() == 1 ? toupper(text[0]) : 0;
     const bool is_one = upper > '@' && upper <= '_';
-    // Line feed and carriage return end every line, so they cannot be the key.
+    // Line feed and carriage return end every line, so neither can be the key
+    // by which the user detaches.
     if (!is_one || upper == 'J' || upper == 'M') return 0;
     return static_cast<char>(upper - '@');
   }

@@ -10,14 +10,15 @@ namespace canopy::tools {
 struct TypedPiece {
   std::string bytes;
   bool ends = false;      // the input has ended
-  bool detaches = false;  // the key was typed
+  bool detaches = false;  // the key of the TypedInput was typed
 };
 
 // Returns the control character for "ctrl-X" or "^X", or 0 if there is none.
 char ControlCharacter(std::string_view text);
 
-// Reads the input of an attached job. A terminal keeps its line editing: the
-// key ends a read as a line feed does. Signals that end the process restore the
+// Reads the input of an attached job, and detects the control character by
+// which the user detaches, the key. A terminal keeps its line editing: the key
+// ends a read as a line feed does. Signals that end the process restore the
 // terminal first. At most one object exists in a process; one thread uses it,
 // except for Restore.
 class TypedInput {

@@ -24,7 +24,7 @@ struct NodeUsage {
   std::string node;
   double load = 0;  // load average of the last minute
   double memory_total_mb = 0;
-  double memory_free_mb = 0;  // with the memory of caches and buffers
+  double memory_free_mb = 0;  // includes the memory of caches and buffers
 };
 
 // Returns the usage of the nodes of these names whose agents answer.

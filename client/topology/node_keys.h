@@ -12,7 +12,7 @@ namespace canopy::client {
 // Selects the node and device; empty: this node, any device.
 struct DeviceQualifiers {
   std::string_view hostname;
-  std::string_view id;    // PMIX_DEVICE_ID: of PMIx, or of the system
+  std::string_view id;    // PMIX_DEVICE_ID; may also be the device's name
   std::string_view name;  // PMIX_FABRIC_DEVICE_NAME
 };
 

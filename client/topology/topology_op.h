@@ -1,6 +1,6 @@
-// The topology functions of the C interface, without the checks of their
-// arguments for a session. Results are PMIx statuses: PMIX_ERR_NOT_SUPPORTED if
-// hwloc is absent.
+// The topology functions of the C interface. The entry points check the
+// arguments, and that there is a session. Results are PMIx statuses:
+// PMIX_ERR_NOT_SUPPORTED if hwloc is absent.
 #ifndef CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_
 #define CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_
 
@@ -11,8 +11,8 @@
 namespace canopy::client {
 
 // Gives the caller a topology of its own, which PMIx_Topology_destruct or, at
-// the latest, the end of the library releases. `topology->source` may name
-// hwloc and then remains the caller's.
+// the latest, ReleaseTopologies frees. `topology->source` may name hwloc; it
+// then remains the caller's.
 int LoadTopology(pmix_topology_t* topology);
 // Frees the topologies that callers have not freed. Called after the session
 // has ended.

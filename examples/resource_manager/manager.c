@@ -164,7 +164,7 @@ static void start(int rank, char *argv[]) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Waits for all processes. The first failure ends the others. */
+/* Waits for all processes. Ends the others when the first one has failed. */
 static int wait_for_all(void) {
   int code = 0;
   for (int left = num_procs; left > 0; --left) {

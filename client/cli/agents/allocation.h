@@ -22,9 +22,9 @@ struct Allocation {
   // A command that starts a program on a host; {host} stands for the host's
   // name.
   std::string launch_agent;
-  // True if the launch agent is also used for this machine and the batch system
-  // ends the processes that it started. Otherwise Canopy has to end its
-  // processes itself.
+  // True if the launch agent is used for this machine too, and if the batch
+  // system ends all processes that were started by the launch agent. Otherwise
+  // Canopy has to end its processes itself.
   bool launches_all = false;
 };
 

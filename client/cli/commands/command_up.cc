@@ -160,9 +160,9 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   return plan;
 }
 
-// Agents of an allocation end with their remote-launch commands, so these
-// commands must keep running. If the batch system does not end them, they end
-// with the session of the job's script.
+// Agents of an allocation end with their remote-launch commands, so this
+// function makes the commands run on after this process. If the batch system
+// does not end the commands, they end with the session of the job's script.
 Status LeaveInAllocation(const Allocation& allocation,
                          const v1::Context& context, const ContextStore& store,
                          AgentGroup* group) {

@@ -98,8 +98,8 @@ void PlacementCheck::EarlierRequest() {
   ExpectNoGrant(later.get(), "the job that was requested later");
 }
 
-// A scheduler that uses one thread for each call has no thread left for the
-// release.
+// Lets many calls wait at once. A scheduler whose threads each wait in one call
+// would have no thread left for the release that ends the wait.
 void PlacementCheck::ManyWaitingJobs() {
   const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
   if (findings_->failed()) return;

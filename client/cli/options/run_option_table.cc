@@ -32,8 +32,8 @@ Status AddHosts(Result<std::vector<Host>> more, JobApp* app) {
   return Status();
 }
 
-// A second count contradicts the first, or was typed with another meaning:
-// srun's -c, for example.
+// Stores the number of processes. A second number is an error: it contradicts
+// the first, or the user meant something else, such as srun's -c.
 Option::Apply SetCount(uint32_t* to) {
   return [to](const TypedOption& typed) {
     if (*to != 0) {

@@ -20,7 +20,7 @@ struct RunOptions {
   // itself. Paths are as typed; an application's `env` contains the variables
   // of -x, --mca and --path.
   JobRequest job;
-  bool stdin_given = false;  // the user has named a rank, all or none
+  bool stdin_given = false;  // --stdin was given, even as "none"
   // The places where ranks stop for a debugger. `stop_ranks` lists the ranks
   // that stop (empty: all).
   bool stop_on_exec = false;

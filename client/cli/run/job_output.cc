@@ -26,7 +26,7 @@ namespace {
 // because the text may be a prompt, dots of progress, or data without a final
 // line feed. This short time applies on a terminal or with one process.
 constexpr int64_t kPartialMs = 100;
-// The same time for several processes whose output is not on a terminal.
+// Like kPartialMs, for several processes whose output is not on a terminal.
 constexpr int64_t kLongPartialMs = 1000;
 // A write that takes longer has waited for its reader. Output that arrived
 // meanwhile is delayed, so silence of a process cannot be detected.
@@ -259,7 +259,7 @@ bool JobOutput::Drain(Destination* to) {
   const int64_t end = now_ms_();
   if (end - begin > kSlowWriteMs) caught_up_ms_ = end;
   if (fine) return true;
-  // Output that its reader has closed is not reported.
+  // A pipe that its reader has closed (EPIPE) is not reported.
   if (to->error != EPIPE && trouble_.empty()) {
     const char* const what = options_.to_file      ? "the file of the output"
                              : to == stderr_.get() ? "standard error"

@@ -43,8 +43,8 @@ struct SpawnedOutputOptions {
   bool tag = false;
   bool rank = false;  // the tag is the rank alone
   bool timestamp = false;
-  bool xml = false;       // each line is an element
-  bool raw = false;       // parts of lines are shown as they arrive
+  bool xml = false;  // each line is an element
+  bool raw = false;  // parts of lines are shown as they arrive
   // Directory of the files. Empty: the directory of all jobs.
   std::string directory;
   // The output also goes to the files FILE.NAMESPACE.RANK.stdout and .stderr,
@@ -106,7 +106,7 @@ class JobOutput {
   // Returns true while an unfinished line is held.
   bool wants_tick() const;
   // Returns one line about output that could not be written; empty if there was
-  // no problem. Output that its reader has closed is not reported.
+  // no problem. A pipe that its reader has closed is not reported.
   const std::string& trouble() const { return trouble_; }
 
  private:

@@ -26,8 +26,8 @@ class OutputFile {
   // Returns kErrNoPermissions if that fails; the message names the file, the
   // reason and the remedy.
   static Result<OutputFile> Make(const std::string& pattern);
-  // Checks that the file of rank 0, where %r is the rank, can be made. Fails
-  // like Make.
+  // Checks that the file for rank 0, which has 0 in place of %r, can be made.
+  // Fails like Make.
   static Status Check(const std::string& pattern);
 
   // Renames the file after the job, in place of an older file of that name. Has

@@ -89,7 +89,7 @@ class JobRun {
   SignalSource* const signals_;
   const std::shared_ptr<RunObserver> observer_;
   InputSource input_;
-  RawTerminal terminal_;  // -1: none
+  RawTerminal terminal_;  // without effect if the job has no terminal
   Mutex input_mutex_;     // keeps the pieces in order
   const int wake_fd_;
   std::atomic<bool> done_{false};

@@ -252,7 +252,7 @@ struct Naming {
   std::string rank_files;                 // pattern; empty: none
   std::shared_ptr<OutputFile> output;     // may be null
   std::shared_ptr<JobRecorder> recorder;  // may be null
-  UniqueFd command;  // where the original command reads the name; may be empty
+  UniqueFd command;  // a pipe that the original command reads; may be empty
 
   void OnKnown(const std::string& nspace, const v1c::JobMapped* mapped) {
     const Status named = output ? output->SetJob(nspace) : Status();

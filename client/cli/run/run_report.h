@@ -33,8 +33,8 @@ class RunReport : public RunObserver {
   // changes or the job is mapped; `mapped` is null while the job is queued.
   using OnKnown = std::function<void(const std::string& nspace,
                                      const control::v1::JobMapped* mapped)>;
-  // Sets the function for the name of the job. Called before the report is
-  // used.
+  // Sets the function that gets the name of the job. Called before the report
+  // is used.
   void set_on_known(OnKnown on_known) { on_known_ = std::move(on_known); }
   // Sets a function that is called with the name of the requested job when all
   // its processes run. Called before the report is used.

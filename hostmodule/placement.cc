@@ -11,7 +11,7 @@
 namespace canopy::host {
 namespace {
 
-// A job with more processes is refused.
+// The largest number of processes of a job.
 constexpr uint32_t kMaxProcs = 1u << 20;
 
 std::string Count(uint64_t n, const char* one, const char* many) {

@@ -37,8 +37,9 @@ class CollectiveCounts {
   mutable Mutex mu_;
   // The key is the encoded series as the caller has named it.
   std::map<std::string, uint64_t, std::less<>> ended_ CANOPY_GUARDED_BY(mu_);
-  // Series of the destructs of groups: for each constructed group, by name, and
-  // for the groups that the process has left since their last construct.
+  // `ends_` has the series of the destruct of each constructed group, by the
+  // group's name. `left_` has the series of the destruct of each group that the
+  // process has left since the last construct of the group.
   std::map<std::string, std::string, std::less<>> ends_ CANOPY_GUARDED_BY(mu_);
   std::set<std::string> left_ CANOPY_GUARDED_BY(mu_);
 };

@@ -42,8 +42,9 @@ bool IsOfGroup(const pmix_info_t& info);
 // event: the members, the context identifier and the name.
 InfoList ResultsIn(const InfoList& infos);
 
-// Subscribes to the events of groups that are being formed; called before the
-// invitation or its answer. The agent has kept earlier events.
+// Subscribes to the events of groups that are being formed; called before this
+// process sends or answers an invitation. The agent has kept the events that
+// were raised before.
 void WatchInvitations(Session& session);
 // Subscribes to invitations too, because members of a bootstrap accept
 // invitations without a handler of the program.

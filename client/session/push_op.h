@@ -22,8 +22,9 @@ struct PushRequest {
 // request with neither bytes nor targets, but with PMIX_IOF_COMPLETE, ends the
 // reading of standard input for the targets of that reading, and succeeds if
 // standard input is not being read. Success for bytes means that the processes
-// have consumed them. Returns PMIX_ERR_BAD_PARAM, PMIX_ERR_NOT_SUPPORTED if
-// there is no agent, or the agent's status.
+// have consumed them. Returns PMIX_ERR_BAD_PARAM for wrong arguments,
+// PMIX_ERR_NOT_SUPPORTED if there is no agent or if the targets are of several
+// jobs, otherwise the agent's status.
 int PushInput(Session& session, const PushRequest& request);
 
 // The non-blocking form. Calls `cbfunc` on the progress thread, unless it

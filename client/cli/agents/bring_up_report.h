@@ -30,16 +30,17 @@ struct AgentReport {
 // Returns up to ten names, separated by commas, and the number of the others.
 std::string NodesText(std::span<const std::string> names);
 
-// Returns one line that names each cause once with its nodes, the nodes that
-// are up or wait, and what the user can do. `seconds` is the time since the
-// start of the agents.
+// Returns one line: the nodes whose agents have failed or have not answered,
+// grouped by cause, with advice, and the nodes that wait for them. If all have
+// answered, the line has the nodes that are not connected with the others.
+// `seconds` is the time since the start of the agents.
 std::string BringUpError(std::span<const AgentReport> agents, int seconds);
 
 // Returns the line of progress for a user who waits.
 std::string BringUpProgress(std::span<const AgentReport> agents);
 
-// Returns one line that names the agents that have not answered and without
-// which the overlay continues.
+// Returns one line that names the agents without which the overlay continues,
+// because they have failed or have not answered.
 std::string MissingText(std::span<const AgentReport> agents, int seconds);
 
 }  // namespace canopy::cli

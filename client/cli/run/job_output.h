@@ -25,9 +25,9 @@ struct JobOutputOptions {
   std::string directory;  // directory of the files; empty: none
   bool only_to_files = false;
   bool job_below_directory = true;
-  // The name of a file for each rank, with both streams: %j is the job's name,
-  // and %r the rank. If it is set, the output of the first job is not written
-  // to the descriptors. Empty: none.
+  // The name of each rank's file, which gets both streams of the rank: %j
+  // is the job's name, and %r the rank. If the name is set, the output of the
+  // first job is not written to the descriptors. Empty: none.
   std::string rank_files;
   int stdout_fd = 1;
   int stderr_fd = 2;

@@ -47,7 +47,7 @@ class RunObserver {
   // limits the rate of the job's output.
   virtual OutputFate OnOutput(const control::v1::Output& output) = 0;
   // Performs work that is due. Returns the time until the next call in
-  // milliseconds; -1: not before the next kHeld.
+  // milliseconds; -1: no call is needed until OnOutput returns kHeld again.
   virtual int OnTick() = 0;
 };
 

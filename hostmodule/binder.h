@@ -26,9 +26,10 @@ class Binder {
   Binder(const std::vector<MapNode>& pool, const BindPolicy& bind, uint32_t pe,
          bool hwthread_cpus);
 
-  // Sets `p->cpus`. Returns kErrJobInsufficientResources if an object would get
-  // more processes than CPUs and overload is not allowed, and kErrNotSupported
-  // if the node has no object of the binding level.
+  // Sets `p->cpus`. Returns kErrJobInsufficientResources if there are fewer
+  // objects than `pe`, or if an object would get more processes than CPUs and
+  // overload is not allowed; returns kErrNotSupported if the node has no object
+  // of the binding level.
   Status Bind(Placed* p);
 
  private:

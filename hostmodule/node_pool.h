@@ -25,8 +25,8 @@ struct PickedNode {
 // Returns the nodes that `hosts`, the user's entries, select from `nodes`, or
 // all nodes if there are no entries. `nodes` is in the order of the overlay;
 // the result is in the user's order and contains each node once. A node that is
-// named k > 1 times without a count provides k slots. A node named with counts
-// provides their sum, and a node named once without a count its free slots.
+// named once without a count provides its free slots. Otherwise a node provides
+// the sum of its counts, where a mention without a count counts as 1.
 // Returns kErrNotFound for an unknown host and lists the known ones.
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
                                           const std::vector<Host>& hosts,

@@ -55,7 +55,7 @@ class ServerCall {
 // because some hosts wait for it without checking the returned status. If there
 // is no callback, the call blocks, except within the host's own functions.
 // Returns the PMIx status of the start, or of the result if the call has
-// blocked.
+// blocked; PMIX_OPERATION_SUCCEEDED then stands for success.
 int StartOrWait(ServerCall& server, pmix_op_cbfunc_t cbfunc, void* cbdata,
                 const std::function<void(library::LibraryServer::Done)>& start);
 

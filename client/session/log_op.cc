@@ -45,8 +45,8 @@ uint64_t NextNumber() {
   return next++;
 }
 
-// Adds the time of the call, which becomes the timestamp even if the text is
-// logged on another node.
+// Adds the number of the call. If a timestamp is requested and none is given,
+// also adds the time of the call, because another node may log the text later.
 InfoList WithOurs(const InfoArray& directives) {
   InfoList all = InfoList::FromC(directives.infos, directives.size);
   if (all.FindBool(PMIX_LOG_GENERATE_TIMESTAMP).value_or(false) &&

@@ -32,7 +32,7 @@ struct PullSpec {
 
 // Data that a puller has read.
 struct PulledPiece {
-  ProcId source;  // a wildcard rank if all output of the job has ended
+  ProcId source;  // a wildcard rank: the job has no more output
   uint16_t channel = 0;
   std::string_view data;
   bool closed = false;

@@ -149,8 +149,8 @@ Value QueryCall::SupportHere(const std::string& function,
                                    : support::AttributesOf(function, levels);
 }
 
-// Adds the functions and then the attributes, in the order of the agent's
-// answers.
+// Adds the lists of functions: those of the levels that this library answers,
+// and then those of the agent's levels, in the order of the agent's answers.
 void QueryCall::AddFunctions(size_t query, const Levels& here,
                              const Levels& agent) {
   for (auto& [key, names] : support::Functions(here)) {

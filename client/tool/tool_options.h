@@ -14,8 +14,8 @@
 
 namespace canopy::client {
 
-// The choice of a server, in the order of the Standard's chapter on tools: the
-// first member that is set counts, and no other is tried after it.
+// The choice of a server, in the order of the Standard's chapter on tools: of
+// the members up to `system`, only the first that is set counts.
 struct ServerChoice {
   std::string attachment_file;  // PMIX_TOOL_ATTACHMENT_FILE
   std::string uri;              // PMIX_SERVER_URI or PMIX_TCP_URI

@@ -100,7 +100,8 @@ Result<std::vector<AgentSite>> FirstSites(std::vector<AgentSite> sites,
                                           uint32_t count,
                                           const std::string& source);
 
-// Sets a new random overlay id and cluster key in `plan`.
+// Sets a new random overlay id in `plan`, and a new random cluster key unless
+// `plan` has a key.
 void MakeIdentity(OverlayPlan* plan);
 // Returns the command and the configuration of each site's agent, in the order
 // of the sites.

@@ -47,7 +47,8 @@ class LauncherContact {
   bool ToolHasEnded() const;
   // Called after the job. Waits until the tool has ended, for at most one
   // second, because agents that are about to end may not have notified the tool
-  // yet. Returns at once if no tool is watched or notified.
+  // yet. Returns at once unless the tool is watched (Watch) and was notified
+  // (Tell).
   void AwaitTool() const;
 
  private:

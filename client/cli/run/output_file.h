@@ -26,15 +26,16 @@ class OutputFile {
   // Returns kErrNoPermissions if that fails; the message names the file, the
   // reason and the remedy.
   static Result<OutputFile> Make(const std::string& pattern);
-  // Checks that the file for rank 0, which has 0 in place of %r, can be made.
-  // Fails like Make.
+  // Checks that the file for rank 0, which has 0 in place of %r, can be made:
+  // makes it and, if the pattern has %j, removes it. Fails like Make.
   static Status Check(const std::string& pattern);
 
   // Renames the file after the job, in place of an older file of that name. Has
   // no effect if the file has the name of a job already. Returns
   // kErrNoPermissions if the file cannot be renamed; it then keeps its name.
   Status SetJob(const std::string& nspace);
-  // Removes the file if it does not have the name of a job yet.
+  // Removes the file if it has the name of this process and awaits the name of
+  // the job.
   void Discard() const;
 
   int fd() const { return fd_.get(); }

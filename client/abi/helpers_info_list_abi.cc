@@ -58,8 +58,8 @@ pmix_status_t Insert(List* list, int code, pmix_info_t* info, Place place) {
   return PMIX_SUCCESS;
 }
 
-// Inserts `info` unless the list has its key. Otherwise the new info replaces
-// the old one if `overwrite` is set, and is refused if not.
+// Inserts `info`. If the list already has its key, `info` replaces the old info
+// if `overwrite` is set, and is refused if not.
 pmix_status_t InsertUnique(List* list, int code, pmix_info_t* info,
                            bool overwrite) {
   pmix_info_t* old = code == PMIX_SUCCESS ? Find(*list, info->key) : nullptr;

@@ -29,9 +29,9 @@ class Commits {
   StagedPuts& staged() { return staged_; }
 
   // Moves all staged data into *frame and writes it to the mailbox. Returns
-  // kMessage if the caller must send it instead: the mailbox is full, does not
-  // exist, or has no reader because agent_is_gone(), which is called under the
-  // mutex, returns true.
+  // kMessage if the caller must send it instead: the mailbox does not exist or
+  // does not accept the data (CommitWriter::Write), or has no reader because
+  // agent_is_gone(), which is called under the mutex, returns true.
   template <typename AgentIsGone>
   Outcome Commit(AgentIsGone&& agent_is_gone, std::string* frame) {
     const MutexLock lock(mu_);

@@ -51,8 +51,8 @@ int Prepare(Session& session, const Registration& registration, Prepared* out) {
   return PMIX_SUCCESS;
 }
 
-// Returns the servers to notify of a changed subscription. A server that is
-// attached meanwhile gets the complete subscription.
+// Returns the servers to notify of a changed subscription. To a server that
+// is attached later, Servers::Attach sends the complete subscription.
 std::vector<ChannelRef> ServersToTell(Session& session,
                                       const SubscriptionChange& change) {
   if (change.empty()) return {};

@@ -49,7 +49,8 @@ int AwaitGroup(Session& session, Begin begin, pmix_info_t** results,
   });
   if (rc != PMIX_SUCCESS) return rc;
   for (;;) {
-    // If the program drives progress itself, this thread must do so meanwhile.
+    // If the program drives progress itself, this thread must do so while it
+    // waits.
     session.progress().RunPending();
     const MutexLock lock(waiting->mu);
     if (!waiting->status) {

@@ -127,8 +127,8 @@ void Fail(Session& session, const Meeting& meeting, int status) {
 }
 
 // Invites all members, as the first leader. The first leader's key stays until
-// the construct has ended, so that no other bootstrap of that name begins
-// meanwhile.
+// the construct has ended, so that no other bootstrap of a group of this name
+// begins before.
 void InviteAll(Session& session, const Meeting& meeting,
                std::set<ProcId> members) {
   auto mine = session.invitations().TakeAwaitedIf(

@@ -40,7 +40,7 @@ struct SentInvitation {
   // members, which then form the group themselves. Empty if a process uses
   // another library, because the leader forms the group then.
   std::vector<ProcId> formers;
-  std::optional<ProcId> replaces;  // the ended leader that is replaced
+  std::optional<ProcId> replaces;  // the leader whose place this process took
   uint64_t number = 0;             // distinguishes invitations to one group
   GroupDone done;
 };
@@ -64,7 +64,7 @@ struct AwaitedInvitation {
   std::vector<ProcId> members;
   std::string key;          // published by this leader; empty if none
   bool publishing = false;  // the leader has no key yet
-  bool aborted = false;     // the first leader has given up meanwhile
+  bool aborted = false;     // the first leader has given up
   uint64_t number = 0;
   GroupDone done;
 };

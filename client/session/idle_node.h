@@ -16,8 +16,8 @@ namespace canopy::client {
 // names. The keys are PMIX_HOSTNAME, PMIX_NODEID, and PMIX_LOCAL_SIZE, which is
 // 0. Returns PMIX_SUCCESS with a value that the caller releases. Returns
 // PMIX_ERR_NOT_FOUND for other keys, for a node of the job, for an unknown
-// node, and if positions in the list are not node numbers, as with some hosts
-// in C.
+// node, and if the positions of nodes in the session's list are not their
+// numbers, as with some hosts in C.
 int FindIdleNode(const JobView& job, std::string_view key,
                  const GetOptions& options, pmix_value_t* value);
 

@@ -88,8 +88,8 @@ int ReadQualified(const pmix_value_t& value, Item* out) {
   return PMIX_SUCCESS;
 }
 
-// Sends a commit as a message and waits for the answer: the frame may be too
-// large, and a dying agent may not read it.
+// Sends a commit as a message. Waits for the answer, because the frame may be
+// too large, and because a dying agent may not read it.
 int SendCommit(Session& session, const std::string& frame) {
   const Reply reply =
       session.job_channel()->Call(local::FrameType::kCommit, frame);

@@ -17,7 +17,8 @@ int PutValue(Session& session, pmix_scope_t scope, const char* key,
 // the calling process can get it.
 int StoreInternal(Session& session, const pmix_proc_t* proc, const char* key,
                   const pmix_value_t* value);
-// Sends the staged puts and returns before the agent has them.
+// Sends the staged puts. Returns before the agent has them, unless they must be
+// sent as a message (Commits::Commit).
 int CommitPuts(Session& session);
 
 }  // namespace canopy::client

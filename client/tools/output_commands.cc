@@ -140,7 +140,7 @@ class Shown {
   }
 
   // Waits for the end of the output. Writes unfinished lines meanwhile. Returns
-  // false if the reader of this process is gone.
+  // false if the reader of this process's output is gone.
   bool Await() {
     const MutexLock lock(mu_);
     while (!over_) {

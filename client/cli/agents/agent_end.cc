@@ -56,7 +56,7 @@ void LocalAgent::Pin(const bootstrap::v1::NodeInfo& node, pid_t pid,
                      std::vector<LocalAgent>* agents) {
   if (pid <= 1) return;
   UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  // The check follows the pinning, so that it applies to the pinned process.
+  // The check follows pidfd_open, so that it applies to the process of `fd`.
   if (fd && IsAgentHere(node, pid)) {
     agents->push_back(LocalAgent(node.name(), std::move(fd)));
   }

@@ -20,7 +20,7 @@ struct Detachment {
 };
 
 // Forks. The child becomes the launcher, in a new session, with an empty
-// standard input and with standard output and error in the file. The process
+// standard input and with `output` as standard output and error. The process
 // must have only one thread. Returns kErrJobSysOpFailed in the caller if there
 // is no launcher, and in the launcher if it cannot redirect its streams. In the
 // second case the launcher must end, and AwaitName prints what it has written.
@@ -28,8 +28,8 @@ Result<Detachment> Detach(const OutputFile& output);
 
 // Called in the original command. Waits until the launcher knows the job's
 // name, and prints the name, with `json` as a document. If the launcher ends
-// first, prints what the launcher has written and removes the file. Returns the
-// exit code.
+// first, prints what it has written to `output`, and discards `output`
+// (OutputFile::Discard). Returns the exit code.
 int AwaitName(const OutputFile& output, const Detachment& detachment,
               bool json);
 

@@ -22,8 +22,8 @@ class GpuAssigner {
   // `pool` must outlive the assigner; `per_proc` is at least 1.
   GpuAssigner(const std::vector<MapNode>& pool, uint32_t per_proc);
 
-  // Sets `p->gpus`. Returns kErrJobInsufficientResources if too few GPUs are
-  // free.
+  // Sets `p->gpus`. Returns kErrJobInsufficientResources if too few GPUs of
+  // each kind are free.
   Status Assign(Placed* p);
 
  private:

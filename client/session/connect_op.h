@@ -21,9 +21,9 @@ struct ConnectRequest {
 };
 
 // Waits for all of `procs`. Errors: PMIX_ERR_BAD_PARAM if the caller is not
-// among them; PMIX_ERR_INVALID_OPERATION if the process is in the same
-// collective already, or disconnects processes that are not connected;
-// PMIX_ERR_UNREACH if there is no agent.
+// among the processes to connect; PMIX_ERR_INVALID_OPERATION if it is in the
+// same collective already, or is not connected with the processes that it
+// disconnects; PMIX_ERR_UNREACH if there is no agent.
 int ConnectProcs(Session& session, const ConnectRequest& request);
 
 // The non-blocking form. Calls `cbfunc` on the progress thread, unless it

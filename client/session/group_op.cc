@@ -48,7 +48,8 @@ int TimeoutIn(const InfoArray& directives, uint32_t* timeout_ms) {
   return PMIX_SUCCESS;
 }
 
-// The parts that all frames have: the name of the group, and the last fields.
+// The parts that all frames have: the name of the group, the time limit, and
+// the encoded directives.
 struct Parts {
   std::string_view name;
   uint32_t timeout_ms = 0;

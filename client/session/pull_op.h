@@ -27,18 +27,20 @@ inline constexpr char kFromNow[] = "canopy.iof.from_now";
 inline constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 
 // Returns the number of the puller, above 0, or a PMIx status: the agent's,
-// PMIX_ERR_NOT_SUPPORTED for standard input or if there is no agent, or
-// PMIX_ERR_BAD_PARAM. The callback runs on the progress thread; more output is
-// requested only after it returns.
+// PMIX_ERR_NOT_SUPPORTED for standard input or if there is no agent,
+// PMIX_ERR_WOULD_BLOCK in a callback, or PMIX_ERR_BAD_PARAM. The receiver's
+// callback runs on the progress thread; more output is requested only after it
+// returns.
 int PullOutput(Session& session, const PullRequest& request);
 
 // The non-blocking form. Unless it returns an error, it calls `registered` on
-// the progress thread with the number of the puller.
+// the progress thread with the status and, on success, the puller's number.
 int PullOutputAsync(Session& session, const PullRequest& request,
                     pmix_hdlr_reg_cbfunc_t registered, void* cbdata);
 
-// Ends the puller. Its callback gets held output first. Returns
-// PMIX_ERR_NOT_FOUND if there is no such puller.
+// End the puller. Its callback gets held output first. Return
+// PMIX_ERR_NOT_FOUND if there is no such puller. StopPulling returns
+// PMIX_ERR_WOULD_BLOCK in a callback.
 int StopPulling(Session& session, size_t handle);
 int StopPullingAsync(Session& session, size_t handle, pmix_op_cbfunc_t cbfunc,
                      void* cbdata);

@@ -22,7 +22,7 @@ namespace canopy::client {
 // One key may have a value for each scope, but PMIX_GLOBAL replaces PMIX_LOCAL
 // and PMIX_REMOTE. An empty value records that this process has deleted the
 // key, which other stores may still have. Thread-safe. The search for a key
-// that was never stored costs one load.
+// that was never stored usually costs one load.
 class ValueStore {
  public:
   // Replaces the value of the same scope.

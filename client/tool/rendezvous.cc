@@ -32,8 +32,8 @@ Status Unreadable(const std::string& path) {
   return Status(code, "cannot read " + path);
 }
 
-// Checks that only the file's server or root can have written it. `fd` was
-// opened without waiting for a writer, in case it is a FIFO.
+// Checks that `path` is a regular file of this user or of root. `fd` was opened
+// without waiting for a writer, in case the file is a FIFO.
 Status CheckFile(int fd, const std::string& path) {
   struct stat info = {};
   if (fstat(fd, &info) != 0) return Unreadable(path);

@@ -15,8 +15,9 @@ namespace canopy::client {
 // name in PMIx.
 pmix_device_type_t DeviceType(hwloc_obj_t device);
 
-// Returns an identifier that is unique in the system: the device's address if
-// it has one, else its name on this host.
+// Returns an identifier that is unique in the system: the GUIDs of an
+// OpenFabrics device, the address of a network device that has one, else the
+// names of this host and of the device.
 std::string DeviceId(hwloc_obj_t device);
 
 // Returns the value of the first info of that name, or an empty text if there

@@ -16,9 +16,10 @@ namespace canopy::client {
 class Machine {
  public:
   // Reads the hardware once per process (some milliseconds) and keeps the
-  // result. Returns null if hwloc is absent.
+  // result. Returns null if hwloc is absent or fails.
   static const Machine* Get();
-  // Reads the current hardware, for callers that must see changes.
+  // Reads the current hardware, for callers that must see changes. Returns null
+  // like Get.
   static std::unique_ptr<const Machine> Look();
   ~Machine();
   Machine(const Machine&) = delete;

@@ -20,7 +20,7 @@ class DeliveryTracker {
 
   // Records that the command was sent to this member.
   void Add(int member) { delivered_[static_cast<size_t>(member)] = true; }
-  // Records that `top` received the command and forwards it to its subtree.
+  // Records that `top`, which received the command, forwards it to its subtree.
   // `status` is the recent reply of `top` to a status request with `ask_all`,
   // which contains the tree.
   void AddBelow(const control::v1::StatusReply& status, int top);

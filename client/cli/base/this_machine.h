@@ -8,7 +8,7 @@
 
 namespace canopy::cli {
 
-// Returns the result of gethostname.
+// Returns the result of gethostname, or "localhost" if it has none.
 std::string HostName();
 
 // Returns true for "localhost", for a form of this machine's host name, and for
@@ -16,8 +16,8 @@ std::string HostName();
 // resolver.
 bool IsThisMachine(const std::string& host);
 
-// Returns true if `machine` (NodeInfo.machine) is this machine and it has not
-// been rebooted since it was recorded.
+// Returns true if `machine` (NodeInfo.machine) was recorded on this machine
+// since its last boot.
 bool IsThisMachineNow(const std::string& machine);
 
 // Returns the path of a program in the directory of this program, e.g. canopyd,

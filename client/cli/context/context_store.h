@@ -67,10 +67,10 @@ class ContextStore {
   Status Save(const v1::Context& context) const;
   // Replaces the context of that name atomically, or adds it: readers see the
   // old or the new one. The directory must exist (Save). If two processes
-  // update one context at once, one may fail with kErrExists.
+  // update one context at once, one of them may fail.
   Status Update(const v1::Context& context) const;
-  // Removes the context, and the directory if it is empty afterwards. Has no
-  // effect if there is no such context.
+  // Removes the context, if it exists, and then the directory and its parent
+  // directory, if they are empty.
   void Remove(const std::string& name) const;
 
  private:

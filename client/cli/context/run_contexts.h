@@ -28,7 +28,8 @@ class RunContexts {
   RunContexts();
   explicit RunContexts(std::string directory);
 
-  // Returns the sorted names of the runs that are not over and have agents up.
+  // Returns the sorted names of the runs that are not over and whose contexts
+  // are published (run_directory.h).
   // Removes the directories of runs that are over. Returns kErrNoPermissions if
   // the directory of the user is not private.
   Result<std::vector<std::string>> List() const;

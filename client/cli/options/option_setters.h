@@ -25,7 +25,7 @@ Option::Apply SetNumber(uint32_t* to, uint32_t min, uint32_t max,
 Option::Apply SetMilliseconds(uint32_t* to, uint32_t min, uint32_t max);
 Option::Apply SetSeconds(uint32_t* to, uint32_t min, uint32_t max);
 // Accepts a size such as 512M or 4G (K, M, G and T are powers of 1024; a plain
-// number is MiB, as in srun), and stores bytes: at least 1, at most 2^50.
+// number is MiB, as in srun), and stores bytes: more than 0, at most 2^50.
 Option::Apply SetBytes(uint64_t* to);
 // Accepts one of `words`.
 Option::Apply SetOneOf(std::string* to, std::vector<std::string_view> words);

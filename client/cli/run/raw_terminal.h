@@ -27,7 +27,8 @@ class RawTerminal {
   // Starts to pass on the keys as they are typed. Has no effect in the
   // background, where the terminal belongs to another process.
   void Enter();
-  // Restores the terminal's previous settings.
+  // Restores the terminal's previous settings, unless this process is in the
+  // background.
   void Leave();
 
  private:

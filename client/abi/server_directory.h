@@ -25,13 +25,13 @@ class ServerDirectory {
   // users must do so. With `listed` all users may list it, because tools of
   // other users must do so.
   //
-  // The directory is below /tmp if names below `base` are too long for a
-  // socket, or if a server that runs as root finds that any user can change
-  // `base`. If one user controls `base`, as the job's user controls the
-  // directory that Slurm gives, a server that runs as root makes two
+  // The directory is below /tmp, or else below /run, if names below `base` are
+  // too long for a socket, or if a server that runs as root finds that any user
+  // can change `base`. If one user controls `base`, as the job's user controls
+  // the directory that Slurm gives, a server that runs as root makes two
   // directories. The directory of the sockets is below /run, or else below
   // /tmp. The directory of the jobs is below `base` and made with that user's
-  // rights, or below /tmp if the user may not make it.
+  // rights, or below /tmp or else /run if the user may not make it.
   //
   // Errors: kErrNoPermissions if a directory cannot be made; kErrOutOfResource
   // as for RunAsUser.

@@ -68,14 +68,14 @@ class Progress {
   void Arm(WatchId id, bool on);
 
   // Runs the tasks that are due, without waiting. Does nothing if there is a
-  // thread, or if called from inside a task.
+  // thread, inside a task, or while another thread runs the tasks.
   void RunPending();
 
   // Returns true on the thread that is running a task.
   bool InTask() const;
 
-  // Runs the queued tasks and ends the thread. Must not be called from inside a
-  // task.
+  // Ends the thread, runs the tasks that are due and drops all others. Must not
+  // be called from inside a task.
   void Stop();
 
  private:

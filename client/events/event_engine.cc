@@ -20,7 +20,8 @@ struct EventEngine::Handler {
   bool removed = false;
   HandlerSpec spec;
   ChainPosition position;
-  // Events that arrived between Add and Activate.
+  // Events that arrived between Add and Activate, and earlier events that no
+  // handler accepted.
   std::vector<std::shared_ptr<const Event>> missed;
 };
 

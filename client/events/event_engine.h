@@ -47,9 +47,9 @@ class EventEngine {
   void Activate(size_t reference);
 
   // Removes a handler and returns its spec, so that its codes can be
-  // unsubscribed. If the handler is running in another thread, Remove waits
-  // until it has returned. Returns PMIX_ERR_NOT_FOUND if there is no such
-  // handler.
+  // unsubscribed. If the handler is running, Remove waits until it has
+  // returned, except inside a task of the executor. Returns PMIX_ERR_NOT_FOUND
+  // if there is no such handler.
   int Remove(size_t reference, HandlerSpec* spec);
 
   // Registers the library's own observer, for the events whose code `wants`

@@ -43,8 +43,9 @@ class Servers {
   // It lives as long as this object.
   AgentConnection& home() { return *home_; }
   const AgentConnection& home() const { return *home_; }
-  // Returns the server of a launched process, which has its data and serves all
-  // operations with others of its job. Returns null if there is no server.
+  // Returns the server that has the data of this process and serves all
+  // operations with others of its job: the server of a launched process, or the
+  // primary of a tool. Returns null if there is none.
   ChannelRef OfJob() const;
   // Returns the primary server, or null until a server has been connected. A
   // lost or disconnected server stays primary until another is chosen; it

@@ -10,11 +10,11 @@
 
 namespace canopy::client {
 
-// Connects to the agent at the socket `path`, which must belong to the user.
-// `claimed` is the tool's identity; without a namespace the agent assigns one.
-// The tool does not reattach when the agent is gone. Fails like ConnectToAgent,
-// with kErrNoPermissions if the agent belongs to another user, and with
-// kErrExists if another tool has that identity.
+// Connects to the agent at the socket `path`. `claimed` is the tool's identity;
+// without a namespace the agent assigns one. The tool does not reattach when
+// the agent is gone. Fails like ConnectToAgent, with kErrNoPermissions if the
+// agent does not serve tools of this user, and with kErrExists if another tool
+// has that identity.
 Result<Bootstrap> ConnectTool(const std::string& path, const ProcId& claimed);
 
 // Makes a tool without a server. Without a namespace in `claimed`, the tool is

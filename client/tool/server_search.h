@@ -25,9 +25,9 @@ struct ServerFound {
 // allow, with pauses. It skips the servers in `known`, which are connected
 // already, unless one of them was chosen explicitly.
 //
-// Errors: kErrUnreach if no server was found or none accepts; kErrNotSupported
-// if the chosen server is neither an agent of this machine nor reachable by a
-// relay on it.
+// Errors: kErrUnreach if no server was found; kErrNotSupported if the chosen
+// server is neither an agent of this machine nor reachable by a relay on it;
+// otherwise the error of the last server or rendezvous file that was tried.
 Result<ServerFound> ConnectToServer(const ToolOptions& options,
                                     const std::vector<ProcId>& known);
 

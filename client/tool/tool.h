@@ -11,10 +11,10 @@
 namespace canopy::client {
 
 // Implements PMIx_tool_init. Its calls and those of PMIx_Init are counted
-// together. Any thread. A launched process that does not choose a server is the
-// tool that its launcher has named. If another tool has started this one, the
-// environment variables of that tool are followed (initiator.h); an error there
-// fails the call.
+// together. Any thread. A launched process that chooses neither a server nor a
+// name is the tool that its launcher has named. If another tool has started
+// this one, the environment variables of that tool are followed (initiator.h);
+// an error there fails the call.
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 
 // Implements PMIx_tool_finalize. Returns PMIX_ERR_INIT unless InitTool was

@@ -12,8 +12,8 @@
 
 namespace canopy::cli {
 
-// An agent process of this machine, pinned by a pidfd so that its PID cannot be
-// reused for another process.
+// An agent process of this machine. A pidfd identifies the process, so that no
+// signal reaches another process that has got the PID since.
 class LocalAgent {
  public:
   // Returns the agents of this user on this machine that belong to the context:

@@ -37,7 +37,8 @@ constexpr char kColumns[] =
     "nodes, requested_ms, started_ms, ended_ms, exit_code, reason, "
     "host, boot, pid, pid_start, name, parent, id";
 
-// Returns at most kMaxText bytes of the text, cut between characters of UTF-8.
+// Cuts a text of more than kMaxText bytes between characters of UTF-8, and adds
+// "...".
 std::string Shortened(const std::string& text) {
   if (text.size() <= kMaxText) return text;
   size_t size = kMaxText;

@@ -16,7 +16,8 @@
 
 namespace canopy::cli {
 
-// Times are milliseconds since 1970. Texts are shortened when they are stored.
+// Times are milliseconds since 1970. `command`, `nodes`, `reason` and `name`
+// are shortened when they are stored.
 struct HistoryEntry {
   int64_t id = 0;       // 0: not stored yet
   std::string job;      // the job's name
@@ -61,9 +62,10 @@ class HistoryStore {
   // which then takes half of the time.
   Status Put(HistoryEntry* entry, std::optional<SqlDatabase>* kept) const;
 
-  // Returns the youngest entry whose job has or had this name, or the youngest
-  // to which the user gave this name, or the youngest whose name ends with "-"
-  // and `word`. Returns kErrNotFound if there is none.
+  // Return the youngest entry whose job has or had the name `word` (Find), to
+  // whose job the user gave the name `word` (FindByGivenName), or whose job has
+  // a name that ends with "-" and `word` (FindByPart). Return kErrNotFound if
+  // there is none.
   Result<HistoryEntry> Find(const std::string& word) const;
   Result<HistoryEntry> FindByGivenName(const std::string& word) const;
   Result<HistoryEntry> FindByPart(const std::string& word) const;

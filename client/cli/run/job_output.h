@@ -96,7 +96,7 @@ class JobOutput {
   bool Write(uint32_t job, uint32_t rank, uint32_t channel,
              std::string_view data);
   // Writes the unfinished lines that are old enough: 100 ms on a terminal or
-  // with one process, else 1 s. Lines do not age while the reader of their
+  // with one process, else 1 s. Lines do not age while the reader of a
   // destination is slow. Returns the time until the next call in milliseconds,
   // or -1 if no call is needed before the next Write.
   int Tick();

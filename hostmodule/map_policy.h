@@ -56,7 +56,8 @@ Result<MapPolicy> ParseMapBy(std::string_view text);
 Result<RankPolicy> ParseRankBy(std::string_view text);
 Result<BindPolicy> ParseBindTo(std::string_view text);
 
-// Returns the canonical spelling of the policy.
+// Return the canonical spelling of the policy, without overload-allowed and
+// without the modifiers of a binding policy.
 std::string ToString(const MapPolicy& policy);
 std::string ToString(const RankPolicy& policy);
 std::string ToString(const BindPolicy& policy);

@@ -27,7 +27,8 @@ struct PickedNode {
 // the result is in the user's order and contains each node once. A node that is
 // named once without a count provides its free slots. Otherwise a node provides
 // the sum of its counts, where a mention without a count counts as 1.
-// Returns kErrNotFound for an unknown host and lists the known ones.
+// Returns kErrNotFound for an unknown host and lists the known ones, and
+// kErrJobInsufficientResources if "+e" or "+any" requests too many nodes.
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
                                           const std::vector<Host>& hosts,
                                           NodeId local_agent);

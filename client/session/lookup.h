@@ -52,8 +52,8 @@ class Lookup {
   LookupResult FindAll(const Target& target, const GetOptions& options,
                        InfoList* all) const;
 
-  // Returns true if the puts of a target that this process sees include puts
-  // with `scope`, and always for PMIX_SCOPE_UNDEF.
+  // Returns true if the puts of a target that this process sees may include
+  // puts with `scope`, and always for PMIX_SCOPE_UNDEF.
   bool IsSeenWith(const Target& target, pmix_scope_t scope) const;
 
  private:

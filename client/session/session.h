@@ -80,8 +80,8 @@ class Session final : public SourcePlaces {
   // Returns the channel for operations with other processes of the job.
   ChannelRef job_channel() { return servers_.OfJob(); }
 
-  // Set only in server processes and tools with a server: forwards
-  // notifications of this process to the processes it serves.
+  // Set only in server processes, and in tools that are servers too: forwards
+  // notifications of this process to the processes that it serves.
   using Distributor =
       std::function<int(const Notification&, pmix_op_cbfunc_t, void* cbdata)>;
   // Set only in servers: requests that the server's host spawn `call`, encoded

@@ -21,9 +21,10 @@ struct KnownJob {
   bool over() const { return !target; }
 };
 
-// Finds the job that `word` names: a job that agents know (FindJobTarget), or
-// else the youngest job of the history with this name or part of a name.
-// `asked` is the value of --context. Fails like FindJobTarget.
+// Finds the job that `word` names: a job of the history that has ended and has
+// this full name, else a job that agents know (FindJobTarget), else the
+// youngest job of the history with this name or part of a name. `asked` is the
+// value of --context. Fails like FindJobTarget.
 Result<KnownJob> FindKnownJob(const HistoryStore& history,
                               const std::string& asked,
                               const std::string& word);

@@ -11,14 +11,13 @@
 
 namespace canopy::cli {
 
-// Returns the control service of a member: its socket if the member is on this
-// machine, otherwise NetworkTargetOf. The address is empty if the socket should
-// exist but does not.
+// Returns the control service of a member: its socket, if the member is on this
+// machine and this user owns the socket there, otherwise NetworkTargetOf.
 ControlTarget TargetOf(const v1::Context& context, int member);
 
 // Returns the network address of a member's control service, on this or another
 // machine. The address is empty if the member accepts no requests from other
-// machines.
+// machines, or if it has a loopback address but no socket of this user.
 ControlTarget NetworkTargetOf(const v1::Context& context, int member);
 
 struct RootAgent {
@@ -28,8 +27,9 @@ struct RootAgent {
 };
 
 // Connects to the root, that is, the first member in order that answers.
-// Returns kErrUnreach if no agent answers, and kErrInvalidCred if the
-// credentials of the context are not the overlay's.
+// Returns kErrUnreach if no agent answers, kErrInvalidCred if the credentials
+// of the context are not the overlay's, and kErrNotSupported if the overlay has
+// no TLS and no socket on this machine.
 Result<RootAgent> ConnectRoot(const v1::Context& context);
 // Waits until the agent accepts jobs. The members before it do not answer, but
 // the overlay may need time to declare them lost. If one of these members

@@ -30,8 +30,9 @@ Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
 Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
     const ControlTarget& target, int timeout_ms);
 
-// Converts the result of a call. kErrUnreach means that the agent does not
-// answer any more; other failures have the agent's message.
+// Converts the result of a call. kErrUnreach means that the connection was
+// lost, and kErrTimeout that the agent did not answer in time. Most other
+// failures have the agent's message.
 Status FromGrpc(const grpc::Status& status);
 
 }  // namespace canopy::cli

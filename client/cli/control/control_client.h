@@ -11,9 +11,8 @@
 
 namespace canopy::cli {
 
-// A connection to one agent's control service. The calls block. kErrUnreach
-// means that the agent does not answer; other failures have the agent's
-// message.
+// A connection to one agent's control service. The calls block and fail like
+// FromGrpc (control_channel.h).
 class ControlClient {
  public:
   // Connects and waits until the connection is established, for at most

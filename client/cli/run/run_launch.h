@@ -25,8 +25,8 @@ control::v1::Launch MakeLaunch(const JobRequest& request, bool allow_root);
 // of the directory of the copies; otherwise fails like ArchiveSource::Check.
 Result<std::vector<preload::Item>> FilesToPreload(const JobRequest& request);
 
-// Returns kErrJobWdirNotFound if a program of the request runs in this
-// process's working directory and that directory has been removed.
+// Returns kErrJobWdirNotFound if this process's working directory is gone or
+// unknown and a program of the request has no absolute working directory.
 Status CheckWorkingDirectory(const JobRequest& request);
 
 // Returns kErrBadParam if a terminal is requested for the job but standard

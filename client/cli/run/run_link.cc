@@ -15,8 +15,8 @@ using std::chrono::milliseconds;
 // Output is acknowledged after this number of bytes, which is far below the
 // window of a node.
 constexpr uint64_t kConsumedLump = 64 << 10;
-// The planned downtime of a handover, until the agent has announced its own
-// value.
+// The restart grace of the agents, until an agent has reported its own value
+// (JobQueued, JobMapped).
 constexpr milliseconds kUnknownGrace(5000);
 // Extra time for the connection to an agent that has come back in time.
 constexpr milliseconds kSlack(3000);

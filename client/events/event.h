@@ -27,8 +27,8 @@ struct Event {
 std::shared_ptr<const Event> MakeEvent(pmix_status_t status, ProcId source,
                                        pmix_data_range_t range, InfoList infos);
 
-// Compare with patterns, in which an empty namespace or a wildcard rank matches
-// any process.
+// Compare with patterns, in which an empty namespace matches any namespace, and
+// a wildcard rank any rank. A wildcard rank of `proc` matches any rank too.
 bool Matches(const ProcId& pattern, const ProcId& proc);
 bool MatchesAny(const std::vector<ProcId>& patterns, const ProcId& proc);
 

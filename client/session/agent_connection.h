@@ -43,13 +43,13 @@ class AgentConnection final : public ChannelSink {
   };
 
   // Moves the socket and the environment out of *bootstrap. If there is no
-  // socket (a singleton), there is no channel.
+  // socket, there is no channel.
   AgentConnection(Bootstrap* bootstrap, Parts parts);
 
   const ProcId& server() const { return parts_.server; }
-  // Returns null for a singleton.
+  // Returns null if there is no agent, as for a singleton.
   Channel* channel() { return channel_.get(); }
-  // Returns -1 for a singleton.
+  // Returns -1 if there is no agent.
   int socket_fd() const { return socket_fd_.load(); }
   // Returns true if the process reattaches to a successor when the agent is
   // lost.

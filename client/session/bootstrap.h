@@ -23,8 +23,9 @@ struct Environment {
   uint32_t reattach_ms = 0;
 };
 
-// Reads the process's environment. Fails with kErrBadParam if it names an agent
-// but not the identity of this process.
+// Reads the process's environment. The result is empty if the environment names
+// no agent or no namespace. Fails with kErrBadParam if the namespace or the
+// rank is malformed.
 Result<Environment> ReadEnvironment();
 
 // A process that knows its identity, and its connection.
@@ -32,7 +33,7 @@ struct Bootstrap {
   ProcId self;
   ProcId server;
   std::unique_ptr<JobView> job;
-  std::unique_ptr<FrameSocket> socket;  // null: a singleton
+  std::unique_ptr<FrameSocket> socket;  // null: there is no agent
   std::unique_ptr<shm::BarrierParticipant>
       barrier;  // null: fences use messages
   // Null: commits use messages. Refers to `barrier`.

@@ -20,7 +20,8 @@ void TakeUpEnd(Session& session, const std::string& name, const ProcId& leader);
 // Handles PMIX_GROUP_MEMBERSHIP_UPDATE: all have accepted and construct the
 // group.
 void OnMembers(Session& session, const std::string& name, const Event& event);
-// Handles PMIX_GROUP_CONSTRUCT_COMPLETE, from a leader with another library.
+// Handles PMIX_GROUP_CONSTRUCT_COMPLETE, which alone makes a group that has
+// processes with another library.
 void OnComplete(Session& session, const std::string& name, const Event& event);
 // Handles PMIX_GROUP_CONSTRUCT_ABORT.
 void OnAbort(Session& session, const std::string& name, const Event& event);

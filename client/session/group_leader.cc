@@ -40,7 +40,7 @@ void OnFormed(Session& session, const std::string& name,
     InfoList infos = MembersOf(name, members);
     const auto context = results.FindUint(PMIX_GROUP_CONTEXT_ID);
     if (context) infos.Add(PMIX_GROUP_CONTEXT_ID, Value::Size(*context));
-    // `members` includes the leader, which may wait for the event, too.
+    // A leader that is a member may wait for the event, as the others do.
     Tell(session, PMIX_GROUP_CONSTRUCT_COMPLETE, members, std::move(infos));
   } else {
     Tell(session, PMIX_GROUP_CONSTRUCT_ABORT, members, About(name));

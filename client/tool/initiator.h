@@ -37,7 +37,7 @@ Initiator TakeInitiator();
 
 // Watches the pipe, whose end raises PMIX_EVENT_JOB_END in this process, and
 // attaches to the server. The primary server does not change. Returns
-// PMIX_ERR_BAD_PARAM if the descriptor is not a pipe; other errors as for
+// PMIX_ERR_BAD_PARAM if the pipe's descriptor is not open; other errors as for
 // AttachToServer.
 int FollowInitiator(Session& session, const Initiator& initiator);
 

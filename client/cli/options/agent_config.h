@@ -14,8 +14,9 @@ namespace canopy::cli {
 // because a configured launch agent is only for hosts other than this machine.
 void UseConfig(const Config& config, AgentOptions* options);
 
-// Like the other UseConfig, for `canopy up`. Also sets the hosts, unless the
-// command line or an allocation names nodes. Called before CheckUpOptions.
+// Like the other UseConfig, for `canopy up`. Also sets the restart grace, the
+// time limit of the start, and the hosts, unless the command line or an
+// allocation names nodes. Called before CheckUpOptions.
 // Returns kErrBadParam for an invalid list of hosts.
 Status UseConfig(const Config& config, bool allocated, UpOptions* options);
 

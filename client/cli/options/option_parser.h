@@ -33,7 +33,7 @@ struct Option {
   std::string_view value_name;  // for the help text, e.g. "N"
   std::string_view help;        // empty: accepted, but not shown
   Apply apply;
-  bool last = false;  // stops parsing: later options are ignored (--help)
+  bool last = false;  // later options are parsed, but not applied (--help)
   // True for an option with two values that also accepts both in one word,
   // NAME=VALUE.
   bool joins_values = false;

@@ -10,11 +10,11 @@ namespace canopy::cli {
 
 // `to` must outlive the results.
 
-// Accepts the information to display: "map", "allocation" (or "alloc") and
-// "bindings" (or "bind"), separated by commas.
+// Accepts the information to display, separated by commas: "map", "allocation"
+// (or "alloc"), "bindings" (or "bind") and "topo" (or "topology").
 Option::Apply SetDisplay(RunOptions* to);
-// Accepts the properties of the output: "tag", "timestamp", "merge", "dir=DIR"
-// and "file=FILE", separated by commas.
+// Accepts the properties of the output, separated by commas: "tag",
+// "timestamp", "xml", "merge", "dir=DIR" and "file=FILE".
 Option::Apply SetOutput(RunOptions* to);
 // Accepts the directory of the output: DIR, DIR:nocopy, DIR:nojobid and
 // DIR:nocopy,nojobid.

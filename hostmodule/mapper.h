@@ -19,11 +19,11 @@ namespace canopy::host {
 // for `no_local` and relative hosts.
 //
 // Defaults: processes fill the slots of one node after the other. A job of at
-// most two processes is bound to cores, a larger one to packages. No process is
-// bound if there are more processes than slots or CPUs, if nodes share a
-// machine, or if jobs that are not bound run on a node. A CPU to which a
-// process of another job is bound is not used for binding, unless overload is
-// allowed.
+// most two processes is bound to cores, a larger one to packages or, if these
+// have too few CPUs, to NUMA nodes. No process is bound if there are more
+// processes than slots or CPUs, if nodes share a machine, or if jobs that are
+// not bound run on a node. A CPU to which a process of another job is bound is
+// not used for binding, unless overload is allowed.
 //
 // Errors have one line with advice: kErrBadParam (misspelt policy),
 // kErrNotSupported, kErrNotFound (unknown host), kErrJobNoExeSpecified,

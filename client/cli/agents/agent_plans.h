@@ -82,10 +82,10 @@ std::vector<AgentSite> OwnSite(const std::vector<Host>& hosts = {});
 // any: `reason`, and the statement that `count` nodes are emulated.
 std::string EmulationWarning(const std::string& reason, size_t count);
 
-// Returns one node for each host; several names of this machine are one node. A
-// host that is named several times without a count has one slot for each
-// mention. The agent of this machine is started directly, and others by
-// `launch_agent`, a command that contains {host}, or by `remote` if
+// Returns one node for each host; several names of this machine are one node.
+// The counts of several mentions of a host add up, where a mention without a
+// count counts as 1. The agent of this machine is started directly, and others
+// by `launch_agent`, a command that contains {host}, or by `remote` if
 // `launch_agent` is empty. With `launches_all` the command also starts the
 // agent of this machine. Relative entries ("+n0") are rejected, because there
 // is no list to which they could refer.

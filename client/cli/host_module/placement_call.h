@@ -38,8 +38,8 @@ class PlacementCall {
   // repeats the request is not a refusal.
   std::optional<hostmodule::v1::Granted> granted();
   std::optional<Status> refused();
-  // Returns, as text, the result so far: "nothing", "a grant of 2 slots",
-  // "status UNAVAILABLE"...
+  // Returns, as text, the result so far: "no decision", "a grant of check1:2",
+  // "a refusal with ..." and so on.
   std::string Outcome();
   void Cancel();
 

@@ -26,9 +26,9 @@ class Link {
 
   // Adds to `frame` the packets to send next, about kMaxFrame bytes and
   // kMaxPackets packets at most: first replayed packets, then queued packets by
-  // priority. Always adds the
-  // current acknowledgement. Returns false if there is nothing to send; an
-  // acknowledgement alone is sent only if AckDue or `ack_now`.
+  // priority. Always adds the current acknowledgement. Returns false if there
+  // is nothing to send; an acknowledgement alone is sent only if AckDue or
+  // `ack_now`.
   bool Fill(Frame* frame, bool ack_now);
 
   // Records that the peer has received all packets up to `number`. Returns

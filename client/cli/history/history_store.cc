@@ -192,8 +192,9 @@ Status HistoryStore::OpenToWrite(std::optional<SqlDatabase>* database) const {
   database->reset();
   if (Status s = MakeDirectory(); !s.ok()) return s;
   Result<SqlDatabase> opened = Open(SqlDatabase::Mode::kCreate);
-  if (opened.ok()) *database = *std::move(opened);
-  return opened.status();
+  if (!opened.ok()) return opened.status();
+  *database = *std::move(opened);
+  return Status();
 }
 
 Status HistoryStore::Put(HistoryEntry* entry) const {

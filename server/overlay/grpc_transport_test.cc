@@ -154,14 +154,19 @@ TEST(GrpcTransportTest, ABrokenConnectionLosesNoMessage) {
   TestCluster& cluster = pair.cluster;
   ASSERT_TRUE(cluster.AllReady());
   constexpr uint64_t kCount = 4000;
+  int breaks = 0;
   for (uint64_t i = 0; i < kCount; ++i) {
     cluster.overlay(1).Send(Note(0, i));
     cluster.overlay(0).Send(Note(1, i));
     if (i % 1000 == 500) {
       const size_t got = cluster.node(0).sink.messages.size();
-      cluster.WaitFor(
-          [&] { return cluster.node(0).sink.messages.size() > got; });
+      // Messages that arrived before a break are still delivered after it.
+      cluster.WaitFor([&] {
+        return cluster.node(0).sink.messages.size() > got &&
+               pair.proxy->connections() > breaks;
+      });
       pair.proxy->BreakAll();
+      ++breaks;
     }
   }
   ASSERT_TRUE(cluster.WaitFor([&] {

@@ -7,6 +7,10 @@ namespace canopy::core {
 Tree::Tree(uint32_t size, uint32_t radix)
     : radix_(std::max(radix, 2u)), alive_(std::max(size, 1u), 1) {}
 
+void Tree::Grow(uint32_t size) {
+  if (size > alive_.size()) alive_.resize(size, 0);
+}
+
 void Tree::SetAlive(NodeId node, bool alive) {
   if (node >= alive_.size() || this->alive(node) == alive) return;
   alive_[node] = alive;

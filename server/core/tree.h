@@ -22,6 +22,9 @@ class Tree {
 
   uint32_t size() const { return static_cast<uint32_t>(alive_.size()); }
   uint32_t radix() const { return radix_; }
+  // Adds members at the end of the list, up to `size`. They count as lost until
+  // SetAlive. Does nothing if the list is at least that long.
+  void Grow(uint32_t size);
   // Records whether a node is alive. Does nothing for a node that is not in the
   // list.
   void SetAlive(NodeId node, bool alive);

@@ -21,6 +21,19 @@ TEST(Tree, ParentsAndChildrenOfAFullTreeFollowFromTheRadix) {
   EXPECT_TRUE(tree.children(3).empty());
 }
 
+TEST(Tree, AnAddedMemberIsLostUntilItIsSetAliveAndMovesNoOther) {
+  Tree tree(4, 3);
+  tree.Grow(6);
+  EXPECT_EQ(tree.size(), 6u);
+  EXPECT_FALSE(tree.alive(5));
+  EXPECT_TRUE(tree.children(1).empty());
+  tree.SetAlive(5, true);
+  EXPECT_EQ(tree.children(1), (Nodes{5}));
+  EXPECT_EQ(tree.children(0), (Nodes{1, 2, 3}));
+  tree.Grow(2);
+  EXPECT_EQ(tree.size(), 6u);
+}
+
 TEST(Tree, ASingleMemberIsTheRoot) {
   const Tree tree(1, 32);
   EXPECT_EQ(tree.root(), 0u);

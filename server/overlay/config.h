@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/overlay/compatibility.h"
+#include "server/overlay/frame.h"
 #include "server/rpc/driver_kind.h"
 #include "server/security/credentials.h"
 
@@ -26,11 +27,13 @@ struct Member {
 
 struct OverlayConfig {
   NodeId self = 0;
-  std::vector<Member> members;  // indexed by NodeId; the same at all members
-  uint32_t radix = 32;          // >= 2
-  std::string listen;           // "host:port"; port 0 selects a free port
-  std::string overlay_id;       // the same for all members
-  uint64_t incarnation = 0;     // larger at each start; 0: taken from the clock
+  // The members that this agent knows from its beginning, indexed by NodeId.
+  // All members have the same list, or the beginning or continuation of it.
+  std::vector<Member> members;
+  uint32_t radix = 32;       // >= 2
+  std::string listen;        // "host:port"; port 0 selects a free port
+  std::string overlay_id;    // the same for all members
+  uint64_t incarnation = 0;  // larger at each start; 0: taken from the clock
   // The incarnation with which the predecessor started; 0: there was none. This
   // agent uses a larger one even if the clock has been set back since then.
   uint64_t predecessor = 0;
@@ -80,7 +83,8 @@ struct OverlayEvents {
   std::function<void(uint32_t up, uint32_t total)> progress;
   // The result of TreeOverlay::GapTowards may have changed for some members.
   std::function<void()> reachability;
-  // Called once, when all members are up and connected for the first time.
+  // Called once, when all members are up and connected for the first time, or,
+  // if this member joins a running overlay, when it has its first link.
   std::function<void()> ready;
   // An attempt to link failed. The text is meant for an operator; causes are an
   // unreachable peer, a wrong cluster key (kErrInvalidCred), and a wrong
@@ -92,6 +96,10 @@ struct OverlayEvents {
   // incarnation; the sink gets NodeStateChanged for the loss of each other
   // member and for each return.
   std::function<void(const std::string& reason)> expelled;
+  // Something was decided about a member, or a member was added.
+  std::function<void(const MemberRecord&)> record;
+  // This member was removed, so other members refuse its links.
+  std::function<void(const std::string& reason)> removed;
   // Called with a line for the log when connections of peers that have not
   // authenticated themselves were refused or ended. Called at a limited rate.
   std::function<void(const std::string& line)> warning;

@@ -1,5 +1,6 @@
 #include "server/overlay/frame.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/describe.h"
@@ -78,8 +79,20 @@ void Describe(V& v, wire::Is<MemberState> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, wire::Is<MemberRecord> auto& m) {
+  v.Field(1, m.node);
+  v.Field(2, m.version);
+  v.Bounded(3, m.name, kMaxName);
+  v.Bounded(4, m.description, kMaxDescription);
+  v.Field(5, m.service);
+  v.Bounded(6, m.reason, kMaxReason);
+  v.Field(7, m.since_ms);
+}
+
+template <typename V>
 void Describe(V& v, wire::Is<Members> auto& m) {
   v.Field(1, m.changes);
+  v.Field(2, m.records);
 }
 
 // Describes all fields of a frame, for reading. RopeWriter writes the packets
@@ -159,6 +172,12 @@ bool PacketsFit(const Frame& frame) {
   return true;
 }
 
+bool RecordsFit(const Members& members) {
+  return std::ranges::all_of(members.records, [](const MemberRecord& record) {
+    return record.service <= Service::kRemoved;
+  });
+}
+
 }  // namespace
 
 Rope EncodeFrame(const Frame& frame) {
@@ -168,11 +187,21 @@ Rope EncodeFrame(const Frame& frame) {
   return rope.Take();
 }
 
+std::string EncodeMembers(const Members& members) {
+  return wire::Encode(members);
+}
+
+Result<Members> DecodeMembers(std::string_view data) {
+  Result<Members> members = Members();
+  if (wire::Decode(data, &*members) && RecordsFit(*members)) return members;
+  return Status(kErrUnpackFailure, "malformed list of members");
+}
+
 Result<Frame> DecodeFrame(const Bytes& data) {
   wire::ReadContext context{&data, 0};
   Result<Frame> frame = Frame();
   if (!wire::ReadMessage(&context, data.view(), &*frame) ||
-      !PacketsFit(*frame)) {
+      !PacketsFit(*frame) || (frame->members && !RecordsFit(*frame->members))) {
     return Status(kErrUnpackFailure, "malformed frame from a peer");
   }
   return frame;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/bytes.h"
@@ -20,6 +21,10 @@ inline constexpr size_t kMaxFrame = size_t{256} << 10;
 // Limit for the number of packets that Link::Fill puts into a frame, because a
 // frame is handled as a whole, and each packet may be a message.
 inline constexpr size_t kMaxPackets = 64;
+// Largest description of a member, in bytes.
+inline constexpr size_t kMaxDescription = size_t{64} << 10;
+// Largest number of members, with those that were removed.
+inline constexpr uint32_t kMaxMembers = uint32_t{1} << 20;
 
 struct Hello {
   uint32_t version = 0;
@@ -76,8 +81,28 @@ struct MemberState {
   uint32_t absences = 0;
 };
 
+// How far a member serves jobs.
+enum class Service : uint32_t { kInService = 0, kDrained = 1, kRemoved = 2 };
+
+// Has the root's decisions about a member. Members of the initial list have a
+// record once something was decided about them, later members from their
+// beginning.
+struct MemberRecord {
+  NodeId node = 0;
+  uint64_t version = 0;  // grows with each decision about the member
+  std::string name;
+  // The description of the node, which the overlay only forwards.
+  std::string description;
+  Service service = Service::kInService;
+  std::string reason;     // of the decision, for display
+  uint64_t since_ms = 0;  // time of the decision, in ms since 1970
+
+  bool operator==(const MemberRecord&) const = default;
+};
+
 struct Members {
   std::vector<MemberState> changes;
+  std::vector<MemberRecord> records;  // to be applied before the changes
 };
 
 struct Frame {
@@ -98,6 +123,11 @@ Rope EncodeFrame(const Frame& frame);
 // kErrUnpackFailure for malformed frames and for names, addresses and pieces
 // over their limits.
 Result<Frame> DecodeFrame(const Bytes& data);
+
+// Encodes and decodes members outside of a frame. DecodeMembers returns
+// kErrUnpackFailure for malformed input.
+std::string EncodeMembers(const Members& members);
+Result<Members> DecodeMembers(std::string_view data);
 
 }  // namespace canopy::overlay
 

@@ -22,7 +22,8 @@ Frame AnyFrame() {
   frame.proof = Proof{"secret"};
   frame.received = 12;
   frame.members =
-      Members{{{1, 5, true, "", "host:2"}, {2, 0, false, "gone", ""}}};
+      Members{{{1, 5, true, "", "host:2"}, {2, 0, false, "gone", ""}},
+              {{3, 2, "node3", "info", Service::kDrained, "repair", 1000}}};
   frame.packets.push_back({1, 2, 3, 4, true, 1, Bytes(std::string("small"))});
   frame.packets.push_back(
       {2, 2, 3, 4, false, 1, Bytes(std::string(kMaxPiece, 'L'))});
@@ -38,9 +39,24 @@ TEST(FrameTest, AFrameSurvivesARoundTrip) {
   EXPECT_EQ(back->welcome->peer_incarnation, 6u);
   EXPECT_EQ(back->received, 12u);
   EXPECT_EQ(back->members->changes[1].reason, "gone");
+  EXPECT_EQ(back->members->records, AnyFrame().members->records);
   ASSERT_EQ(back->packets.size(), 2u);
   EXPECT_TRUE(back->packets[0].more);
   EXPECT_EQ(back->packets[1].piece.size(), kMaxPiece);
+}
+
+TEST(FrameTest, MembersSurviveARoundTripAndUnknownServicesAreRejected) {
+  Members members = *AnyFrame().members;
+  const auto back = DecodeMembers(EncodeMembers(members));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->records, members.records);
+  EXPECT_EQ(back->changes.size(), 2u);
+  EXPECT_FALSE(DecodeMembers("\xff").ok());
+  members.records[0].service = static_cast<Service>(3);
+  EXPECT_FALSE(DecodeMembers(EncodeMembers(members)).ok());
+  Frame frame;
+  frame.members = members;
+  EXPECT_FALSE(DecodeFrame(Bytes(Flat(EncodeFrame(frame)))).ok());
 }
 
 TEST(FrameTest, ProtobufReadsAndWritesTheSameBytes) {
@@ -53,6 +69,9 @@ TEST(FrameTest, ProtobufReadsAndWritesTheSameBytes) {
   EXPECT_EQ(generated.proof().proof(), "secret");
   EXPECT_EQ(generated.received(), 12u);
   EXPECT_EQ(generated.members().changes(0).address(), "host:2");
+  EXPECT_EQ(generated.members().records(0).name(), "node3");
+  EXPECT_EQ(generated.members().records(0).service(), 1u);
+  EXPECT_EQ(generated.members().records(0).since_ms(), 1000u);
   EXPECT_EQ(generated.packets(0).piece(), "small");
   EXPECT_EQ(generated.packets(1).number(), 2u);
   const auto back = DecodeFrame(Bytes(generated.SerializeAsString()));

@@ -82,6 +82,11 @@ StreamEnd CheckHello(const Identity& self, const Hello& hello) {
     return WrongVersion(self, hello.node_name, hello.oldest_version,
                         hello.version);
   }
+  // The record of a new member may still be on its way to this agent.
+  if (hello.node >= self.members && hello.node < kMaxMembers) {
+    return {kEndUnavailable, self.name + " does not know node " +
+                                 std::to_string(hello.node) + " yet"};
+  }
   // Members with larger numbers always dial those with smaller numbers.
   if (hello.node >= self.members || hello.node <= self.self ||
       hello.incarnation == 0 || hello.nonce.size() != kNonceBytes) {

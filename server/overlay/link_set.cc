@@ -114,6 +114,12 @@ void LinkSet::SendMember(NodeId member, NodeId except) {
   }
 }
 
+void LinkSet::SendRecord(NodeId member, NodeId except) {
+  for (const auto& [id, neighbor] : neighbors_) {
+    if (id != except) neighbor->SendRecord(member);
+  }
+}
+
 std::vector<Packet> LinkSet::Remove(NodeId node) {
   const Neighbor::Ref neighbor = Find(node);
   if (neighbor == nullptr) return {};
@@ -151,7 +157,7 @@ void LinkSet::BeginAnew(NodeId node) {
 void LinkSet::SendMemberDown(NodeId node, std::shared_ptr<Stream> stream) {
   std::erase_if(farewells_, [](const auto& f) { return f->over(); });
   Frame news;
-  news.members = Members{{view_->table().State(node)}};
+  news.members.emplace().changes.push_back(view_->table().State(node));
   farewells_.push_back(
       std::make_unique<FarewellStream>(std::move(stream), std::move(news)));
 }
@@ -269,6 +275,7 @@ void LinkSet::OnDialFailed(NodeId node, const StreamEnd& end) {
                                : end.message;
   if (const Neighbor::Ref neighbor = Find(node)) neighbor->set_last_error(text);
   if (end.code == kEndExpelled) return listener_->OnExpelled(end.message);
+  if (end.code == kEndRemoved) return listener_->OnRemoved(end.message);
   if (view_->tree().alive(node)) {
     listener_->OnLinkError(node, Status(StatusOf(end.code), text));
   }
@@ -285,7 +292,8 @@ void LinkSet::Redial(NodeId node) {
 void LinkSet::Probe() {
   if (view_->parent() != kNoNode) return;
   const NodeId node = dialer_.NextToProbe();
-  if (!dialer_.dialling() && !view_->address(node).empty()) {
+  if (!dialer_.dialling() && !view_->address(node).empty() &&
+      !view_->table().Removed(node)) {
     dialer_.Dial(node, ResumePoint());
   }
   dialer_.ProbeLater([this] { Probe(); });

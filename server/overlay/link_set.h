@@ -32,10 +32,12 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   class Listener {
    public:
     virtual ~Listener() = default;
+    // A member has this record, according to a frame from the neighbour `from`.
+    virtual void OnRecord(const MemberRecord& record, NodeId from) = 0;
     // A member has this state, according to a frame from the neighbour `from`
     // (OnMember) or to the member's own handshake (OnPeer). Called before the
-    // packets of the same frame are reported. A new state must be merged into
-    // the view before the call returns.
+    // packets of the same frame are reported. New records and states must be
+    // merged into the view before the call returns.
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPeer(const MemberState& state) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
@@ -58,6 +60,8 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
     virtual void OnUnreachable(NodeId node, const std::string& reason) = 0;
     // A neighbour reports that this agent was declared lost.
     virtual void OnExpelled(const std::string& reason) = 0;
+    // A neighbour reports that this member was removed.
+    virtual void OnRemoved(const std::string& reason) = 0;
   };
 
   // All arguments must outlive this object.
@@ -81,6 +85,8 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
 
   // Sends the state of `member` to all neighbours except `except`.
   void SendMember(NodeId member, NodeId except);
+  // The same for the record of `member`.
+  void SendRecord(NodeId member, NodeId except);
 
   // Called when the member is lost. Ends its link, with a notification if it is
   // still connected. Returns the packets that were queued for it.
@@ -106,6 +112,9 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   bool AllWritten() const;
 
  private:
+  void OnRecord(const MemberRecord& record, NodeId from) override {
+    listener_->OnRecord(record, from);
+  }
   void OnMember(const MemberState& state, NodeId from) override {
     listener_->OnMember(state, from);
   }

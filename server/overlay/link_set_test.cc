@@ -26,6 +26,11 @@ class TestMember : public LinkSet::Listener {
         };
   }
 
+  void OnRecord(const MemberRecord& record, NodeId from) override {
+    if (view.MergeRecord(record) != MembershipView::RecordChange::kNone) {
+      links.SendRecord(record.node, from);
+    }
+  }
   void OnMember(const MemberState& state, NodeId from) override {
     if (view.Merge(state) != MembershipView::Change::kNone) {
       links.SendMember(state.node, from);
@@ -51,6 +56,7 @@ class TestMember : public LinkSet::Listener {
     unreachable.push_back(node);
   }
   void OnExpelled(const std::string&) override { ++expelled; }
+  void OnRemoved(const std::string& reason) override { removed = reason; }
 
  private:
   OverlayConfig config_;
@@ -65,6 +71,7 @@ class TestMember : public LinkSet::Listener {
   std::vector<NodeId> unreachable;
   std::vector<NodeId> awaited;
   int expelled = 0;
+  std::string removed;
   bool changed = true;
 };
 
@@ -120,6 +127,28 @@ class LinkSetTest : public testing::Test {
   OverlayConfig config_;
   std::unique_ptr<TestMember> members_[3];
 };
+
+TEST_F(LinkSetTest, AMemberThatWasRemovedIsRefused) {
+  Start(0);
+  MemberRecord record;
+  record.node = 1;
+  record.version = 1;
+  record.service = Service::kRemoved;
+  At(0).OnRecord(record, kNoNode);
+  Start(1);
+  ASSERT_TRUE(WaitFor([this] { return !At(1).removed.empty(); }));
+  EXPECT_EQ(At(1).removed, "n1 was removed from the overlay");
+  EXPECT_FALSE(At(0).links.Linked(1));
+}
+
+TEST_F(LinkSetTest, AnAgentWithTheNameOfAnotherMemberIsRefused) {
+  Start(0);
+  config_.members[1].name = "impostor";
+  Start(1);
+  ASSERT_TRUE(WaitFor([this] { return !At(1).errors.empty(); }));
+  EXPECT_EQ(At(1).errors[0], kErrHandshakeFailed);
+  EXPECT_FALSE(At(0).links.Linked(1));
+}
 
 TEST_F(LinkSetTest, ChildrenDialTheParent) {
   for (NodeId id = 0; id < 3; ++id) Start(id);

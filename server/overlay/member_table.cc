@@ -1,6 +1,6 @@
 #include "server/overlay/member_table.h"
 
-#include <algorithm>
+#include <tuple>
 
 namespace canopy::overlay {
 namespace {
@@ -11,6 +11,19 @@ bool Newer(const MemberState& a, const MemberState& b) {
   if (a.incarnation != b.incarnation) return a.incarnation > b.incarnation;
   if (!a.up || !b.up) return b.up && !a.up;
   return a.absences > b.absences;
+}
+
+// Returns true if record `a` is newer than `b`. A removal is final. Two roots
+// may have made the same version on the sides of a partition, so the other
+// fields decide in this case.
+bool Newer(const MemberRecord& a, const MemberRecord& b) {
+  const auto rank = [](const MemberRecord& r) {
+    return std::tie(r.version, r.service, r.since_ms, r.name, r.description,
+                    r.reason);
+  };
+  const bool a_removed = a.service == Service::kRemoved;
+  const bool b_removed = b.service == Service::kRemoved;
+  return a_removed == b_removed ? rank(a) > rank(b) : a_removed;
 }
 
 }  // namespace
@@ -27,8 +40,23 @@ bool MemberTable::Merge(const MemberState& state) {
   return true;
 }
 
+bool MemberTable::MergeRecord(const MemberRecord& record) {
+  if (record.version == 0 || record.node >= kMaxMembers) return false;
+  if (record.node > states_.size()) return false;
+  if (record.node == states_.size()) states_.emplace_back();
+  std::optional<MemberRecord>& known = states_[record.node].record;
+  if (known && !Newer(record, *known)) return false;
+  num_removed_ -= Removed(record.node) ? 1 : 0;
+  known = record;
+  num_removed_ += Removed(record.node) ? 1 : 0;
+  return true;
+}
+
 void MemberTable::Clear() {
-  states_.assign(states_.size(), Entry());
+  for (Entry& entry : states_) {
+    entry.known = false;
+    entry.state = MemberState();
+  }
   up_count_ = 0;
 }
 

@@ -1,9 +1,10 @@
 // This agent's view of each member. The views of all agents converge when they
-// exchange states, in any order and any number of times.
+// exchange states and records, in any order and any number of times.
 #ifndef CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
 #define CANOPY_SERVER_OVERLAY_MEMBER_TABLE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,26 +37,45 @@ class MemberTable {
   }
   const MemberState& State(NodeId node) const { return states_[node].state; }
   uint32_t up_count() const { return up_count_; }
+  // Returns null if nothing was decided about the member. Valid until the next
+  // change of the table.
+  const MemberRecord* Record(NodeId node) const {
+    const std::optional<MemberRecord>& record = states_[node].record;
+    return record ? &*record : nullptr;
+  }
+  bool Removed(NodeId node) const {
+    const MemberRecord* const record = Record(node);
+    return record != nullptr && record->service == Service::kRemoved;
+  }
+  // Returns the number of members that were not removed.
+  uint32_t num_kept() const { return size() - num_removed_; }
 
   // Adopts a state if it is newer than the known one. Returns false if it is
   // not newer or its number is not that of a member.
   bool Merge(const MemberState& state);
 
+  // Adopts a record if it is newer than the known one. The record of the next
+  // number adds a member, whose state is unknown. Returns false for a record
+  // that is not newer, and for any greater number.
+  bool MergeRecord(const MemberRecord& record);
+
   void SetAddress(NodeId node, const std::string& address) {
     states_[node].state.address = address;
   }
 
-  // Forgets everything.
+  // Forgets all states, but no record.
   void Clear();
 
  private:
   struct Entry {
     bool known = false;
     MemberState state;
+    std::optional<MemberRecord> record;
   };
 
   std::vector<Entry> states_;
   uint32_t up_count_ = 0;
+  uint32_t num_removed_ = 0;
 };
 
 }  // namespace canopy::overlay

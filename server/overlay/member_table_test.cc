@@ -37,6 +37,62 @@ TEST(MemberTableTest, AnIncarnationThatIsDownIsNeverUpAgain) {
   EXPECT_EQ(table.up_count(), 1u);
 }
 
+MemberRecord RecordOf(NodeId node, uint64_t version, Service service) {
+  MemberRecord record;
+  record.node = node;
+  record.version = version;
+  record.service = service;
+  return record;
+}
+
+TEST(MemberTableTest, ARecordOfTheNextNumberAddsAMemberWhoseStateIsUnknown) {
+  MemberTable table(2);
+  EXPECT_FALSE(table.Merge(Up(2, 1)));
+  EXPECT_FALSE(table.MergeRecord(RecordOf(3, 1, Service::kInService)));
+  EXPECT_FALSE(table.MergeRecord(RecordOf(2, 0, Service::kInService)));
+  EXPECT_TRUE(table.MergeRecord(RecordOf(2, 1, Service::kInService)));
+  EXPECT_EQ(table.size(), 3u);
+  EXPECT_FALSE(table.Known(2));
+  EXPECT_TRUE(table.Merge(Up(2, 1)));
+}
+
+TEST(MemberTableTest, TheNewestRecordCountsAndARemovalIsFinal) {
+  MemberTable table(2);
+  EXPECT_EQ(table.Record(1), nullptr);
+  EXPECT_TRUE(table.MergeRecord(RecordOf(1, 2, Service::kDrained)));
+  EXPECT_FALSE(table.MergeRecord(RecordOf(1, 1, Service::kInService)));
+  EXPECT_FALSE(table.MergeRecord(RecordOf(1, 2, Service::kDrained)));
+  EXPECT_EQ(table.Record(1)->service, Service::kDrained);
+  EXPECT_TRUE(table.MergeRecord(RecordOf(1, 1, Service::kRemoved)));
+  EXPECT_FALSE(table.MergeRecord(RecordOf(1, 9, Service::kInService)));
+  EXPECT_TRUE(table.Removed(1));
+  EXPECT_EQ(table.num_kept(), 1u);
+}
+
+TEST(MemberTableTest, RecordsOfTwoRootsConvergeInAnyOrder) {
+  MemberRecord a = RecordOf(2, 1, Service::kInService);
+  a.name = "a";
+  MemberRecord b = a;
+  b.name = "b";
+  MemberTable one(2);
+  MemberTable other(2);
+  one.MergeRecord(a);
+  one.MergeRecord(b);
+  other.MergeRecord(b);
+  other.MergeRecord(a);
+  EXPECT_EQ(*one.Record(2), *other.Record(2));
+}
+
+TEST(MemberTableTest, ClearKeepsRecords) {
+  MemberTable table(1);
+  table.MergeRecord(RecordOf(1, 1, Service::kDrained));
+  table.Merge(Up(1, 4));
+  table.Clear();
+  EXPECT_FALSE(table.Known(1));
+  EXPECT_EQ(table.size(), 2u);
+  EXPECT_EQ(table.Record(1)->service, Service::kDrained);
+}
+
 TEST(MemberTableTest, AbsencesAreOrderedWithinOneIncarnation) {
   MemberTable table(2);
   const auto absent = [](uint64_t incarnation, uint32_t absences) {

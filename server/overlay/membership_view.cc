@@ -60,6 +60,7 @@ void MembershipView::SetOwnAddress(const std::string& address) {
 }
 
 void MembershipView::SetAddress(NodeId node, std::string address) {
+  if (node >= addresses_.size()) return;
   addresses_[node] = std::move(address);
 }
 
@@ -101,6 +102,19 @@ MembershipView::Change MembershipView::Merge(const MemberState& state) {
   return state.recovered ? Change::kRestarted : Change::kReplaced;
 }
 
+MembershipView::RecordChange MembershipView::MergeRecord(
+    const MemberRecord& record) {
+  const uint32_t before = table_.size();
+  if (!table_.MergeRecord(record)) return RecordChange::kNone;
+  if (table_.size() == before) return RecordChange::kChanged;
+  identity_.members = table_.size();
+  names_.push_back(record.name);
+  addresses_.emplace_back();
+  reported_down_.push_back(true);
+  tree_.Grow(table_.size());
+  return RecordChange::kAdded;
+}
+
 bool MembershipView::MergeOwnDeparture() {
   return table_.Merge({self(), identity_.incarnation, false, kLeftOverlay, ""});
 }
@@ -114,7 +128,7 @@ void MembershipView::StartOver() {
   table_.Merge({self(), identity_.incarnation, true, "", identity_.address,
                 false, identity_.version});
   for (NodeId node = 0; node < table_.size(); ++node) {
-    tree_.SetAlive(node, true);
+    tree_.SetAlive(node, !table_.Removed(node));
   }
 }
 
@@ -133,6 +147,13 @@ bool MembershipView::ReportUp(NodeId node) {
 StreamEnd MembershipView::Admit(const Hello& hello) const {
   if (!synced_ && parent() != kNoNode) {
     return {kEndUnavailable, identity_.name + " is joining again itself"};
+  }
+  if (table_.Removed(hello.node)) {
+    return {kEndRemoved, names_[hello.node] + " was removed from the overlay"};
+  }
+  if (hello.node_name != names_[hello.node]) {
+    return {kEndRefused, "node " + std::to_string(hello.node) + " is " +
+                             names_[hello.node] + ", not " + hello.node_name};
   }
   const MemberState& known = table_.State(hello.node);
   if (table_.Down(hello.node) && hello.incarnation <= known.incarnation) {

@@ -34,7 +34,8 @@ class MembershipView {
   const std::string& name(NodeId node) const { return names_[node]; }
   // Returns an empty text while the address is unknown.
   const std::string& address(NodeId node) const { return addresses_[node]; }
-  bool complete() const { return table_.up_count() == table_.size(); }
+  // Returns true if all members that were not removed are up.
+  bool complete() const { return table_.up_count() >= table_.num_kept(); }
 
   // The address that this agent announces to its neighbours.
   void SetOwnAddress(const std::string& address);
@@ -69,11 +70,18 @@ class MembershipView {
   };
   // Applies a member's state that a neighbour has sent.
   Change Merge(const MemberState& state);
+  enum class RecordChange {
+    kNone,     // not newer than the known record
+    kChanged,  // something was decided about a known member
+    kAdded,    // a new member, which counts as lost until its agent is up
+  };
+  // Applies a record.
+  RecordChange MergeRecord(const MemberRecord& record);
   // Declares this agent down. Returns false if it was down already.
   bool MergeOwnDeparture();
 
   // Becomes a new incarnation that knows the state of no other member; all
-  // members are in the tree again.
+  // members that were not removed are in the tree again.
   void StartOver();
   // Records that a parent has sent the states of all members.
   void MarkSynced() { synced_ = true; }

@@ -27,6 +27,14 @@ MemberState Down(NodeId node, uint64_t incarnation) {
   return {node, incarnation, false, "gone", "", false};
 }
 
+Hello HelloOf(NodeId node) {
+  Hello hello;
+  hello.node = node;
+  hello.node_name = "n" + std::to_string(node);
+  hello.incarnation = 5;
+  return hello;
+}
+
 TEST(MembershipViewTest, MergeReportsJoinLossAndReturn) {
   MembershipView view(Config(1, 4));
   EXPECT_EQ(view.Merge(Up(3, 5)), Change::kReturned);
@@ -106,9 +114,7 @@ TEST(MembershipViewTest, EachLossAndReturnIsReportedOnce) {
 
 TEST(MembershipViewTest, LostAndSupersededIncarnationsAreRejected) {
   MembershipView view(Config(1, 4));
-  Hello hello;
-  hello.node = 3;
-  hello.incarnation = 5;
+  Hello hello = HelloOf(3);
   EXPECT_TRUE(view.Admit(hello).ok());
   view.Merge(Up(3, 6));
   EXPECT_EQ(view.Admit(hello).code, kEndRefused);
@@ -121,12 +127,47 @@ TEST(MembershipViewTest, LostAndSupersededIncarnationsAreRejected) {
 TEST(MembershipViewTest, NoChildIsAdmittedBeforeTheMembersAreKnown) {
   MembershipView view(Config(1, 4));
   view.StartOver();
-  Hello hello;
-  hello.node = 3;
-  hello.incarnation = 5;
+  Hello hello = HelloOf(3);
   EXPECT_EQ(view.Admit(hello).code, kEndUnavailable);
   view.MarkSynced();
   EXPECT_TRUE(view.Admit(hello).ok());
+}
+
+TEST(MembershipViewTest, AnAddedMemberIsLostUntilItsAgentIsUp) {
+  MembershipView view(Config(1, 4));
+  MemberRecord record;
+  record.node = 4;
+  record.version = 1;
+  record.name = "n4";
+  EXPECT_EQ(view.Merge(Up(4, 5)), Change::kNone);
+  EXPECT_EQ(view.MergeRecord(record), MembershipView::RecordChange::kAdded);
+  EXPECT_EQ(view.MergeRecord(record), MembershipView::RecordChange::kNone);
+  EXPECT_EQ(view.name(4), "n4");
+  EXPECT_EQ(view.identity().members, 5u);
+  EXPECT_FALSE(view.tree().alive(4));
+  EXPECT_TRUE(view.Admit(HelloOf(4)).ok());
+  EXPECT_EQ(view.Merge(Up(4, 5)), Change::kReturned);
+  EXPECT_TRUE(view.ReportUp(4));
+}
+
+TEST(MembershipViewTest, ARemovedMemberIsNotAdmittedAndNotInTheTreeOfARejoin) {
+  MembershipView view(Config(1, 4));
+  MemberRecord record;
+  record.node = 3;
+  record.version = 1;
+  record.service = Service::kRemoved;
+  EXPECT_EQ(view.MergeRecord(record), MembershipView::RecordChange::kChanged);
+  EXPECT_EQ(view.Admit(HelloOf(3)).code, kEndRemoved);
+  view.StartOver();
+  EXPECT_FALSE(view.tree().alive(3));
+  EXPECT_TRUE(view.tree().alive(2));
+}
+
+TEST(MembershipViewTest, ANameOfAnotherMemberIsNotAdmitted) {
+  MembershipView view(Config(1, 4));
+  Hello hello = HelloOf(3);
+  hello.node_name = "n2";
+  EXPECT_EQ(view.Admit(hello).code, kEndRefused);
 }
 
 TEST(MembershipViewTest, TheOwnDepartureIsMergedOnce) {

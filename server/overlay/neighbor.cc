@@ -46,6 +46,7 @@ void Neighbor::Connect(uint64_t incarnation, bool resumed,
   last_error_.clear();
   StopReconnectTimer();
   for (NodeId member = 0; member < members_->size(); ++member) {
+    if (members_->Record(member) != nullptr) unsent_records_.insert(member);
     if (member != id_ && members_->Known(member)) {
       unsent_members_.insert(member);
     }
@@ -71,6 +72,12 @@ void Neighbor::SendMember(NodeId member) {
   ScheduleFlush();
 }
 
+void Neighbor::SendRecord(NodeId member) {
+  if (stream_ == nullptr) return;
+  unsent_records_.insert(member);
+  ScheduleFlush();
+}
+
 void Neighbor::ScheduleFlush() {
   if (stream_ == nullptr) return;
   if (std::exchange(flush_scheduled_, true)) return;
@@ -83,9 +90,10 @@ void Neighbor::ScheduleFlush() {
 }
 
 void Neighbor::FillMembers(Frame* frame) {
-  if (unsent_members_.empty()) return;
+  if (unsent_members_.empty() && unsent_records_.empty()) return;
   frame->members.emplace();
-  while (!unsent_members_.empty() &&
+  FillRecords(&*frame->members);
+  while (unsent_records_.empty() && !unsent_members_.empty() &&
          frame->members->changes.size() < kMembersPerFrame) {
     const auto first = unsent_members_.begin();
     frame->members->changes.push_back(members_->State(*first));
@@ -93,15 +101,32 @@ void Neighbor::FillMembers(Frame* frame) {
   }
 }
 
+// The peer ignores the state of a member that it does not know, so all records
+// precede all states.
+void Neighbor::FillRecords(Members* members) {
+  size_t bytes = 0;
+  while (!unsent_records_.empty() && bytes < kMaxFrame) {
+    const auto first = unsent_records_.begin();
+    const MemberRecord& record = *members_->Record(*first);
+    bytes += record.name.size() + record.description.size() +
+             record.reason.size() + sizeof(record);
+    members->records.push_back(record);
+    unsent_records_.erase(first);
+  }
+}
+
 void Neighbor::Flush(bool ack_now) {
   const Ref self = shared_from_this();
   while (stream_ != nullptr &&
-         (!unsent_members_.empty() || link_.Waiting() || link_.AckDue() ||
-          (ack_now && link_.AckOwed()))) {
+         (!unsent_records_.empty() || !unsent_members_.empty() ||
+          link_.Waiting() || link_.AckDue() || (ack_now && link_.AckOwed()))) {
     if (!stream_->Writable()) return;
     Frame frame;
     FillMembers(&frame);
-    link_.Fill(&frame, ack_now);
+    // Packets may come from members that the peer does not know yet.
+    if (unsent_records_.empty() && unsent_members_.empty()) {
+      link_.Fill(&frame, ack_now);
+    }
     stream_->Write(EncodeFrame(frame));
   }
   listener_->OnActivity(self);
@@ -128,7 +153,9 @@ void Neighbor::SendLast(const Frame& frame) {
 bool Neighbor::Retire() {
   if (stream_ == nullptr) return false;
   retiring_ = true;
-  if (!link_.Idle() || !unsent_members_.empty()) return false;
+  if (!link_.Idle() || !unsent_members_.empty() || !unsent_records_.empty()) {
+    return false;
+  }
   if (link_.AckOwed()) {
     if (!stream_->Writable()) return false;
     Frame last;
@@ -156,6 +183,10 @@ void Neighbor::OnFrame(Bytes data) {
         std::min(frame->planned_downtime_ms, kMaxPlannedDowntimeMs);
   }
   if (frame->members.has_value()) {
+    for (const MemberRecord& record : frame->members->records) {
+      listener_->OnRecord(record, id_);
+      if (stream_ == nullptr) return;
+    }
     for (const MemberState& state : frame->members->changes) {
       listener_->OnMember(state, id_);
       if (stream_ == nullptr) return;

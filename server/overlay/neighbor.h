@@ -36,7 +36,9 @@ class Neighbor final : public StreamListener,
   class Listener {
    public:
     virtual ~Listener() = default;
-    // Report member states and packets, in the order of their arrival.
+    // Report records and states of members, and packets, in the order of their
+    // arrival.
+    virtual void OnRecord(const MemberRecord& record, NodeId from) = 0;
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
     // A frame was handled, or the stream has taken everything that could be
@@ -93,6 +95,8 @@ class Neighbor final : public StreamListener,
 
   // Sends the state of `member`, which has changed, to this neighbour.
   void SendMember(NodeId member);
+  // Sends the record of `member`, which has changed, before any state.
+  void SendRecord(NodeId member);
   // Sends queued data as long as the stream takes it; with `ack_now`, even an
   // acknowledgement alone.
   void Flush(bool ack_now);
@@ -127,6 +131,7 @@ class Neighbor final : public StreamListener,
  private:
   void ScheduleFlush();
   void FillMembers(Frame* frame);
+  void FillRecords(Members* members);
   bool HandlePackets(std::vector<Packet> packets);
   void Break(const std::string& why);
   void RunReconnectTimer();
@@ -142,6 +147,7 @@ class Neighbor final : public StreamListener,
   Link link_;
   std::shared_ptr<Stream> stream_;   // null: not linked
   std::set<NodeId> unsent_members_;  // whose states must still be sent
+  std::set<NodeId> unsent_records_;  // whose records must still be sent
   bool retiring_ = false;
   bool flush_scheduled_ = false;
   uint32_t planned_downtime_ms_ = 0;

@@ -15,6 +15,10 @@ namespace {
 
 class Recorder : public Neighbor::Listener {
  public:
+  void OnRecord(const MemberRecord& record, NodeId) override {
+    EXPECT_TRUE(members.empty() || members_may_come_first);
+    records.push_back(record.node);
+  }
   void OnMember(const MemberState& state, NodeId) override {
     members.push_back(state.node);
     if (disconnect) std::exchange(disconnect, nullptr)->Disconnect();
@@ -26,6 +30,8 @@ class Recorder : public Neighbor::Listener {
   void OnLinkEnd(const Neighbor::Ref&, const StreamEnd& end) override {
     ends.push_back(end);
   }
+  bool members_may_come_first = false;
+  std::vector<NodeId> records;
   std::vector<NodeId> members;
   std::vector<uint64_t> packets;
   std::vector<StreamEnd> ends;
@@ -81,6 +87,29 @@ TEST_F(NeighborTest, MembersAreSentBeforePackets) {
   EXPECT_EQ(at_b_.members, (std::vector<NodeId>{0, 2}));
   EXPECT_EQ(at_b_.packets, (std::vector<uint64_t>{1, 2}));
   EXPECT_GT(at_b_.activities, 0);
+}
+
+TEST_F(NeighborTest, AllRecordsAreSentBeforeStatesAndPackets) {
+  MemberRecord record;
+  record.version = 1;
+  record.description.assign(kMaxDescription, 'd');
+  std::vector<NodeId> all;
+  for (NodeId id = 3; id < 20; ++id) {
+    record.node = id;
+    ASSERT_TRUE(members_.MergeRecord(record));
+    all.push_back(id);
+  }
+  a_->Enqueue(PacketOf(1));
+  Link();
+  while (at_b_.packets.empty()) loop_.RunOnce(-1);
+  EXPECT_EQ(at_b_.records, all);
+  EXPECT_EQ(at_b_.members, (std::vector<NodeId>{0, 2}));
+  at_b_.members_may_come_first = true;
+  record.node = 2;
+  ASSERT_TRUE(members_.MergeRecord(record));
+  a_->SendRecord(2);
+  Run();
+  EXPECT_EQ(at_b_.records.back(), 2u);
 }
 
 TEST_F(NeighborTest, PacketsOfABrokenStreamAreResentOnce) {

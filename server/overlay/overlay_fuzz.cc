@@ -48,7 +48,9 @@ std::vector<std::string> Corpus() {
   frame.hello->node_name = "node1";
   frame.welcome.emplace();
   frame.welcome->incarnation = 9;
-  frame.members = Members{{{1, 2, true, "why", "where", true, 6}}};
+  frame.members =
+      Members{{{1, 2, true, "why", "where", true, 6}},
+              {{3, 2, "node3", "info", Service::kRemoved, "repair", 1000}}};
   frame.packets.push_back({1, 2, 3, 4, true, 1, Bytes(std::string("piece"))});
   std::string flat;
   for (const Bytes& b : EncodeFrame(frame)) flat += b.view();

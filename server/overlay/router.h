@@ -51,6 +51,8 @@ class Router {
   // Called at the loss of a member. Pieces of other members' messages may have
   // been lost with it.
   void OnLoss(NodeId node);
+  // Called when the view has a new member.
+  void OnMemberAdded() { source_paths_.OnAdded(); }
   // Called when the view has another state of a member (OnMemberChanged), or
   // when this agent has rejoined as a new incarnation (OnRejoin). Packets in
   // flight may arrive along paths that the new tree does not have.

@@ -9,6 +9,10 @@ SourcePaths::SourcePaths(const MembershipView* view, int64_t window_ns)
 
 void SourcePaths::OnBegin(int64_t now) { OnChanged(view_->self(), now); }
 
+void SourcePaths::OnAdded() {
+  changed_.resize(view_->table().size(), INT64_MIN / 2);
+}
+
 void SourcePaths::OnChanged(NodeId node, int64_t now) { changed_[node] = now; }
 
 // An agent that has just started does not know yet which members are lost.

@@ -27,6 +27,8 @@ class SourcePaths {
   // Called when this agent has started, or has returned after it was lost.
   // Other agents may not have this agent in their trees yet.
   void OnBegin(int64_t now);
+  // Called when the view has new members.
+  void OnAdded();
   // Called when the state of `node` in the view has changed.
   void OnChanged(NodeId node, int64_t now);
 

@@ -16,6 +16,7 @@ namespace canopy::overlay {
 enum EndCode : int {
   kEndOk = 0,            // ended in order
   kEndCancelled = 1,     // cancelled by this side
+  kEndRemoved = 5,       // NOT_FOUND: the peer's member was removed
   kEndRefused = 9,       // FAILED_PRECONDITION: version, overlay or identity
   kEndExpelled = 10,     // ABORTED: the peer has declared this agent lost
   kEndUnavailable = 14,  // not reachable, or the connection broke

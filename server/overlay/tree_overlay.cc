@@ -54,9 +54,14 @@ Status TreeOverlay::Listen() {
   return status;
 }
 
-void TreeOverlay::Join() {
+void TreeOverlay::Join(const Members& known) {
   if (state_ != State::kIdle) return;
   state_ = State::kJoined;
+  joins_running_ = !known.changes.empty();
+  for (const MemberRecord& record : known.records) {
+    MergeRecord(record, kNoNode);
+  }
+  for (const MemberState& state : known.changes) Merge(state, kNoNode);
   ScheduleReconcile();
 }
 
@@ -112,9 +117,10 @@ void TreeOverlay::Reconcile() {
 void TreeOverlay::ReportProgress() {
   const uint32_t up = table().up_count();
   if (std::exchange(reported_up_, up) != up && events_.progress) {
-    events_.progress(up, table().size());
+    events_.progress(up, table().num_kept());
   }
-  if (view_.complete() && state_ == State::kJoined &&
+  const bool ready = joins_running_ ? links_.AnyLinked() : view_.complete();
+  if (ready && state_ == State::kJoined &&
       !std::exchange(reported_ready_, true) && events_.ready) {
     events_.ready();
   }
@@ -132,6 +138,58 @@ void TreeOverlay::OnLinkError(NodeId node, const Status& error) {
 void TreeOverlay::OnMember(const MemberState& state, NodeId from) {
   if (from < view_.self()) view_.MarkSynced();
   Merge(state, from);
+}
+
+bool TreeOverlay::MergeRecord(const MemberRecord& record, NodeId from) {
+  const MembershipView::RecordChange change = view_.MergeRecord(record);
+  if (change == MembershipView::RecordChange::kNone) return false;
+  links_.SendRecord(record.node, from);
+  if (change == MembershipView::RecordChange::kAdded) {
+    router_.OnMemberAdded();
+    sink_->OnInput(core::MemberAdded{record.node, record.name});
+  }
+  if (events_.record) events_.record(record);
+  // A member that was removed is not waited for.
+  if (table().Removed(record.node) && record.node != view_.self() &&
+      !table().Known(record.node)) {
+    Merge({record.node, 0, false, kLeftOverlay, ""}, kNoNode);
+  }
+  ScheduleReconcile();
+  return true;
+}
+
+Status TreeOverlay::Decide(MemberRecord record) {
+  if (record.node >= kMaxMembers) {
+    return Status(kErrOutOfResource, "the overlay has too many members");
+  }
+  if (record.node > table().size() ||
+      record.description.size() > kMaxDescription) {
+    return Status(kErrBadParam, "the record of a member is malformed");
+  }
+  const MemberRecord* const known =
+      record.node < table().size() ? table().Record(record.node) : nullptr;
+  record.version = known == nullptr ? 1 : known->version + 1;
+  if (MergeRecord(record, kNoNode)) return Status();
+  return Status(kErrExists,
+                view_.name(record.node) + " was removed from the overlay");
+}
+
+Members TreeOverlay::Known() const {
+  Members out;
+  for (NodeId node = 0; node < table().size(); ++node) {
+    if (const MemberRecord* record = table().Record(node)) {
+      out.records.push_back(*record);
+    }
+    MemberState state = table().State(node);
+    state.node = node;
+    if (!table().Known(node)) state.reason = "its agent has not joined yet";
+    out.changes.push_back(std::move(state));
+  }
+  return out;
+}
+
+void TreeOverlay::OnRemoved(const std::string& reason) {
+  if (state_ == State::kJoined && events_.removed) events_.removed(reason);
 }
 
 void TreeOverlay::OnLinked(NodeId node) {

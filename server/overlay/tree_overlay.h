@@ -30,7 +30,7 @@
 
 namespace canopy::overlay {
 
-// Loop thread only. Inputs for the sink: core::PeerArrived,
+// Loop thread only. Inputs for the sink: core::PeerArrived, core::MemberAdded,
 // core::NodeStateChanged and core::NodeRestarted.
 //
 // Order: messages from one source to one target arrive exactly once and in the
@@ -64,8 +64,18 @@ class TreeOverlay final : public OverlayPort,
   void SetAddress(NodeId node, std::string address) {
     view_.SetAddress(node, std::move(address));
   }
-  // Starts to dial the parent.
-  void Join();
+  // Starts to dial the parent. `known` has what another agent knows of the
+  // members: records, and their states if the overlay is running.
+  void Join(const Members& known = {});
+  // Publishes a decision about a member, or adds the member whose number is the
+  // size of the table. The record gets the member's next version. Called at the
+  // root. Returns kErrExists if the member was removed, kErrOutOfResource for
+  // too many members, and kErrBadParam for a greater number or a description
+  // over kMaxDescription.
+  Status Decide(MemberRecord record);
+  // Returns what this agent knows of all members, for a new member's
+  // Join.
+  Members Known() const;
   // Announces over the established links that this member leaves, and then ends
   // them. Calls `done` on the loop thread when the announcement has been sent,
   // at the latest after leave_ms.
@@ -88,8 +98,9 @@ class TreeOverlay final : public OverlayPort,
   NodeId root() const { return tree().root(); }
   // Returns the number of members that are up, this one included.
   uint32_t members_up() const { return table().up_count(); }
-  // Returns true if every member is up, in this member's view.
-  bool ready() const { return members_up() == table().size(); }
+  // Returns true if every member that was not removed is up, in this member's
+  // view.
+  bool ready() const { return view_.complete(); }
   // Returns the incarnation of this member.
   uint64_t incarnation() const { return table().Incarnation(config_.self); }
   // Returns the time in nanoseconds after which a neighbour without a link
@@ -107,6 +118,9 @@ class TreeOverlay final : public OverlayPort,
   enum class State { kIdle, kJoined, kLeaving, kStopped };
 
   // LinkSet::Listener.
+  void OnRecord(const MemberRecord& record, NodeId from) override {
+    MergeRecord(record, from);
+  }
   void OnMember(const MemberState& state, NodeId from) override;
   void OnPeer(const MemberState& state) override { Merge(state, state.node); }
   void OnPacket(Packet packet, NodeId from) override {
@@ -122,6 +136,7 @@ class TreeOverlay final : public OverlayPort,
   void OnLinkError(NodeId node, const Status& error) override;
   void OnUnreachable(NodeId node, const std::string& reason) override;
   void OnExpelled(const std::string& reason) override { Rejoin(reason); }
+  void OnRemoved(const std::string& reason) override;
   // Router::Listener.
   void OnMessage(core::PeerMessage&& message) override;
   void OnDropped(NodeId node, const Status& error) override {
@@ -136,6 +151,7 @@ class TreeOverlay final : public OverlayPort,
   void ScheduleReconcile();
   void Reconcile();
   void ReportProgress();
+  bool MergeRecord(const MemberRecord& record, NodeId from);
   void Merge(const MemberState& state, NodeId from);
   void Apply(MembershipView::Change change, const MemberState& state);
   // `life` and `left` are as in core::NodeStateChanged.
@@ -165,6 +181,7 @@ class TreeOverlay final : public OverlayPort,
   bool reconcile_scheduled_ = false;
   uint32_t reported_up_ = 0;
   bool reported_ready_ = false;
+  bool joins_running_ = false;  // the overlay ran before this member
   // The last error reported for each member.
   std::map<NodeId, std::string> link_errors_;
 

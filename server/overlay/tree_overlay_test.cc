@@ -16,7 +16,9 @@ namespace {
 class RecordingSink : public InputSink {
  public:
   void OnInput(core::Input input) override {
-    if (auto* peer = std::get_if<core::PeerArrived>(&input)) {
+    if (auto* added = std::get_if<core::MemberAdded>(&input)) {
+      names.push_back(added->name);
+    } else if (auto* peer = std::get_if<core::PeerArrived>(&input)) {
       messages.push_back(std::move(peer->message));
     } else if (auto* state = std::get_if<core::NodeStateChanged>(&input)) {
       states.push_back(*state);
@@ -27,6 +29,7 @@ class RecordingSink : public InputSink {
   std::vector<core::PeerMessage> messages;
   std::vector<core::NodeStateChanged> states;
   std::vector<NodeId> restarts;
+  std::vector<std::string> names;  // of added members
 };
 
 class TreeOverlayTest : public testing::Test {
@@ -57,7 +60,7 @@ class TreeOverlayTest : public testing::Test {
         &loop_, sinks_[id].get(), std::make_unique<FakeTransport>(&network_),
         config_, events);
     Listen(id);
-    overlays_[id]->Join();
+    overlays_[id]->Join(known_);
   }
   // Starts an agent that has recovered the processes of its predecessor.
   void Restart(NodeId id) {
@@ -92,11 +95,101 @@ class TreeOverlayTest : public testing::Test {
   EventLoop loop_;
   FakeNetwork network_{&loop_};
   OverlayConfig config_;
+  Members known_;
   std::vector<std::unique_ptr<RecordingSink>> sinks_;
   std::vector<int> expelled_;
   std::map<NodeId, int> changes_;  // of reachability
   std::vector<std::unique_ptr<TreeOverlay>> overlays_;
 };
+
+// Starts the agent of a new member, which the root configures.
+class GrowingOverlayTest : public TreeOverlayTest {
+ protected:
+  Status Decide(NodeId id, Service service) {
+    MemberRecord record;
+    record.node = id;
+    record.name = Name(id);
+    record.service = service;
+    return overlays_[0]->Decide(record);
+  }
+  void Add(NodeId id) {
+    ASSERT_TRUE(Decide(id, Service::kInService).ok());
+    known_ = overlays_[0]->Known();
+    config_.members.push_back({Name(id), Name(id)});
+    sinks_.emplace_back();
+    overlays_.emplace_back();
+    expelled_.push_back(0);
+    Start(id);
+    known_ = Members();
+  }
+  void Send(NodeId from, NodeId to) {
+    overlays_[from]->Send({from, to, core::JobQuery{"job"}});
+  }
+  bool Arrives(NodeId from, NodeId to) {
+    Send(from, to);
+    return WaitFor([&] {
+      return std::ranges::any_of(sinks_[to]->messages,
+                                 [&](const auto& m) { return m.src == from; });
+    });
+  }
+};
+
+TEST_F(GrowingOverlayTest, AMemberJoinsARunningOverlayAndExchangesMessages) {
+  Make(3);
+  ASSERT_TRUE(WaitForAll());
+  for (NodeId id = 3; id < 12; ++id) Add(id);
+  ASSERT_TRUE(WaitForAll());
+  for (NodeId id = 0; id < 12; ++id) EXPECT_EQ(overlays_[id]->root(), 0u);
+  EXPECT_EQ(sinks_[2]->names.size(), 9u);
+  EXPECT_EQ(sinks_[2]->names[0], "node3");
+  EXPECT_TRUE(sinks_[11]->names.empty()) << "it knew them all";
+  ASSERT_TRUE(WaitFor([this] { return Knows(2, 11, true); }));
+  EXPECT_TRUE(Arrives(11, 2));
+  EXPECT_TRUE(Arrives(1, 10));
+}
+
+TEST_F(GrowingOverlayTest, AMemberThatJoinsLearnsWhichMembersAreLost) {
+  Make(4, 50);
+  ASSERT_TRUE(WaitForAll());
+  overlays_[1]->Stop();
+  ASSERT_TRUE(WaitFor([this] { return overlays_[0]->table().Down(1); }));
+  Add(4);  // with radix 2, its parent in the full tree is the lost node 1
+  ASSERT_TRUE(WaitFor([this] { return overlays_[4]->table().Up(2); }));
+  EXPECT_TRUE(Knows(4, 1, false));
+  EXPECT_EQ(overlays_[4]->tree().parent(4), 0u);
+  EXPECT_TRUE(Arrives(4, 3));
+}
+
+TEST_F(GrowingOverlayTest, ADecisionReachesAllMembersAndThoseThatJoinLater) {
+  Make(4);
+  ASSERT_TRUE(WaitForAll());
+  ASSERT_TRUE(Decide(2, Service::kDrained).ok());
+  Add(4);
+  const auto drained = [this](NodeId at) {
+    const MemberRecord* const record = overlays_[at]->table().Record(2);
+    return record != nullptr && record->service == Service::kDrained;
+  };
+  ASSERT_TRUE(WaitFor([&] { return drained(3) && drained(4); }));
+  ASSERT_TRUE(Decide(2, Service::kRemoved).ok());
+  EXPECT_EQ(Decide(2, Service::kInService).code(), kErrExists);
+  EXPECT_EQ(Decide(9, Service::kInService).code(), kErrBadParam);
+  ASSERT_TRUE(WaitFor([&] { return overlays_[4]->table().Removed(2); }));
+}
+
+TEST_F(GrowingOverlayTest, ARestartedMemberDoesNotWaitForARemovedParent) {
+  Make(4);
+  ASSERT_TRUE(WaitForAll());
+  ASSERT_TRUE(Decide(1, Service::kRemoved).ok());
+  overlays_[1]->Stop();
+  overlays_[3]->Stop();
+  // As in a file that the predecessor has stored.
+  known_ = overlays_[0]->Known();
+  known_.changes.clear();
+  Restart(3);
+  ASSERT_TRUE(WaitFor([this] { return overlays_[3]->table().Up(0); }));
+  EXPECT_TRUE(Knows(3, 1, false));
+  EXPECT_EQ(overlays_[3]->tree().parent(3), 0u);
+}
 
 // With radix 2, node 1 is the parent of 3 and 4.
 TEST_F(TreeOverlayTest, EveryMemberKnowsWhichMembersAreAway) {

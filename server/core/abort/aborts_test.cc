@@ -17,7 +17,7 @@ struct Agent {
   explicit Agent(NodeId self)
       : tree(3, 2),
         table(self),
-        engine(self, {"a", "b", "c"}, tree, table),
+        engine(self, names, tree, table),
         aborts(self, table, engine) {}
 
   const Job* Add(const std::string& nspace, const std::vector<NodeId>& agents,
@@ -51,6 +51,7 @@ struct Agent {
 
   Tree tree;
   JobTable table;
+  const std::vector<std::string> names = {"a", "b", "c"};
   JobEngine engine;
   Aborts aborts;
   TimeNs now = 1000;

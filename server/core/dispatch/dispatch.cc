@@ -156,6 +156,7 @@ void On(Engines& e, const PeerArrived& in) { OnPeerMessage(e, in.message); }
 
 void On(Engines& e, const NodeStateChanged& in) { OnNodeStateChanged(e, in); }
 
+void On(Engines& e, const MemberAdded& in) { OnMemberAdded(e, in); }
 void On(Engines& e, const NodeRestarted& in) { OnNodeRestarted(e, in); }
 
 void On(Engines& e, const ShutdownRequested& in) { ShutDown(e, {in.reason}); }

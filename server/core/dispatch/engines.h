@@ -99,7 +99,7 @@ struct Engines {
   // Returns the step in progress, for the engines.
   StepContext step() { return {now, out, &queue}; }
 
-  const CoreConfig config;
+  CoreConfig config;  // only the list of nodes changes, and only grows
   const NodeId self;
   // Events that were posted and are not handled yet.
   CoreEvents queue;

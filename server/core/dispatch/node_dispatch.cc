@@ -34,13 +34,20 @@ void OnReturned(Engines& e, NodeId node) {
 
 }  // namespace
 
+void OnMemberAdded(Engines& e, const MemberAdded& in) {
+  std::vector<std::string>& names = e.config.node_names;
+  if (in.node != names.size()) return;
+  names.push_back(in.name);
+  e.tree.Grow(static_cast<uint32_t>(names.size()));
+}
+
 void OnNodeStateChanged(Engines& e, const NodeStateChanged& in) {
   if (in.node == e.self || in.node >= e.tree.size()) return;
   if (e.tree.alive(in.node) == in.up) return;
   e.tree.SetAlive(in.node, in.up);
   Log(e, in.up ? LogLine::Level::kInfo : LogLine::Level::kWarning,
       "node " + e.config.node_names[in.node] +
-          (in.up ? " is back" : " is lost") +
+          (in.up ? " is up" : " is lost") +
           (in.reason.empty() ? "" : ": " + in.reason));
   if (in.up) {
     OnReturned(e, in.node);

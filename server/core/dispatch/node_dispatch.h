@@ -1,5 +1,5 @@
-// Notifies the engines that another agent was lost, has returned, or was
-// replaced by a successor.
+// Notifies the engines that another agent was added, was lost, has returned, or
+// was replaced by a successor.
 #ifndef CANOPY_SERVER_CORE_DISPATCH_NODE_DISPATCH_H_
 #define CANOPY_SERVER_CORE_DISPATCH_NODE_DISPATCH_H_
 
@@ -8,7 +8,9 @@
 
 namespace canopy::core {
 
-// Both functions ignore a change of this agent's own node. OnNodeStateChanged
+// Makes the next member known. Has no effect for any other number.
+void OnMemberAdded(Engines& e, const MemberAdded& in);
+// These functions ignore a change of this agent's own node. OnNodeStateChanged
 // has no effect if the state is known already, and OnNodeRestarted has none for
 // a lost node.
 void OnNodeStateChanged(Engines& e, const NodeStateChanged& in);

@@ -60,6 +60,16 @@ TEST_F(NodeDispatchTest, ALossIsHandledOnceAndNeverForTheAgentItself) {
   EXPECT_TRUE(e_.tree.alive(2));
 }
 
+TEST_F(NodeDispatchTest, AnAddedMemberIsLostUntilItsAgentIsUp) {
+  OnMemberAdded(e_, {3, "d"});
+  OnMemberAdded(e_, {3, "other"});
+  EXPECT_EQ(e_.tree.size(), 4u);
+  EXPECT_FALSE(e_.tree.alive(3));
+  EXPECT_EQ(e_.config.node_names[3], "d");
+  EXPECT_FALSE(State(3, true).empty());
+  EXPECT_TRUE(e_.tree.alive(3));
+}
+
 TEST_F(NodeDispatchTest, AGetFromALostNodeFails) {
   EXPECT_EQ(Sent<DmodexRequest>(Get()).size(), 1u);
   const auto replies = All<ReplyClient>(State(1, false));

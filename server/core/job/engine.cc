@@ -9,13 +9,13 @@
 
 namespace canopy::core {
 
-JobEngine::JobEngine(NodeId self, std::vector<std::string> node_names,
+JobEngine::JobEngine(NodeId self, const std::vector<std::string>& node_names,
                      const Tree& tree, JobTable& table)
     : self_(self),
       tree_(tree),
       table_(table),
       resync_(self, tree),
-      jobs_(self, std::move(node_names), tree, table, resync_),
+      jobs_(self, node_names, tree, table, resync_),
       messages_(jobs_, resync_) {}
 
 // A released message may end another part, which releases the messages deferred

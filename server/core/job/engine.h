@@ -44,11 +44,11 @@ namespace canopy::core {
 // that name an unknown job are ignored unless stated otherwise.
 class JobEngine final : public Engine {
  public:
-  // `node_names` is indexed by NodeId. Tree and table outlive the engine. The
-  // engine adds jobs to the table before it emits RegisterJob, marks there the
-  // ranks that have ended, and removes jobs with DropJob.
-  JobEngine(NodeId self, std::vector<std::string> node_names, const Tree& tree,
-            JobTable& table);
+  // `node_names` is indexed by NodeId and may grow. All references outlive the
+  // engine. The engine adds jobs to the table before it emits RegisterJob,
+  // marks there the ranks that have ended, and removes jobs with DropJob.
+  JobEngine(NodeId self, const std::vector<std::string>& node_names,
+            const Tree& tree, JobTable& table);
 
   // Makes the engine emit PersistRecord and PersistControlState for a
   // successor.

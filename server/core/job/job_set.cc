@@ -9,10 +9,10 @@
 
 namespace canopy::core {
 
-JobSet::JobSet(NodeId self, std::vector<std::string> node_names,
+JobSet::JobSet(NodeId self, const std::vector<std::string>& node_names,
                const Tree& tree, JobTable& table, JobResync& resync)
     : self_(self),
-      node_names_(std::move(node_names)),
+      node_names_(node_names),
       tree_(tree),
       table_(table),
       resync_(resync) {}

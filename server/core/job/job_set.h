@@ -47,8 +47,8 @@ class JobSet {
  public:
   // All references outlive the set. The set adds jobs to the table, marks there
   // the ranks that have ended, and removes jobs.
-  JobSet(NodeId self, std::vector<std::string> node_names, const Tree& tree,
-         JobTable& table, JobResync& resync);
+  JobSet(NodeId self, const std::vector<std::string>& node_names,
+         const Tree& tree, JobTable& table, JobResync& resync);
 
   void set_persists(bool persists) { persists_ = persists; }
 
@@ -128,7 +128,7 @@ class JobSet {
   void DropRecovered(const JobStep& step, const JobRecovered& in);
 
   const NodeId self_;
-  const std::vector<std::string> node_names_;
+  const std::vector<std::string>& node_names_;
   const Tree& tree_;
   JobTable& table_;
   JobResync& resync_;

@@ -15,7 +15,7 @@ class JobSetTest : public testing::Test {
       : tree_(7, 2),
         table_(1, &events_),
         resync_(1, tree_),
-        jobs_(1, {"a", "b", "c", "d", "e", "f", "g"}, tree_, table_, resync_),
+        jobs_(1, names_, tree_, table_, resync_),
         spec_(JobOn("job", {1, 3})) {}
   JobStep Step() { return {{1, out_}, 1, tree_}; }
   JobEntry& Take() {
@@ -37,6 +37,7 @@ class JobSetTest : public testing::Test {
   Tree tree_;
   JobTable table_;
   JobResync resync_;
+  const std::vector<std::string> names_ = {"a", "b", "c", "d", "e", "f", "g"};
   JobSet jobs_;
   std::shared_ptr<const JobSpec> spec_;
   Actions out_;

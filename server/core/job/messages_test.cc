@@ -14,7 +14,7 @@ class JobMessagesTest : public testing::Test {
       : tree_(7, 2),
         table_(1),
         resync_(1, tree_),
-        jobs_(1, {"a", "b", "c", "d", "e", "f", "g"}, tree_, table_, resync_),
+        jobs_(1, names_, tree_, table_, resync_),
         messages_(jobs_, resync_),
         spec_(JobOn("job", {1, 3})) {}
   bool Take(NodeId src, MessageBody body) {
@@ -29,6 +29,7 @@ class JobMessagesTest : public testing::Test {
   Tree tree_;
   JobTable table_;
   JobResync resync_;
+  const std::vector<std::string> names_ = {"a", "b", "c", "d", "e", "f", "g"};
   JobSet jobs_;
   JobMessages messages_;
   std::shared_ptr<const JobSpec> spec_;

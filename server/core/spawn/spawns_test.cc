@@ -21,7 +21,7 @@ struct Agent {
   explicit Agent(NodeId self)
       : tree(2, 32),
         table(self),
-        engine(self, {"n0", "n1"}, tree, table),
+        engine(self, names, tree, table),
         spawns(self, table, engine) {
     table.Add(JobOn("job", {0, 1}));
     table.Connect(kClient, {"job", self});
@@ -55,6 +55,7 @@ struct Agent {
 
   Tree tree;
   JobTable table;
+  const std::vector<std::string> names = {"n0", "n1"};
   JobEngine engine;
   Spawns spawns;
 };

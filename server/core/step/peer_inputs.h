@@ -14,6 +14,13 @@ struct PeerArrived {
   PeerMessage message;
 };
 
+// Reports a member that has no agent in the tree yet: it counts as lost until
+// NodeStateChanged. Its number follows the numbers of all earlier members.
+struct MemberAdded {
+  NodeId node = kNoNode;
+  std::string name;
+};
+
 // Reports that an agent was lost, or that a new incarnation of an agent has
 // joined.
 struct NodeStateChanged {

@@ -1,5 +1,6 @@
 #include "tests/sim/agents.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -53,9 +54,10 @@ void Agents::Start(NodeId node) {
   config.persists = settings_.persists;
   config.began_at = queue_.now();
   for (NodeId n = 0; n < members_.size(); ++n) {
-    config.node_names.push_back("n" + std::to_string(n));
+    config.node_names.push_back(NodeName(n));
   }
   queue_.SetDeadline(node, kNever);
+  cores_.resize(std::max<size_t>(cores_.size(), node + 1));
   cores_[node] = std::make_unique<AgentCore>(std::move(config));
 }
 

@@ -96,6 +96,8 @@ class Cluster {
   // Removes the agent and its machine at once; the other agents detect the loss
   // later.
   void KillNode(NodeId node);
+  // Starts the agent of a new member. Returns the member's number.
+  NodeId AddNode();
   // Starts a new agent without state in the place of a killed one.
   void ReviveNode(NodeId node);
   // Kills the agent; its successor recovers at once. The clients and launchers

@@ -21,6 +21,16 @@ void Cluster::KillNode(NodeId node) {
   network_.OnLoss(members_.Lose(node));
 }
 
+NodeId Cluster::AddNode() {
+  const NodeId node = members_.Add();
+  segments_.AddNode();
+  shims_.AddNode();
+  launchers_.AddNode();
+  input_.AddNode();
+  agents_.Start(node);
+  return node;
+}
+
 void Cluster::ReviveNode(NodeId node) {
   agents_.Start(node);
   members_.Return(node);

@@ -27,8 +27,9 @@ constexpr std::array<std::string_view, kNumPhases> kPhases = {
     "control answering",    "query asking",
     "query gathering"};
 constexpr std::array<std::string_view, kNumFaults> kFaults = {
-    "late",        "doubled",    "link lost",  "asked again", "lie",
-    "agent again", "agent lost", "root again", "root lost",   "proc dies"};
+    "late",      "doubled",     "link lost",  "asked again",
+    "lie",       "agent again", "agent lost", "root again",
+    "root lost", "proc dies",   "joins"};
 
 }  // namespace
 

@@ -66,9 +66,10 @@ enum class Fault : uint8_t {
   kAgentLost,
   kRootRestarted,
   kRootLost,
-  kProcDies,  // a process that takes part dies
+  kProcDies,     // a process that takes part dies
+  kMemberJoins,  // a member that is new joins the overlay
 };
-inline constexpr size_t kNumFaults = 10;
+inline constexpr size_t kNumFaults = 11;
 
 struct Cell {
   Phase phase;

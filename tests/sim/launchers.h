@@ -62,6 +62,9 @@ class Launchers {
   void Reattach(NodeId controller, const std::string& nspace,
                 std::optional<uint64_t> input_begin);
 
+  // Makes room for the next node.
+  void AddNode() { nodes_.emplace_back(); }
+
  private:
   // Raises the events of the job, each time with the same identities.
   void Announce(NodeId node, const core::JobChanged& change);

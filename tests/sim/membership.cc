@@ -1,6 +1,7 @@
 #include "tests/sim/membership.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 namespace canopy::sim {
@@ -16,6 +17,8 @@ std::vector<NodeId> NeighborsOf(const Tree& tree, NodeId node) {
 }
 
 }  // namespace
+
+std::string NodeName(NodeId node) { return "n" + std::to_string(node); }
 
 std::vector<NodeId> PathOf(const Tree& tree, NodeId from, NodeId to) {
   std::vector<NodeId> up;
@@ -40,11 +43,20 @@ Membership::Membership(uint32_t nodes, uint32_t radix, EventQueue& queue,
       random_(random),
       tree_(nodes, radix),
       members_(nodes),
+      num_known_(nodes, nodes),
       updates_(nodes) {}
 
 Membership::View Membership::ViewOf(NodeId observer, NodeId subject) const {
   const auto it = views_.find({observer, subject});
   return it == views_.end() ? View() : it->second;
+}
+
+bool Membership::IsKnownToAll(NodeId node) const {
+  for (NodeId other = 0; other < size(); ++other) {
+    if (other == node || !alive(other)) continue;
+    if (num_known_[other] <= node || !ViewOf(other, node).up) return false;
+  }
+  return true;
 }
 
 void Membership::Deliver(TimeNs when, NodeId observer, MemberUpdate update) {
@@ -100,7 +112,21 @@ void Membership::ForwardLoss(NodeId node, NodeId neighbor, TimeNs detected,
   }
 }
 
+NodeId Membership::Add() {
+  const NodeId node = size();
+  tree_.Grow(node + 1);
+  members_.emplace_back();
+  num_known_.push_back(node + 1);
+  updates_.emplace_back();
+  for (NodeId other = 0; other < node; ++other) {
+    views_[{other, node}] = {0, false, false};
+  }
+  Return(node);
+  return node;
+}
+
 void Membership::Return(NodeId node) {
+  LearnMembers(node);
   Member& member = members_[node];
   member = {member.start + 1, member.incarnation + 1};
   tree_.SetAlive(node, true);
@@ -119,6 +145,7 @@ void Membership::Return(NodeId node) {
 }
 
 void Membership::Restart(NodeId node) {
+  LearnMembers(node);
   Member& member = members_[node];
   ++member.start;
   ++member.incarnation;
@@ -216,8 +243,20 @@ std::vector<MemberUpdate> Membership::UpdatesAhead(const InTransit& message) {
   return out;
 }
 
+// The records of members precede their states on each link.
 std::vector<Input> Membership::Apply(NodeId observer,
                                      const MemberUpdate& update) {
+  std::vector<Input> inputs;
+  while (num_known_[observer] <= update.subject) {
+    const NodeId added = num_known_[observer]++;
+    inputs.emplace_back(MemberAdded{added, NodeName(added)});
+  }
+  std::ranges::move(ApplyState(observer, update), std::back_inserter(inputs));
+  return inputs;
+}
+
+std::vector<Input> Membership::ApplyState(NodeId observer,
+                                          const MemberUpdate& update) {
   const NodeStateChanged joined{update.subject, true, ""};
   const View view = ViewOf(observer, update.subject);
   if (view.unconfirmed) {

@@ -19,6 +19,8 @@
 
 namespace canopy::sim {
 
+std::string NodeName(NodeId node);
+
 // Returns the members on the route between two members, both included.
 std::vector<NodeId> PathOf(const core::Tree& tree, NodeId from, NodeId to);
 
@@ -60,6 +62,8 @@ class Membership {
   // Returns the number of member updates that a node has received.
   size_t num_updates(NodeId node) const { return updates_[node].size(); }
   View ViewOf(NodeId observer, NodeId subject) const;
+  // Returns true if all living members see the node as up.
+  bool IsKnownToAll(NodeId node) const;
 
   // Loses the agent. Each neighbour detects the loss after a time and forwards
   // it through its part of the tree.
@@ -67,6 +71,9 @@ class Membership {
   // Makes a new agent join, which has no state. The other members learn of it
   // one by one, and it learns which members are lost.
   void Return(NodeId node);
+  // Adds a member, whose agent joins. The other members learn of it one by one,
+  // and it learns which members are lost. Returns its number.
+  NodeId Add();
   // Replaces the agent at once by a successor, which has its jobs. The other
   // members learn of it one by one.
   void Restart(NodeId node);
@@ -96,6 +103,10 @@ class Membership {
     bool amnesic = false;    // the agent no longer knows the first members
   };
 
+  // Makes an agent that was started now know all members.
+  void LearnMembers(NodeId node) { num_known_[node] = size(); }
+  std::vector<core::Input> ApplyState(NodeId observer,
+                                      const MemberUpdate& update);
   void Deliver(TimeNs when, NodeId observer, MemberUpdate update);
   void Believe(NodeId observer, MemberUpdate update);
   void ForgetUpdates(NodeId observer);
@@ -107,6 +118,7 @@ class Membership {
   Random& random_;
   core::Tree tree_;
   std::vector<Member> members_;
+  std::vector<uint32_t> num_known_;  // how many members each member knows
   std::map<std::pair<NodeId, NodeId>, View> views_;  // observer, subject
   // The updates that each member received, in order.
   std::vector<std::vector<MemberUpdate>> updates_;

@@ -44,6 +44,18 @@ class MembershipTest : public testing::Test {
   Membership members_;
 };
 
+TEST_F(MembershipTest, AnAddedMemberIsReportedBeforeItIsUp) {
+  EXPECT_EQ(members_.Add(), 7u);
+  EXPECT_EQ(members_.size(), 8u);
+  EXPECT_FALSE(members_.ViewOf(3, 7).up);
+  const auto inputs = members_.Apply(3, {7, true, members_.incarnation(7), ""});
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(std::get<core::MemberAdded>(inputs[0]).name, "n7");
+  EXPECT_TRUE(std::get<NodeStateChanged>(inputs[1]).up);
+  EXPECT_EQ(DeliverAll(), (std::vector<NodeId>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(members_.ViewOf(0, 7).up);
+}
+
 TEST_F(MembershipTest, PathsGoThroughTheNearestCommonAncestor) {
   EXPECT_EQ(PathOf(members_.tree(), 3, 4), (std::vector<NodeId>{3, 1, 4}));
   EXPECT_EQ(PathOf(members_.tree(), 0, 6), (std::vector<NodeId>{0, 2, 6}));

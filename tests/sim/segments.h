@@ -46,6 +46,9 @@ class Segments {
   Published Reset(NodeId node);
   void AddLeftovers(NodeId node, std::vector<std::string>* out) const;
 
+  // Makes room for the next node.
+  void AddNode() { nodes_.emplace_back(); }
+
  private:
   struct Node {
     std::set<std::string> registered;

@@ -75,6 +75,9 @@ class Shims {
   void ReportAgain(NodeId node, const std::string& nspace);
   void AddLeftovers(NodeId node, std::vector<std::string>* out) const;
 
+  // Makes room for the next node.
+  void AddNode() { nodes_.emplace_back(); }
+
  private:
   struct Shim {
     bool started = false;

@@ -406,10 +406,19 @@ void Soak::Begin(const ProcId& proc, Actor& actor, const Op& op) {
   }
 }
 
+// The root does not place processes on a node before it knows the node.
+NodeId Soak::RandomPlace() {
+  const auto node = static_cast<NodeId>(Random(result_.nodes));
+  const uint32_t first_nodes = result_.nodes - num_added_;
+  const bool is_known =
+      node < first_nodes || cluster_.members().IsKnownToAll(node);
+  return is_known ? node : node % first_nodes;
+}
+
 RequestId Soak::BeginSpawn(const ProcId& proc) {
   std::vector<NodeId> agents;
   for (uint64_t n = 1 + Random(4); n > 0; --n) {
-    agents.push_back(static_cast<NodeId>(Random(result_.nodes)));
+    agents.push_back(RandomPlace());
   }
   return cluster_.clients().Spawn(proc, SpawnCallFor(agents));
 }

@@ -142,6 +142,8 @@ bool Soak::Strike(const Cell& cell, const Operation& o) {
       return StrikeProc(o);
     case Fault::kLie:
       return LieAbout(o);
+    case Fault::kMemberJoins:
+      return AddNode();
     default:
       return StrikeNode(cell.fault, o);
   }

@@ -13,6 +13,7 @@ using namespace core;  // NOLINT: the vocabulary of this file
 namespace {
 
 constexpr int kSegfault = 11;
+constexpr uint32_t kMaxAdded = 4;  // in one run
 constexpr TimeNs kSettle = 120 * kMs;
 
 }  // namespace
@@ -95,6 +96,16 @@ void Soak::LoseNode(NodeId node) {
   }
 }
 
+bool Soak::AddNode() {
+  if (split_ || num_added_ >= kMaxAdded) return false;
+  ++num_added_;
+  Note("node " + std::to_string(result_.nodes) + " is added");
+  operations_.ForEach([&](const Operation& o) { Hit(o, Fault::kMemberJoins); });
+  cluster_.AddNode();
+  ++result_.nodes;
+  return true;
+}
+
 void Soak::JoinAgain(NodeId node) {
   any_fault_ = cut_off_ = true;
   HarmNode(node);
@@ -149,7 +160,7 @@ void Soak::Note(const std::string& fault) {
 void Soak::RandomFault() {
   if (options_.restarts && OneIn(2)) return Restart();
   --faults_left_;
-  const uint64_t kind = Random(13);
+  const uint64_t kind = Random(14);
   const std::optional<ProcId> proc = RandomProc();
   const NodeId node = RandomNode(true);
   if (kind <= 1 && proc) {
@@ -177,6 +188,8 @@ bool Soak::FaultOfAgent(uint64_t kind, NodeId node) {
   } else if (options_.rejoins && kind == 7 && !split_) {
     any_fault_ = cut_off_ = true;
     CutOff();
+  } else if (kind == 13) {
+    return AddNode();
   } else if (kind == 8 && node != kNoNode) {
     Note("stall of the link above " + std::to_string(node));
     cluster_.network().Stall(node, (5 + Random(100)) * kMs);

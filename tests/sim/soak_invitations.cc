@@ -163,7 +163,7 @@ void Soak::BeginInvitation(const ProcId& proc, Actor& actor, const Op& op) {
     });
   }
   const bool invited = std::ranges::count(one.invited, proc) > 0;
-  if (proc != one.leader && !invited) return;
+  if (one.invited.empty() || (proc != one.leader && !invited)) return;
   if (!actor.registered) {
     actor.registered = actor.goes_on = true;
     actor.operation = "registration for invitations";

@@ -72,6 +72,8 @@ constexpr uint64_t kMostRare = 8;
 // reach it, or pass it in a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
+  // A join concerns all operations, so it hits most phases without an aim.
+  if (cell.fault == Fault::kMemberJoins) return 1;
   // No aim is needed: in any run, many messages of each operation are doubled.
   if (cell.fault == Fault::kDoubled) return 0;
   const bool asked = cell.fault == Fault::kAskedAgain;

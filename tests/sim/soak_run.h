@@ -220,6 +220,11 @@ class Soak {
   void HarmNode(NodeId node);
   void CutOff();
   void LoseNode(NodeId node);
+  // Returns the node of a spawned process.
+  NodeId RandomPlace();
+  // Adds a member to the overlay. Returns false if enough members were added,
+  // or if the overlay is parted.
+  bool AddNode();
   void Crash(const ProcId& proc);
   void JoinAgain(NodeId node);
   void Restart(NodeId node);
@@ -284,7 +289,8 @@ class Soak {
   size_t closed_seen_ = 0;
   uint32_t faults_left_ = 0;
   bool any_fault_ = false;
-  bool cut_off_ = false;  // agents have declared living agents lost
+  uint32_t num_added_ = 0;  // members that were added
+  bool cut_off_ = false;    // agents have declared living agents lost
   bool split_ = false;
   TimeNs settled_ = 0;  // from then on, no restart is in progress
   bool duplicates_ = false;

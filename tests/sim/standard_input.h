@@ -59,6 +59,9 @@ class StandardInput {
   // reattached.
   void OfferAgain(const std::string& nspace);
 
+  // Makes room for the next node.
+  void AddNode() { sinks_.emplace_back(); }
+
  private:
   struct Source {
     NodeId controller = kNoNode;

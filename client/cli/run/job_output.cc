@@ -111,6 +111,7 @@ Status JobOutput::SetJob(const std::string& nspace, uint32_t num_procs) {
   own.tag = options_.tag;
   own.timestamp = options_.timestamp;
   own.xml = options_.xml;
+  own.raw = options_.raw;
   own.directory = options_.directory;
   own.only_files = options_.only_to_files;
   if (!own.directory.empty() && options_.job_below_directory) {

@@ -192,6 +192,14 @@ TEST_F(JobOutputTest, EachApplicationHasItsOwnFormOfOutput) {
             "part");
 }
 
+TEST_F(JobOutputTest, PartsOfLinesOfARawJobAreShownAsTheyArrive) {
+  options_.raw = true;
+  JobOutput output(options_);
+  ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());
+  EXPECT_TRUE(output.Write(0, 0, kStdoutChannel, "password: "));
+  EXPECT_EQ(Written(), "password: ");
+}
+
 TEST_F(JobOutputTest, TheSpawnerDeterminesTheNamesOfFiles) {
   JobOutput output(options_);
   ASSERT_TRUE(output.SetJob("canopy-x-1", 1).ok());

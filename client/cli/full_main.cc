@@ -34,6 +34,7 @@ constexpr Command kCommands[] = {
     {"up", UpCommand, "start an overlay: agents that stay up"},
     {"down", DownCommand, "stop the agents of an overlay"},
     {"status", StatusCommand, "show the tree of agents"},
+    {"node", NodeCommand, "list, add, drain, resume and remove nodes"},
     {"ps", PsCommand, "list the jobs"},
     {"why", WhyCommand,
      "show which operations wait, for which ranks, and how long"},

@@ -243,6 +243,13 @@ _canopy_arguments() {
     config) (($3 == 0)) && _canopy_settings "$1" ;;
     help) _canopy_commands "$1" ;;
     host-module) echo check certificate token ;;
+    node)
+      if (($3 == 0)); then
+        echo list add drain resume remove
+      else
+        _canopy_nodes "$1"
+      fi
+      ;;
   esac
 }
 

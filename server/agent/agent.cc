@@ -25,6 +25,7 @@
 #include "server/agent/bring_up/runtime_dir.h"
 #include "server/agent/bring_up/settings.h"
 #include "server/agent/membership/membership.h"
+#include "server/agent/membership/node_commands.h"
 #include "server/agent/membership/planner.h"
 #include "server/agent/persistence/agent_state.h"
 #include "server/agent/persistence/persistent_state.h"
@@ -40,6 +41,7 @@
 #include "server/agent/wiring/scheduler_adapter.h"
 #include "server/control/job_manager.h"
 #include "server/control/job_record.h"
+#include "server/control/placement_request.h"
 #include "server/core/step/control_inputs.h"
 #include "server/host/embedded_placement.h"
 #include "server/hwinfo/hwinfo.h"
@@ -99,8 +101,14 @@ class Agent::Impl {
 
  private:
   control::JobPlanner MakePlanner();
+  OverlayAdapter::Listener OverlayListener();
+  NodeCommands::Parts NodeParts();
   // Called when agents may have stopped or begun to answer.
   void OnReachability();
+  // Called when something was decided about a member, or a member was added.
+  void OnRecord(const overlay::MemberRecord& record);
+  // Publishes the list of members to processes and the successor.
+  void OnMembersChanged();
   // Returns the error with which the mapper would refuse the job if it had only
   // the slots of `room`.
   Status Fits(const JobRequest& job, host::EmbeddedPlacement::Room room) const;
@@ -145,6 +153,7 @@ class Agent::Impl {
   control::JobManager job_manager_;
   std::unique_ptr<LocalAdapters> adapters_;
   OverlayAdapter overlay_;
+  NodeCommands node_commands_;
   ControlEndpoints control_;
   std::unique_ptr<PersistentState> persistent_state_;  // null when embedded
   std::unique_ptr<AdapterRecovery> recovery_actions_;  // null unless restarted
@@ -155,6 +164,7 @@ class Agent::Impl {
   std::unique_ptr<SchedulerAdapter> scheduler_;  // null without a scheduler
   bootstrap::v1::NodeInfo info_;
   bool ready_ = false;
+  bool members_changed_ = false;  // OnMembersChanged is due
   bool reported_removal_ = false;
 };
 
@@ -164,10 +174,8 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
       termination_(&loop_, [this](const std::string& reason) { End(reason); }),
       membership_(config_),
       job_manager_(&loop_, MakePlanner()),
-      overlay_(
-          &loop_, &runtime_, config_,
-          [this](NodeId node) { return membership_.Name(node); },
-          [this] { OnReachability(); }),
+      overlay_(&loop_, &runtime_, config_, OverlayListener()),
+      node_commands_(NodeParts()),
       control_(&loop_, &job_manager_, MakeView()) {
   job_manager_.set_sink(&runtime_);
   membership_.set_why_away(
@@ -178,6 +186,56 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
       });
   embedded_placement_.set_away([this] { return membership_.AwayNodes(); });
   job_manager_.set_placement(&embedded_placement_);
+}
+
+OverlayAdapter::Listener Agent::Impl::OverlayListener() {
+  OverlayAdapter::Listener listener;
+  listener.node_name = [this](NodeId node) { return membership_.Name(node); };
+  listener.reachability = [this] { OnReachability(); };
+  listener.record = [this](const overlay::MemberRecord& record) {
+    OnRecord(record);
+  };
+  listener.removed = [this](const std::string& reason) { End(reason); };
+  return listener;
+}
+
+NodeCommands::Parts Agent::Impl::NodeParts() {
+  NodeCommands::Parts parts;
+  parts.config = &config_;
+  parts.membership = &membership_;
+  parts.jobs = [this]() -> const control::JobRecords& {
+    return job_manager_.jobs();
+  };
+  parts.decide = [this](overlay::MemberRecord record) {
+    return overlay_.Decide(std::move(record));
+  };
+  parts.known = [this] { return overlay_.Known(/*states=*/true); };
+  parts.now_ms = control::WallClockMs;
+  parts.end_job = [this](const std::string& nspace, const std::string& reason,
+                         uint32_t seconds) {
+    job_manager_.EndJob(nspace, reason, seconds);
+  };
+  return parts;
+}
+
+void Agent::Impl::OnRecord(const overlay::MemberRecord& record) {
+  membership_.Apply(record);
+  planner_->SetNode(record.node, membership_.info(record.node));
+  if (scheduler_) scheduler_->OnMember(record.node);
+  if (!std::exchange(members_changed_, true)) {
+    loop_.Defer([this] { OnMembersChanged(); });
+  }
+  embedded_placement_.SlotsFreed();
+  if (record.node == config_.self() && membership_.removed(record.node)) {
+    loop_.Post([this] { End("this node was removed from the overlay"); });
+  }
+}
+
+void Agent::Impl::OnMembersChanged() {
+  members_changed_ = false;
+  const bootstrap::v1::Members members = membership_.Members();
+  adapters_->datastore().SetNodes(MakeSessionNodes(members));
+  if (!config_.embedded()) SaveForSuccessor(members);
 }
 
 void Agent::Impl::OnReachability() {
@@ -199,9 +257,7 @@ Status Agent::Impl::Fits(const JobRequest& job,
 control::JobPlanner Agent::Impl::MakePlanner() {
   control::JobPlanner planner;
   planner.drain = [this](const std::string& name, const std::string& reason) {
-    Status status = membership_.Drain(name, reason);
-    if (status.ok() && scheduler_) scheduler_->OnDrained();
-    return status;
+    return node_commands_.Drain(name, reason);
   };
   planner.warn = [](const std::string& text) {
     Log({core::LogLine::Level::kWarning, text});
@@ -448,6 +504,11 @@ void Agent::Impl::SaveForSuccessor(const bootstrap::v1::Members& members) {
     state.mutable_config()->set_control_listen(control_.network_address());
   }
   *state.mutable_members() = WithOwn(members, config_.self(), info_);
+  state.mutable_members()->set_known(overlay_.Known(/*states=*/false));
+  state.mutable_config()->clear_member_names();
+  for (const bootstrap::v1::NodeInfo& node : members.nodes()) {
+    state.mutable_config()->add_member_names(node.name());
+  }
   const Status status = SaveState(dir_->path(), state);
   if (status.ok()) return;
   Log({core::LogLine::Level::kWarning,
@@ -475,6 +536,12 @@ control::AgentView Agent::Impl::MakeView() {
     return reply;
   };
   view.node_name = [this](NodeId node) { return membership_.Name(node); };
+  view.add_nodes = [this](const control::v1::AddNodesRequest& request) {
+    return node_commands_.Add(request);
+  };
+  view.decide_nodes = [this](const control::v1::DecideNodesRequest& request) {
+    return node_commands_.Decide(request);
+  };
   view.shut_down = [this] {
     runtime_.OnInput(core::ShutdownRequested{"the overlay is shut down"});
   };

@@ -193,7 +193,36 @@ class ControlService::Impl : public v1::Control::CallbackService {
     });
   }
 
+  grpc::ServerUnaryReactor* AddNodes(grpc::CallbackServerContext* context,
+                                     const v1::AddNodesRequest* request,
+                                     v1::AddNodesReply* reply) override {
+    return OnLoop(context, [this, request, reply](auto finish) {
+      finish(Fill(view_.add_nodes(*request), reply));
+    });
+  }
+
+  grpc::ServerUnaryReactor* DecideNodes(grpc::CallbackServerContext* context,
+                                        const v1::DecideNodesRequest* request,
+                                        v1::DecideNodesReply* reply) override {
+    return OnLoop(context, [this, request, reply](auto finish) {
+      finish(Fill(view_.decide_nodes(*request), reply));
+    });
+  }
+
  private:
+  // Moves the reply out of its result, or returns the error.
+  template <typename Reply>
+  static absl::Status Fill(Result<Reply> result, Reply* reply) {
+    if (result.ok()) {
+      *reply = *std::move(result);
+      return absl::OkStatus();
+    }
+    const canopy::Status& error = result.status();
+    return error.code() == kErrNotFound
+               ? absl::NotFoundError(error.message())
+               : absl::FailedPreconditionError(error.message());
+  }
+
   void FillCounts(v1::StatusReply* reply) const {
     const size_t queued = job_manager_->queued().size();
     const size_t known = job_manager_->jobs().size();

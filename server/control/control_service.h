@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "common/event_loop.h"
+#include "common/status.h"
+#include "protos/control.pb.h"
 #include "server/control/job_manager.h"
 
 namespace grpc {
@@ -21,6 +23,11 @@ struct AgentView {
   std::function<v1::StatusReply()> status;
   // Returns the name of a member, for texts.
   std::function<std::string(NodeId)> node_name;
+  // Execute Control.AddNodes and Control.DecideNodes.
+  std::function<Result<v1::AddNodesReply>(const v1::AddNodesRequest&)>
+      add_nodes;
+  std::function<Result<v1::DecideNodesReply>(const v1::DecideNodesRequest&)>
+      decide_nodes;
   // Ends the whole overlay after the reply has been sent.
   std::function<void()> shut_down;
   // Begins a handover to another program; an empty path means this agent's own

@@ -515,6 +515,15 @@ void JobManager::KillAll(const std::string& reason,
   }
 }
 
+void JobManager::EndJob(const std::string& nspace, const std::string& reason,
+                        uint32_t seconds) {
+  loop_->AssertOnThread();
+  if (seconds != 0) {
+    return sink_->OnInput(core::TimeLimitSet{nspace, seconds, seconds});
+  }
+  sink_->OnInput(core::KillRequested{nspace, kErrJobKilledByCmd, reason});
+}
+
 void JobManager::SignalJob(const std::string& nspace, int signal) {
   loop_->AssertOnThread();
   sink_->OnInput(core::SignalRequested{nspace, signal, {}});

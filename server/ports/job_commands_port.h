@@ -63,9 +63,8 @@ class JobCommandsPort {
   // Returns the namespace of a running job that was launched by LaunchHostJob;
   // an empty text if there is no such job.
   virtual std::string HostLaunched(const PlacementId& id) const = 0;
-  // Excludes the node from new jobs, for this reason, until ResumeNode or a
-  // restart of this agent. Running jobs continue. kErrNotFound: there is no
-  // such node.
+  // Excludes the node from new jobs, for this reason, until ResumeNode. Running
+  // jobs continue. kErrNotFound: there is no such node.
   virtual Status DrainNode(const std::string& name,
                            const std::string& reason) = 0;
   // Admits new jobs to the node again. kErrNotFound: there is no such node.

@@ -9,7 +9,8 @@ from harness import PROGRAMS, PYTHON, agent_logs, check
 
 REFLECT = os.path.join(PROGRAMS, "reflect.py")
 CONTROL = "canopy.control.v1.Control"
-METHODS = ("Run", "Status", "ListJobs", "Why", "SignalJob", "Shutdown", "Replace")
+METHODS = ("Run", "Status", "ListJobs", "Why", "SignalJob", "Shutdown", "Replace",
+           "AddNodes", "DecideNodes")
 
 
 def ask(bench, address, files, *methods):

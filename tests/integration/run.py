@@ -34,6 +34,7 @@ import cases_messages
 import cases_mpi
 import cases_netns
 import cases_network
+import cases_nodes
 import cases_openpmix
 import cases_operator_story
 import cases_orted
@@ -112,6 +113,7 @@ SUITES = (
     cases_faults,
     cases_disk,
     cases_network,
+    cases_nodes,
     cases_jobs,
     cases_openpmix,
     cases_spawn,

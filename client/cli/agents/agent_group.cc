@@ -238,6 +238,11 @@ Status AgentGroup::SendMembers() {
     *members.add_nodes() = member->node;
     nodes_.push_back(member->node);
   }
+  if (members_of_) {
+    Result<bootstrap::v1::Members> all = members_of_(nodes_);
+    if (!all.ok()) return all.status();
+    members = *std::move(all);
+  }
   for (const auto& member : members_) {
     if (member->process.Send(members)) continue;
     member->Fail("ended before it was up");

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/cli/agents/bring_up_report.h"
@@ -41,6 +42,13 @@ class AgentGroup {
   // other work. After a failure, Stop or the destructor ends the commands that
   // were started.
   Status Start(std::vector<AgentPlan> plans);
+  // Returns the members for new agents, whose descriptions are given; an error
+  // ends them.
+  using MembersOf = std::function<Result<bootstrap::v1::Members>(
+      const std::vector<bootstrap::v1::NodeInfo>& nodes)>;
+  // Makes the agents join a running overlay, whose members the function
+  // returns. Without this call, the agents are all members.
+  void JoinRunning(MembersOf members) { members_of_ = std::move(members); }
   // Lets WaitReady continue without agents that fail, or that do not answer
   // within half of `timeout_ms`, provided that at least one agent answers.
   void AllowMissing() { allow_missing_ = true; }
@@ -50,8 +58,8 @@ class AgentGroup {
   // Returns kErrJobCanceled when `interrupt_fd` (-1: none) becomes readable.
   Status WaitReady(int timeout_ms, int interrupt_fd, const Progress& progress);
 
-  // Valid after WaitReady succeeded. The index is the member's number; the root
-  // is member 0.
+  // Valid after WaitReady succeeded. The nodes are in the order of the plans,
+  // which is the order of the members' numbers.
   const std::vector<bootstrap::v1::NodeInfo>& nodes() const { return nodes_; }
   // Returns one line that names the agents that WaitReady left out
   // (AllowMissing); empty if it left out none.
@@ -93,6 +101,7 @@ class AgentGroup {
 
   Members members_;
   std::vector<bootstrap::v1::NodeInfo> nodes_;
+  MembersOf members_of_;
   bool allow_missing_ = false;
   bool members_sent_ = false;
   std::string missing_;

@@ -11,7 +11,8 @@
 namespace canopy::cli {
 
 // An agent that receives the command forwards it to its subtree. Members are
-// identified by their numbers; a parent has a smaller number than its children.
+// identified by their positions in a list in which a parent precedes its
+// children.
 class DeliveryTracker {
  public:
   explicit DeliveryTracker(int members)

@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <algorithm>
+
 namespace canopy::cli {
 
 v1::Context MakeContext(const OverlayPlan& plan,
@@ -35,6 +37,32 @@ void AddMembers(const std::vector<bootstrap::v1::NodeInfo>& nodes,
     *member = node;
     member->clear_topology();
   }
+}
+
+void ReplaceMembers(const std::vector<bootstrap::v1::NodeInfo>& nodes,
+                    v1::Context* context) {
+  std::vector<bootstrap::v1::NodeInfo> added;
+  for (const auto& node : nodes) {
+    const auto known =
+        std::ranges::find(*context->mutable_members(), node.name(),
+                          &bootstrap::v1::NodeInfo::name);
+    if (known == context->mutable_members()->end()) {
+      added.push_back(node);
+    } else {
+      *known = node;
+      known->clear_topology();
+    }
+  }
+  AddMembers(added, context);
+}
+
+void DropMembers(
+    const std::function<bool(const bootstrap::v1::NodeInfo&)>& drop,
+    v1::Context* context) {
+  auto* const members = context->mutable_members();
+  const auto kept = std::remove_if(members->begin(), members->end(), drop);
+  members->DeleteSubrange(static_cast<int>(kept - members->begin()),
+                          static_cast<int>(members->end() - kept));
 }
 
 }  // namespace canopy::cli

@@ -2,6 +2,7 @@
 #ifndef CANOPY_CLIENT_CLI_AGENTS_OVERLAY_CONTEXT_H_
 #define CANOPY_CLIENT_CLI_AGENTS_OVERLAY_CONTEXT_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,13 @@ v1::Context MakeContext(const OverlayPlan& plan,
 // numbers.
 void AddMembers(const std::vector<bootstrap::v1::NodeInfo>& nodes,
                 v1::Context* context);
+// Adds these agents in place of members of the same names, or at the end.
+void ReplaceMembers(const std::vector<bootstrap::v1::NodeInfo>& nodes,
+                    v1::Context* context);
+// Removes the members for which `drop` returns true from the context.
+void DropMembers(
+    const std::function<bool(const bootstrap::v1::NodeInfo&)>& drop,
+    v1::Context* context);
 
 }  // namespace canopy::cli
 

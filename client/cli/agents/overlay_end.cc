@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "client/cli/agents/agent_end.h"
@@ -58,6 +60,31 @@ Status TellOthers(const v1::Context& context, bool force,
   return Status();
 }
 
+// Returns the status with positions in the context in place of the members'
+// numbers, without nodes that the context does not have.
+control::v1::StatusReply ByPosition(const v1::Context& context,
+                                    const control::v1::StatusReply& status) {
+  std::map<std::string, int> positions;
+  for (int i = 0; i < context.members_size(); ++i) {
+    positions[context.members(i).name()] = i;
+  }
+  std::map<int64_t, int64_t> by_number = {{-1, -1}};
+  for (const auto& node : status.nodes()) {
+    const auto known = positions.find(node.name());
+    if (known != positions.end()) by_number[node.node()] = known->second;
+  }
+  control::v1::StatusReply out;
+  for (const auto& node : status.nodes()) {
+    const auto parent = by_number.find(node.parent());
+    if (!by_number.contains(node.node()) || parent == by_number.end()) continue;
+    auto* const moved = out.add_nodes();
+    *moved = node;
+    moved->set_node(static_cast<uint32_t>(by_number[node.node()]));
+    moved->set_parent(parent->second);
+  }
+  return out;
+}
+
 using AgentsLeft = std::vector<const LocalAgent*>;
 
 AgentsLeft WaitForEnd(const AgentsLeft& agents) {
@@ -111,7 +138,9 @@ Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force) {
     if (!answer.ok() && answer.code() != kErrUnreach) return answer;
     end.reached = true;
     delivery.Add(first->member);
-    if (status.ok()) delivery.AddBelow(*status, first->member);
+    if (status.ok()) {
+      delivery.AddBelow(ByPosition(context, *status), first->member);
+    }
   }
   Status status = TellOthers(context, force, &delivery, &end);
   if (status.ok()) status = WaitForAgentsHere(context, agents, force);

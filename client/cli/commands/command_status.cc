@@ -33,11 +33,10 @@ std::string OtherContexts(const std::string& shown) {
 // context has the current IDs of agents that were replaced.
 void UsePids(const v1::Context& context, control::v1::StatusReply* status) {
   for (auto& node : *status->mutable_nodes()) {
-    const auto number = static_cast<int>(node.node());
-    if (number >= context.members_size()) continue;
-    const auto& member = context.members(number);
-    if (member.name() == node.name() && member.pid() != 0) {
-      node.set_pid(member.pid());
+    const auto member = std::ranges::find(context.members(), node.name(),
+                                          &bootstrap::v1::NodeInfo::name);
+    if (member != context.members().end() && member->pid() != 0) {
+      node.set_pid(member->pid());
     }
   }
 }

@@ -11,6 +11,7 @@ int UpCommand(const CommandLine& line);
 int DownCommand(const CommandLine& line);
 int PsCommand(const CommandLine& line);
 int StatusCommand(const CommandLine& line);
+int NodeCommand(const CommandLine& line);
 int WhyCommand(const CommandLine& line);
 int KillCommand(const CommandLine& line);
 int SignalCommand(const CommandLine& line);

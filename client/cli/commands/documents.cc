@@ -12,11 +12,6 @@
 namespace canopy::cli {
 namespace {
 
-const char* StateOf(const control::v1::NodeStatus& node) {
-  if (!node.up()) return "lost";
-  return node.away() ? "no answer" : "up";
-}
-
 // Returns the name of the node with this number, or null.
 Json NameOf(const control::v1::StatusReply& status, int64_t number) {
   for (const auto& node : status.nodes()) {
@@ -31,7 +26,7 @@ Json NodeJson(const control::v1::StatusReply& status,
   out["node"] = node.name();
   out["number"] = node.node();
   out["address"] = node.address();
-  out["state"] = StateOf(node);
+  out["state"] = NodeState(node);
   out["parent"] = NameOf(status, node.parent());
   out["slots"] = node.slots();
   out["processes"] = node.procs();
@@ -96,6 +91,25 @@ Json StatusDocument(const std::string& context,
   out["nodes"] = Json::array();
   for (const auto& node : status.nodes()) {
     out["nodes"].push_back(NodeJson(status, node));
+  }
+  return out;
+}
+
+Json NodesDocument(const std::string& context,
+                   const control::v1::StatusReply& status) {
+  Json out;
+  out["context"] = context;
+  out["nodes"] = Json::array();
+  for (const auto& node : status.nodes()) {
+    Json one;
+    one["node"] = node.name();
+    one["number"] = node.node();
+    one["state"] = NodeServiceState(node);
+    one["decided_ms"] = TimeJson(static_cast<int64_t>(node.decided_ms()));
+    one["reason"] = TextOrNull(node.up() ? node.drained() : node.reason());
+    one["slots"] = node.slots();
+    one["processes"] = node.procs();
+    out["nodes"].push_back(std::move(one));
   }
   return out;
 }

@@ -21,6 +21,8 @@ int PrintDocument(const Json& document, int exit_code = 0);
 Json ContextDocument(const v1::Context& context);
 Json StatusDocument(const std::string& context,
                     const control::v1::StatusReply& status);
+Json NodesDocument(const std::string& context,
+                   const control::v1::StatusReply& status);
 
 Json JobJson(const control::v1::JobStatus& job);
 Json JobsJson(const control::v1::ListJobsReply& jobs);

@@ -77,14 +77,25 @@ class Replacement {
   Replacement(v1::Context* context, const UpOptions& options)
       : context_(context), options_(options), done_(context->members_size()) {}
 
-  // Starts the missing agents first, parents before children, because the
-  // running agents need their parents. Then replaces the others from the leaves
-  // to the root.
+  // Starts the missing agents first, because the running agents need their
+  // parents. Waits for them when all are started, because an agent without any
+  // other one has no link. Then replaces the others from the leaves to the
+  // root.
   Status Run(const ContextStore& store) {
     const int size = context_->members_size();
+    std::vector<int> started;
     for (int i = 0; i < size; ++i) {
       if (Ask(TargetOf(*context_, i)).ok()) continue;
-      if (Status s = Note(i, RestartOne(i), store); !s.ok()) return s;
+      const Status status = StartOne(i, Deadline());
+      if (status.ok()) {
+        started.push_back(i);
+      } else if (Status s = Note(i, status, store); !s.ok()) {
+        return s;
+      }
+    }
+    for (const int i : started) {
+      const Reply now = WaitUp(*context_, i, 0, Deadline());
+      if (Status s = Note(i, now, store); !s.ok()) return s;
     }
     for (int i = size - 1; i >= 0; --i) {
       if (done_[i]) continue;
@@ -101,11 +112,15 @@ class Replacement {
     return Clock::now() + std::chrono::seconds(options_.timeout_seconds);
   }
 
-  Reply RestartOne(int i) const {
-    const auto deadline = Deadline();
+  Status StartOne(int i, Clock::time_point deadline) const {
     const bool here = context_->launch_agent().empty() ||
                       TargetOf(*context_, i).address.starts_with("unix:");
-    if (Status s = Restart(*context_, i, here, deadline); !s.ok()) return s;
+    return Restart(*context_, i, here, deadline);
+  }
+
+  Reply RestartOne(int i) const {
+    const auto deadline = Deadline();
+    if (Status s = StartOne(i, deadline); !s.ok()) return s;
     return WaitUp(*context_, i, 0, deadline);
   }
 

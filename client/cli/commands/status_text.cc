@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -93,6 +94,22 @@ std::string JobCount(const v1c::StatusReply& status) {
 
 }  // namespace
 
+namespace {
+
+// Returns the local time in the form of ISO 8601, or "-" if it is not known.
+std::string DateText(uint64_t ms) {
+  if (ms == 0) return "-";
+  const auto seconds = static_cast<time_t>(ms / 1000);
+  tm local = {};
+  char text[32];
+  localtime_r(&seconds, &local);
+  const size_t length =
+      std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &local);
+  return std::string(text, length);
+}
+
+}  // namespace
+
 std::string Shortened(std::string text, size_t limit) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -104,6 +121,27 @@ std::string Shortened(std::string text, size_t limit) {
 std::string UserName(uint32_t uid) {
   const passwd* const user = getpwuid(uid);
   return user != nullptr ? user->pw_name : std::to_string(uid);
+}
+
+const char* NodeState(const v1c::NodeStatus& node) {
+  if (!node.up()) return node.joining() ? "joining" : "lost";
+  return node.away() ? "no answer" : "up";
+}
+
+const char* NodeServiceState(const v1c::NodeStatus& node) {
+  const bool serves = node.up() && !node.away();
+  return serves && !node.drained().empty() ? "drained" : NodeState(node);
+}
+
+std::string NodesText(const v1c::StatusReply& status) {
+  Table table({"NODE", "STATE", "SINCE", "SLOTS", "PROCS", "REASON"});
+  for (const v1c::NodeStatus& node : status.nodes()) {
+    const std::string& reason = node.up() ? node.drained() : node.reason();
+    table.Add({node.name(), NodeServiceState(node), DateText(node.decided_ms()),
+               std::to_string(node.slots()), std::to_string(node.procs()),
+               reason.empty() ? "-" : reason});
+  }
+  return table.ToString();
 }
 
 std::string StatusText(const std::string& context,
@@ -121,7 +159,7 @@ std::string StatusText(const std::string& context,
       }
       continue;
     }
-    lost += Bad("lost") + ": " + node.name();
+    lost += Bad(NodeState(node)) + ": " + node.name();
     if (!node.reason().empty()) lost += " (" + node.reason() + ")";
     lost += "\n";
   }

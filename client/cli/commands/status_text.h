@@ -9,6 +9,15 @@
 
 namespace canopy::cli {
 
+// Returns "up", "no answer", "lost" or, before its agent was ever up,
+// "joining".
+const char* NodeState(const control::v1::NodeStatus& node);
+// Returns the state of a node as `canopy node list` shows it, which includes
+// "drained".
+const char* NodeServiceState(const control::v1::NodeStatus& node);
+// Returns the table of `canopy node list`.
+std::string NodesText(const control::v1::StatusReply& status);
+
 // Returns one row for each node, with the tree drawn in the first column (with
 // line-drawing characters if `utf8`). Lost nodes come last, with the reason.
 std::string StatusText(const std::string& context,

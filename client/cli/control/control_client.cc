@@ -76,6 +76,16 @@ Status ControlClient::SignalJob(const std::string& nspace, int signal) {
       .status();
 }
 
+Result<v1c::AddNodesReply> ControlClient::AddNodes(
+    const v1c::AddNodesRequest& request) {
+  return impl_->Call(&v1c::Control::Stub::AddNodes, request, kCallTimeout);
+}
+
+Result<v1c::DecideNodesReply> ControlClient::DecideNodes(
+    const v1c::DecideNodesRequest& request) {
+  return impl_->Call(&v1c::Control::Stub::DecideNodes, request, kCallTimeout);
+}
+
 Status ControlClient::Replace(const std::string& program) {
   v1c::ReplaceRequest request;
   request.set_program(program);

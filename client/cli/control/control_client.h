@@ -34,6 +34,11 @@ class ControlClient {
   // Shuts down the overlay. Returns when the jobs have ended (see --force) and
   // the agents are ending.
   Status Shutdown(bool force);
+  // Execute the calls of the same names, at the root.
+  Result<control::v1::AddNodesReply> AddNodes(
+      const control::v1::AddNodesRequest& request);
+  Result<control::v1::DecideNodesReply> DecideNodes(
+      const control::v1::DecideNodesRequest& request);
   // Requests that the agent replace its program by `program`; returns before
   // the replacement.
   Status Replace(const std::string& program);

@@ -10,7 +10,8 @@
 namespace canopy::agent {
 
 Membership::Membership(const bootstrap::v1::Config& config)
-    : tree_(static_cast<uint32_t>(std::max(config.member_names_size(), 1)),
+    : self_(config.self()),
+      tree_(static_cast<uint32_t>(std::max(config.member_names_size(), 1)),
             std::max(config.radix(), 2u)),
       since_(EventLoop::Now()) {
   for (const std::string& name : config.member_names()) {
@@ -29,7 +30,9 @@ void Membership::Set(const bootstrap::v1::Members& members) {
 void Membership::OnNodeStateChanged(const core::NodeStateChanged& change) {
   if (change.node >= entries_.size()) return;
   tree_.SetAlive(change.node, change.up);
-  entries_[change.node].down_reason = change.up ? "" : change.reason;
+  Entry& entry = entries_[change.node];
+  entry.down_reason = change.up ? "" : change.reason;
+  entry.joining &= !change.up;
 }
 
 std::string Membership::Name(NodeId node) const {
@@ -37,19 +40,79 @@ std::string Membership::Name(NodeId node) const {
                                 : "member " + std::to_string(node);
 }
 
-Status Membership::Drain(const std::string& name, const std::string& reason) {
-  const auto entry = std::ranges::find_if(
-      entries_, [&](const Entry& e) { return e.info.name() == name; });
-  if (entry == entries_.end()) {
-    return {kErrNotFound, "there is no node '" + name + "'"};
+void Membership::Apply(const overlay::MemberRecord& record) {
+  if (record.node > size()) return;
+  if (record.node == size()) {
+    Entry& added = entries_.emplace_back();
+    added.info.set_name(record.name);
+    added.down_reason = "its agent has not joined yet";
+    added.joining = true;
+    tree_.Grow(size());
   }
-  entry->drained = reason;
-  return {};
+  Entry& entry = entries_[record.node];
+  bootstrap::v1::NodeInfo info;
+  // This agent knows its own description better.
+  if (record.node != self_ && !record.description.empty() &&
+      info.ParseFromString(record.description)) {
+    entry.info = std::move(info);
+  }
+  entry.record = record;
+  entry.record.description.clear();
+}
+
+NodeId Membership::Find(const std::string& name) const {
+  const auto is_called = [&](NodeId node) {
+    const bootstrap::v1::NodeInfo& info = entries_[node].info;
+    return !removed(node) && (info.name() == name ||
+                              std::ranges::count(info.aliases(), name) > 0);
+  };
+  for (NodeId node = 0; node < size(); ++node) {
+    if (is_called(node)) return node;
+  }
+  return kNoNode;
+}
+
+overlay::MemberRecord Membership::RecordOf(NodeId node) const {
+  overlay::MemberRecord record = entries_[node].record;
+  record.node = node;
+  record.name = entries_[node].info.name();
+  record.description = entries_[node].info.SerializeAsString();
+  return record;
+}
+
+bool Membership::HasMajority() const {
+  uint32_t kept = 0;
+  uint32_t up = 0;
+  for (NodeId node = 0; node < size(); ++node) {
+    if (removed(node) || entries_[node].joining) continue;
+    ++kept;
+    up += tree_.alive(node) ? 1 : 0;
+  }
+  return up > kept / 2;
+}
+
+bootstrap::v1::Members Membership::Members() const {
+  bootstrap::v1::Members members;
+  for (const Entry& entry : entries_) *members.add_nodes() = entry.info;
+  return members;
+}
+
+std::string Membership::WhyDrained(NodeId node) const {
+  const overlay::MemberRecord& record = entries_[node].record;
+  switch (record.service) {
+    case overlay::Service::kInService:
+      return "";
+    case overlay::Service::kDrained:
+      return record.reason.empty() ? "drained" : record.reason;
+    default:
+      return "removed from the overlay";
+  }
 }
 
 std::string Membership::LostNode(const std::string& name) const {
   for (NodeId i = 0; i < entries_.size(); ++i) {
     const auto& aliases = entries_[i].info.aliases();
+    if (removed(i)) continue;
     if (!tree_.alive(i) && (entries_[i].info.name() == name ||
                             std::ranges::count(aliases, name) > 0)) {
       return entries_[i].down_reason.empty() ? "its agent is lost"
@@ -85,6 +148,7 @@ control::v1::StatusReply Membership::Describe(
   reply.set_version(kVersion);
   reply.set_radix(tree_.radix());
   for (NodeId i = 0; i < entries_.size(); ++i) {
+    if (removed(i)) continue;
     const Entry& entry = entries_[i];
     control::v1::NodeStatus* node = reply.add_nodes();
     node->set_node(i);
@@ -98,7 +162,9 @@ control::v1::StatusReply Membership::Describe(
     node->set_pid(entry.info.pid());
     node->set_version(entry.info.version());
     node->set_reason(Printable(entry.down_reason));
-    node->set_drained(Printable(entry.drained));
+    node->set_drained(Printable(WhyDrained(i)));
+    node->set_joining(entry.joining);
+    node->set_decided_ms(entry.record.since_ms);
     node->set_uptime_seconds(
         static_cast<uint64_t>((EventLoop::Now() - since_) / 1000000000));
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "server/control/job_record.h"
 #include "server/core/step/peer_inputs.h"
 #include "server/core/tree.h"
+#include "server/overlay/frame.h"
 #include "server/ports/input_observer.h"
 
 namespace canopy::agent {
@@ -27,6 +29,29 @@ class Membership : public InputObserver {
   // Sets the members' descriptions, in the order of node numbers.
   void Set(const bootstrap::v1::Members& members);
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;
+  // Applies a decision about a member, or adds the next member, which is lost
+  // until its agent is up.
+  void Apply(const overlay::MemberRecord& record);
+
+  // Returns the number of members, with those that were removed.
+  uint32_t size() const { return static_cast<uint32_t>(entries_.size()); }
+  // Returns the number of the member with this name or alias that was not
+  // removed, or kNoNode.
+  NodeId Find(const std::string& name) const;
+  // Returns the member's record, or the one that it would have if nothing was
+  // decided.
+  overlay::MemberRecord RecordOf(NodeId node) const;
+  bool removed(NodeId node) const {
+    return entries_[node].record.service == overlay::Service::kRemoved;
+  }
+  // Returns true if more than half of the members that were not removed are up.
+  bool HasMajority() const;
+  // Returns the description of a member.
+  const bootstrap::v1::NodeInfo& info(NodeId node) const {
+    return entries_[node].info;
+  }
+  // Returns the descriptions of all members, by number.
+  bootstrap::v1::Members Members() const;
 
   // `why` returns why a member that is up does not answer, or an empty text.
   void set_why_away(std::function<std::string(NodeId)> why) {
@@ -48,28 +73,25 @@ class Membership : public InputObserver {
   }
   // Returns the name of the node, or "member N" if there is no such member.
   std::string Name(NodeId node) const;
-  // Excludes the node from new jobs, for this reason; an empty reason includes
-  // it again. Returns kErrNotFound if there is no such node.
-  Status Drain(const std::string& name, const std::string& reason);
   // Returns the reason why the node takes no new jobs, or an empty string if it
   // takes them.
-  const std::string& WhyDrained(NodeId node) const {
-    return entries_[node].drained;
-  }
+  std::string WhyDrained(NodeId node) const;
   // Returns the reason why the node of that name or alias is lost, or an empty
   // string if it is not lost.
   std::string LostNode(const std::string& name) const;
-  // Returns the states of all members, each with the number of processes that
-  // `jobs` have there.
+  // Returns the states of the members that were not removed, each with the
+  // number of processes that `jobs` have there.
   control::v1::StatusReply Describe(const control::JobRecords& jobs) const;
 
  private:
   struct Entry {
     bootstrap::v1::NodeInfo info;
     std::string down_reason;
-    std::string drained;  // reason of the drain
+    overlay::MemberRecord record;  // its description is in `info`
+    bool joining = false;          // its agent has never been up
   };
 
+  const NodeId self_;
   core::Tree tree_;
   std::vector<Entry> entries_;
   std::function<std::string(NodeId)> why_away_;

@@ -209,18 +209,26 @@ Planner::Planner(const bootstrap::v1::Members& members, NodeId self,
                  uint32_t session_id)
     : self_(self), session_id_(session_id), instance_(std::random_device()()) {
   for (int i = 0; i < members.nodes_size(); ++i) {
-    const bootstrap::v1::NodeInfo& info = members.nodes(i);
-    hosts_.push_back(HostOf(info.address()));
-    host::MapNode& node = nodes_.emplace_back();
-    node.name = info.name();
-    node.aliases = {info.aliases().begin(), info.aliases().end()};
-    node.agent = static_cast<NodeId>(i);
-    node.slots = info.slots();
-    node.machine = info.machine();
-    Result<Topology> topology = DecodeTopology(info.topology());
-    if (topology.ok()) {
-      node.topology = std::make_shared<const Topology>(*std::move(topology));
-    }
+    SetNode(static_cast<NodeId>(i), members.nodes(i));
+  }
+}
+
+void Planner::SetNode(NodeId number, const bootstrap::v1::NodeInfo& info) {
+  if (number > nodes_.size()) return;
+  if (number == nodes_.size()) {
+    nodes_.emplace_back();
+    hosts_.emplace_back();
+  }
+  hosts_[number] = HostOf(info.address());
+  host::MapNode& node = nodes_[number];
+  node.name = info.name();
+  node.aliases = {info.aliases().begin(), info.aliases().end()};
+  node.agent = number;
+  node.slots = info.slots();
+  node.machine = info.machine();
+  Result<Topology> topology = DecodeTopology(info.topology());
+  if (topology.ok()) {
+    node.topology = std::make_shared<const Topology>(*std::move(topology));
   }
 }
 
@@ -281,6 +289,9 @@ std::vector<host::MapNode> Planner::AllNodes(
     const std::string& spawner, const control::JobRecords& jobs,
     const Membership& membership) const {
   std::vector<host::MapNode> all = nodes_;
+  std::erase_if(all, [&](const host::MapNode& node) {
+    return membership.removed(node.agent);
+  });
   const std::vector<host::MapNode> usable = Nodes(jobs, jobs, membership);
   for (host::MapNode& node : all) {
     const auto found =

@@ -29,6 +29,9 @@ class Planner {
   Planner(const bootstrap::v1::Members& members, NodeId self,
           uint32_t session_id);
 
+  // Sets the description of a member, or adds the next member.
+  void SetNode(NodeId node, const bootstrap::v1::NodeInfo& info);
+
   // Returns a new name for a job. The name is its namespace.
   std::string NewNspace();
 

@@ -38,6 +38,11 @@ class PlannerTest : public testing::Test {
     return members;
   }
 
+  void Decide(const std::string& name, overlay::Service service) {
+    overlay::MemberRecord record = membership_.RecordOf(membership_.Find(name));
+    record.service = service;
+    membership_.Apply(record);
+  }
   void Grant(const std::vector<GrantedNode>& nodes) {
     placed_.grant.nodes = nodes;
   }
@@ -199,10 +204,9 @@ TEST_F(PlannerTest, AnUnusableNodeIsNamedInTheError) {
             std::string::npos);
   membership_.OnNodeStateChanged({1, false, "it burns"});
   EXPECT_NE(refused("n2").find("it burns"), std::string::npos);
-  EXPECT_TRUE(membership_.Drain("n3", "maintenance").ok());
+  Decide("n3", overlay::Service::kDrained);
   EXPECT_NE(refused("n3").find("none that takes jobs"), std::string::npos);
-  EXPECT_TRUE(membership_.Drain("n3", "").ok());
-  EXPECT_EQ(membership_.Drain("elsewhere", "").code(), kErrNotFound);
+  Decide("n3", overlay::Service::kInService);
   Grant({{"n3", 1}, {"n3", 1}});
   EXPECT_EQ(Plan(1).code(), kErrJobAllocFailed) << "twice";
 }
@@ -337,8 +341,26 @@ TEST_F(PlannerTest, TheJobMapHasTheSchedulersNameOfTheJob) {
   EXPECT_EQ((*Plan(1))->host_job, "17");
 }
 
+TEST_F(PlannerTest, AnAddedNodeIsUsedOnceItsAgentIsUpAndARemovedOneIsNot) {
+  bootstrap::v1::NodeInfo info;
+  info.set_name("n4");
+  info.set_slots(2);
+  overlay::MemberRecord record;
+  record.node = 3;
+  record.name = "n4";
+  record.description = info.SerializeAsString();
+  membership_.Apply(record);
+  planner_.SetNode(3, info);
+  EXPECT_FALSE(Plan(8).ok());
+  membership_.OnNodeStateChanged({3, true, ""});
+  EXPECT_EQ(Places(**Plan(8)).back(), "n4");
+  Decide("n1", overlay::Service::kRemoved);
+  EXPECT_EQ(Places(**Plan(6)).front(), "n2");
+  EXPECT_FALSE(Plan(1, "n1").ok());
+}
+
 TEST_F(PlannerTest, WithoutAGrantADrainedNodeIsNotUsed) {
-  EXPECT_TRUE(membership_.Drain("n1", "maintenance").ok());
+  Decide("n1", overlay::Service::kDrained);
   EXPECT_EQ(Places(**Plan(2)), (Names{"n2", "n2"}));
 }
 

@@ -12,13 +12,11 @@ namespace canopy::agent {
 
 OverlayAdapter::OverlayAdapter(EventLoop* loop, InputSink* sink,
                                const bootstrap::v1::Config& config,
-                               std::function<std::string(NodeId)> node_name,
-                               std::function<void()> reachability)
+                               Listener listener)
     : loop_(loop),
       sink_(sink),
       config_(config),
-      node_name_(std::move(node_name)),
-      reachability_(std::move(reachability)) {}
+      listener_(std::move(listener)) {}
 
 OverlayAdapter::~OverlayAdapter() {
   if (overlay_) overlay_->Stop();
@@ -62,10 +60,12 @@ overlay::OverlayEvents OverlayAdapter::MakeEvents() {
   overlay::OverlayEvents events;
   events.link_error = [this](NodeId node, const Status& status) {
     Log({core::LogLine::Level::kWarning,
-         "link to " + node_name_(node) + ": " + status.message()});
+         "link to " + listener_.node_name(node) + ": " + status.message()});
   };
   events.ready = [this] { ready_(); };
-  events.reachability = reachability_;
+  events.reachability = listener_.reachability;
+  events.record = listener_.record;
+  events.removed = listener_.removed;
   events.expelled = [](const std::string& reason) {
     Log({core::LogLine::Level::kWarning,
          "the others counted this agent as lost (" + reason +
@@ -84,7 +84,25 @@ void OverlayAdapter::Join(const bootstrap::v1::Members& members,
   for (int i = 0; i < members.nodes_size(); ++i) {
     overlay_->SetAddress(static_cast<NodeId>(i), members.nodes(i).address());
   }
-  overlay_->Join();
+  Result<overlay::Members> known = overlay::DecodeMembers(members.known());
+  if (!known.ok()) {
+    Log({core::LogLine::Level::kError,
+         "the list of the overlay's members is malformed"});
+  }
+  overlay_->Join(known.ok() ? *std::move(known) : overlay::Members());
+}
+
+Status OverlayAdapter::Decide(overlay::MemberRecord record) {
+  if (overlay_) return overlay_->Decide(std::move(record));
+  listener_.record(record);
+  return Status();
+}
+
+std::string OverlayAdapter::Known(bool states) const {
+  if (!overlay_) return "";
+  overlay::Members known = overlay_->Known();
+  if (!states) known.changes.clear();
+  return overlay::EncodeMembers(known);
 }
 
 void OverlayAdapter::Leave(std::function<void()> left) {
@@ -123,12 +141,12 @@ std::string OverlayAdapter::WhyAway(NodeId node) const {
   const NodeId gap = overlay_ ? overlay_->GapTowards(node) : kNoNode;
   if (gap == kNoNode) return "";
   if (gap == node) return "its agent does not answer";
-  return "the agent of " + node_name_(gap) +
+  return "the agent of " + listener_.node_name(gap) +
          ", through which it is reached, does not answer";
 }
 
 bool OverlayAdapter::linked() const {
-  return !overlay_ || config_.member_names_size() <= 1 ||
+  return !overlay_ || overlay_->table().num_kept() <= 1 ||
          overlay_->members_up() > 1;
 }
 

@@ -24,13 +24,19 @@ namespace canopy::agent {
 // Loop thread only.
 class OverlayAdapter {
  public:
-  // `loop`, `sink` and `config` outlive this object. `node_name` returns the
-  // name of a member for the log. `reachability` is called when the
-  // results of WhyAway may have changed.
+  struct Listener {
+    // Returns the name of a member for the log.
+    std::function<std::string(NodeId)> node_name;
+    // The results of WhyAway may have changed.
+    std::function<void()> reachability;
+    // Something was decided about a member, or a member was added.
+    std::function<void(const overlay::MemberRecord&)> record;
+    // This member was removed from the overlay.
+    std::function<void(const std::string& reason)> removed;
+  };
+  // `loop`, `sink` and `config` outlive this object.
   OverlayAdapter(EventLoop* loop, InputSink* sink,
-                 const bootstrap::v1::Config& config,
-                 std::function<std::string(NodeId)> node_name,
-                 std::function<void()> reachability);
+                 const bootstrap::v1::Config& config, Listener listener);
   // Ends all links.
   ~OverlayAdapter();
   OverlayAdapter(const OverlayAdapter&) = delete;
@@ -44,8 +50,14 @@ class OverlayAdapter {
   // Fails like MakeSecurity and GrpcOverlay::Listen.
   Status Listen(bool recovered);
   // Links this agent with its neighbours. Calls `ready`, in a later round of
-  // the loop, when it is linked.
+  // the loop, when all members are up or, if the members contain those of a
+  // running overlay, when this agent has a link.
   void Join(const bootstrap::v1::Members& members, std::function<void()> ready);
+  // See TreeOverlay::Decide. An agent that is alone decides for itself.
+  Status Decide(overlay::MemberRecord record);
+  // Returns what this agent knows of the members, for bootstrap.Members.known;
+  // with `states`, also which are up.
+  std::string Known(bool states) const;
   // Leaves the overlay. Calls `left` when the members have been notified, or
   // during this call if the agent is alone.
   void Leave(std::function<void()> left);
@@ -79,8 +91,7 @@ class OverlayAdapter {
   EventLoop* const loop_;
   InputSink* const sink_;
   const bootstrap::v1::Config& config_;
-  const std::function<std::string(NodeId)> node_name_;
-  const std::function<void()> reachability_;
+  const Listener listener_;
   security::SecurityConfig security_;
   std::function<void()> ready_;
   NullOverlay null_overlay_;

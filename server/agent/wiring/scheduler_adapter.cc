@@ -143,7 +143,7 @@ void SchedulerAdapter::FinishReports() {
 
 void SchedulerAdapter::SetState(NodeId node, v1::NodeReport* report) const {
   const Membership& members = *parts_.membership;
-  const std::string& drained = members.WhyDrained(node);
+  const std::string drained = members.WhyDrained(node);
   const std::string away = members.WhyAway(node);
   report->set_state(!members.up(node)  ? v1::NODE_STATE_LOST
                     : !away.empty()    ? v1::NODE_STATE_AWAY
@@ -171,6 +171,17 @@ void SchedulerAdapter::ReportChanges() {
       reports_.OnNode(nodes_[i]);
     }
   }
+}
+
+void SchedulerAdapter::OnMember(NodeId node) {
+  if (node > nodes_.size()) return;
+  const v1::NodeReport known = NodeOf(parts_.membership->info(node));
+  if (node == nodes_.size()) nodes_.emplace_back();
+  v1::NodeReport now = known;
+  SetState(node, &now);
+  if (nodes_[node].SerializeAsString() == now.SerializeAsString()) return;
+  nodes_[node] = std::move(now);
+  reports_.OnNode(nodes_[node]);
 }
 
 void SchedulerAdapter::OnNodeStateChanged(const core::NodeStateChanged&) {

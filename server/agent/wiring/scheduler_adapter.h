@@ -57,9 +57,9 @@ class SchedulerAdapter : public InputObserver {
   PlacementPort* placement() { return &placement_; }
   HostPort* host() { return &host_; }
 
-  // Reports the state of a node. Called when a node stops or starts to take
-  // jobs.
-  void OnDrained() { ReportChanges(); }
+  // Reports the state of a member about which something was decided, or a new
+  // member.
+  void OnMember(NodeId node);
   // Called when agents may have stopped or begun to answer.
   void OnReachability() { ReportChanges(); }
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;

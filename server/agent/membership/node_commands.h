@@ -1,0 +1,79 @@
+// Commands for the members of the overlay: adds, drains, resumes and removes
+// nodes. Executed at the root.
+#ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_NODE_COMMANDS_H_
+#define CANOPY_SERVER_AGENT_MEMBERSHIP_NODE_COMMANDS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/status.h"
+#include "protos/bootstrap.pb.h"
+#include "protos/control.pb.h"
+#include "server/agent/membership/membership.h"
+#include "server/control/job_record.h"
+#include "server/overlay/frame.h"
+
+namespace canopy::agent {
+
+// Loop thread only. The errors are for the user of the command.
+class NodeCommands {
+ public:
+  struct Parts {
+    const bootstrap::v1::Config* config = nullptr;  // outlives the commands
+    const Membership* membership = nullptr;         // likewise
+    std::function<const control::JobRecords&()> jobs;
+    // Publishes a decision; applies it to the membership before it returns
+    // (TreeOverlay::Decide).
+    std::function<Status(overlay::MemberRecord)> decide;
+    // Returns bootstrap.Members.known for a new agent.
+    std::function<std::string()> known;
+    // Returns the time in milliseconds since 1970.
+    std::function<int64_t()> now_ms;
+    // Ends a job, for this reason, after this time.
+    std::function<void(const std::string& nspace, const std::string& reason,
+                       uint32_t seconds)>
+        end_job;
+  };
+  explicit NodeCommands(Parts parts) : p_(std::move(parts)) {}
+
+  // Implements Control.AddNodes. Returns kErrUnreach if this agent is not the
+  // root or half of the members or more are lost, kErrNotSupported if the
+  // agents end with their launcher, kErrBadParam for a malformed name,
+  // kErrNotFound if a node that is described is no member, and the errors of
+  // `decide`.
+  Result<control::v1::AddNodesReply> Add(
+      const control::v1::AddNodesRequest& request);
+
+  // Implements Control.DecideNodes. Returns kErrUnreach as Add does,
+  // kErrNotFound for an unknown node, kErrResourceBusy for a node in use, and
+  // kErrBadParam for an unknown decision or the removal of all nodes.
+  Result<control::v1::DecideNodesReply> Decide(
+      const control::v1::DecideNodesRequest& request);
+
+  // Drains the node of this name, or lets it get jobs again if the reason is
+  // empty. Returns kErrNotFound if there is no such node.
+  Status Drain(const std::string& name, const std::string& reason);
+
+ private:
+  using Decision = control::v1::DecideNodesRequest;
+
+  Status CheckRoot() const;
+  Status CheckName(const bootstrap::v1::NodeInfo& info) const;
+  Status AddOne(const bootstrap::v1::NodeInfo& info,
+                control::v1::AddedNode* added);
+  bootstrap::v1::Config SharedConfig() const;
+  Result<std::vector<NodeId>> Named(const Decision& request) const;
+  Status MayRemove(const std::vector<NodeId>& nodes, bool force) const;
+  Status Set(NodeId node, overlay::Service service, const std::string& reason);
+  // Returns the names of the jobs with processes on the node, without tools.
+  std::vector<std::string> JobsOn(NodeId node) const;
+
+  const Parts p_;
+};
+
+}  // namespace canopy::agent
+
+#endif  // CANOPY_SERVER_AGENT_MEMBERSHIP_NODE_COMMANDS_H_

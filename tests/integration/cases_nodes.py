@@ -1,0 +1,202 @@
+"""Nodes are added to an overlay, drained, resumed and removed while jobs run."""
+import os
+import signal
+import tempfile
+
+import netns
+from cases_mpi import hello
+from cases_restart import Overlay, waiting_job
+from harness import FAMILIES, check, until
+
+NAME = "nodes"
+CPUS = os.cpu_count()
+RUN = ("run", "--context", NAME)
+SPACES = 6
+
+
+def node(bench, *words):
+    return bench.run("node", *words, "--context", NAME)
+
+
+def listed(bench):
+    """Returns the entries of `canopy node list` by node."""
+    nodes = bench.json("node", "list", "--context", NAME)["nodes"]
+    return {one["node"]: one for one in nodes}
+
+
+def states(bench):
+    return {name: one["state"] for name, one in listed(bench).items()}
+
+
+def places(bench, ranks, *options):
+    """Runs a job and returns the nodes of its ranks, sorted."""
+    result = bench.run(*RUN, "--oversubscribe", "-n", ranks, *options, "sh", "-c",
+                       "echo on $PMIX_HOSTNAME").expect()
+    return sorted(line.split()[1] for line in result.out.splitlines())
+
+
+def grows(bench):
+    """An MPI job continues while nodes are added; later jobs use the new nodes."""
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        job = waiting_job(bench, Overlay(bench, NAME), steps)
+        node(bench, "add", "node[3-6]").expect(
+            out=["added node3, node4, node5, node6"])
+        check(set(states(bench).values()) == {"up"} and len(states(bench)) == 6,
+              f"{states(bench)}")
+        check(places(bench, 6, "--map-by", "ppr:1:node") ==
+              [f"node{i}" for i in range(1, 7)], "the new nodes are not used")
+        with open(os.path.join(steps, "go1"), "w", encoding="utf-8"):
+            pass
+        job.finish().expect(out=["until ok"])
+    for family in FAMILIES:
+        hello(bench, [*RUN, "--map-by", "node", "--oversubscribe"],
+              bench.mpi("hello", family), 12)
+
+
+def again(bench):
+    """Each change can be repeated; unknown nodes and wrong options are refused."""
+    node(bench, "add", "node6").expect(out=["node6 was up before"])
+    for _ in range(2):
+        node(bench, "drain", "node5", "--reason", "new disk").expect(
+            out=["drained node5"])
+    check(listed(bench)["node5"]["reason"] == "new disk", f"{listed(bench)}")
+    bench.run("status", "--context", NAME).expect(
+        out=["drained: node5 (new disk)"])
+    for _ in range(2):
+        node(bench, "resume", "node5").expect(out=["resumed node5"])
+    check(states(bench)["node5"] == "up", f"{states(bench)}")
+    node(bench, "drain", "node4,nowhere").expect_refusal(1, "nowhere")
+    check(states(bench)["node4"] == "up", "half of a refused request was done")
+    node(bench, "drain").expect_refusal(2, "needs the names of nodes")
+    node(bench, "list", "--now").expect_refusal(2, "canopy node drain")
+    node(bench, "grow", "node7").expect_refusal(2, "'grow' is none of list")
+
+
+def drains(bench):
+    """A drained node gets no new jobs and its job continues, until --now."""
+    job = bench.start(*RUN, "-n", 1, "--host", "node6", "sh", "-c",
+                      "echo up; exec sleep 600")
+    job.wait_for("up\n")
+    node(bench, "drain", "node6").expect()
+    result = bench.run(*RUN, "-n", 5 * CPUS, "sh", "-c", "echo on $PMIX_HOSTNAME")
+    check("node6" not in result.expect().out, "a drained node is used")
+    check(job.process.poll() is None, "the job of a drained node has ended")
+    node(bench, "remove", "node6").expect_refusal(1, "node6", "runs processes of")
+    node(bench, "drain", "node6", "--now", "--reason", "fire").expect(
+        out=["ending "])
+    job.finish().expect(code=143, err=["its node is drained: fire"])
+    node(bench, "resume", "node6").expect()
+
+
+def removes(bench):
+    """The agents of removed nodes end; a node of the same name can be added."""
+    overlay = Overlay(bench, NAME)
+    agents = [overlay.pid(name) for name in ("node3", "node6")]
+    directory = overlay.directory("node6")
+    node(bench, "remove", "node3,node6").expect(out=["removed node3, node6"])
+    until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in agents),
+          "the end of the agents")
+    check(not os.path.exists(os.path.join(directory, "control")),
+          "the agent's socket is still there")
+    until(lambda: sorted(states(bench)) == ["node1", "node2", "node4", "node5"],
+          "the list without them")
+    check(places(bench, 4, "--map-by", "ppr:1:node") ==
+          ["node1", "node2", "node4", "node5"], "wrong nodes")
+    node(bench, "add", "node3").expect(out=["added node3"])
+    check("node3" in places(bench, 5, "--map-by", "ppr:1:node"),
+          "it gets no processes")
+
+
+def comes_back(bench):
+    """An added node whose agent was killed comes back, and decisions survive the
+    replacement of all agents."""
+    overlay = Overlay(bench, NAME)
+    node(bench, "drain", "node4", "--reason", "disk").expect()
+    overlay.kill("node3")
+    overlay.restart("node3")
+    until(lambda: states(bench)["node3"] == "up", "node3")
+    for name in list(listed(bench)):
+        overlay.kill(name)
+    bench.run("up", "--replace", "--context", NAME).expect()
+    until(lambda: sorted(states(bench).values()) == ["drained"] + 4 * ["up"],
+          "all nodes")
+    check(listed(bench)["node4"]["reason"] == "disk", f"{listed(bench)}")
+    node(bench, "resume", "node4").expect()
+    check(len(set(places(bench, 5, "--map-by", "ppr:1:node"))) == 5, "nodes")
+
+
+def root_leaves(bench):
+    """The root is removed; the next node becomes root and decides."""
+    node(bench, "remove", "node1").expect()
+    until(lambda: "node1" not in states(bench), "the list without node1")
+    check(len(set(places(bench, 4, "--map-by", "ppr:1:node"))) == 4, "nodes")
+    node(bench, "add", "node7").expect(out=["added node7"])
+    check("node7" in places(bench, 5, "--map-by", "ppr:1:node"), "node7")
+    node(bench, "remove", "node2,node3,node4,node5,node7").expect_refusal(
+        1, "no node would be left")
+
+
+def fails(bench):
+    """A node whose agent does not come up is no member afterwards."""
+    node(bench, "add", "node8", "--listen", "256.0.0.1").expect_refusal(
+        1, "node8")
+    check("node8" not in states(bench), f"{states(bench)}")
+
+
+def lost_member(bench):
+    """A node that was lost is added again by the same command."""
+    overlay = Overlay(bench, NAME)
+    os.kill(overlay.pid("node5"), signal.SIGKILL)
+    until(lambda: states(bench)["node5"] == "lost", "the loss")
+    node(bench, "add", "node5").expect(out=["added node5"])
+    check("node5" in places(bench, 5, "--map-by", "ppr:1:node"), "node5")
+
+
+EMULATED = {"nodes: an overlay of 2 grows to 6 under an MPI job": grows,
+            "nodes: changes can be repeated": again,
+            "nodes: a drained node gets no new jobs": drains,
+            "nodes: removed ones end and may come back": removes,
+            "nodes: agents that come back know all members": comes_back,
+            "nodes: the root is removed": root_leaves,
+            "nodes: one whose agent does not come up": fails}
+LOST = {"nodes: a lost one is added again": lost_member}
+NETWORK = "nodes: namespaces grow from 3 to 6 and shrink to 2"
+
+
+def emulated(bench, grace, bodies):
+    if not bench.wanted(*bodies):
+        return
+    with bench.overlay(NAME, "--emulate", 2 if grace else 5, "--radix", 2,
+                       "--restart-grace", grace) as up:
+        for name, body in bodies.items() if up else ():
+            bench.case(name, lambda body=body: body(bench), leaves=True)
+
+
+def in_namespaces(bench, space):
+    """MPI programs run over nodes that were added, across the network."""
+    node(bench, "add", "n[4-6]").expect(out=["added n4, n5, n6"])
+    for family in FAMILIES:
+        hello(bench, [*RUN, "--map-by", "node", "--oversubscribe"],
+              bench.mpi("hello", family), 12)
+    addresses = [one["address"].rsplit(":", 1)[0] for one in
+                 bench.json("status", "--context", NAME)["nodes"]]
+    check(addresses == [space.address(i) for i in range(SPACES)],
+          f"{addresses}")
+    node(bench, "remove", "n1,n3,n4,n6").expect()
+    until(lambda: sorted(states(bench)) == ["n2", "n5"], "two nodes")
+    hello(bench, [*RUN, "--map-by", "node", "--oversubscribe"],
+          bench.mpi("hello"), 8)
+
+
+def run(bench):
+    emulated(bench, 30, EMULATED)
+    emulated(bench, 0, LOST)
+    if not bench.wanted(NETWORK):
+        return
+    with netns.Namespaces(SPACES) as space:
+        with bench.overlay(NAME, "--hosts", "n1,n2,n3", "--launch-agent",
+                           netns.LAUNCH_AGENT) as up:
+            if up:
+                bench.case(NETWORK, lambda: in_namespaces(bench, space),
+                           leaves=True)

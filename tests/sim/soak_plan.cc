@@ -67,13 +67,28 @@ constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;
 
+// A join concerns all operations, so it hits most phases without an aim.
+uint64_t RarityOfJoin(Phase phase) {
+  switch (phase) {
+    case Phase::kGroupReporting:
+      return 4;
+    case Phase::kConnected:
+    case Phase::kGrouped:
+      return 3;
+    case Phase::kAbortEnding:
+    case Phase::kAbortAnswering:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 // Returns the weight of a cell, up to kMostRare, in the seeds that have only
 // rare cells (three of four seeds). A phase is rare if many operations never
 // reach it, or pass it in a moment.
 uint64_t Rarity(const Cell& cell) {
   const bool again = NeedsRestarts(cell.fault);
-  // A join concerns all operations, so it hits most phases without an aim.
-  if (cell.fault == Fault::kMemberJoins) return 1;
+  if (cell.fault == Fault::kMemberJoins) return RarityOfJoin(cell.phase);
   // No aim is needed: in any run, many messages of each operation are doubled.
   if (cell.fault == Fault::kDoubled) return 0;
   const bool asked = cell.fault == Fault::kAskedAgain;

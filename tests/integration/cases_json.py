@@ -203,6 +203,13 @@ def relay(documents, bench):
     job.end(2)
 
 
+def nodes(documents, bench):
+    documents.run("node add", "node", "add", "node2,node3")
+    documents.run("node list", "node", "list")
+    documents.run("node drain", "node", "drain", "node3")
+    bench.run("node", "remove", "node3", *WHERE).expect()
+
+
 def all_documents(bench, program):
     documents = Documents(bench)
     documents.run("up", "up", "--emulate", 2, "--log-level", "info")
@@ -213,6 +220,7 @@ def all_documents(bench, program):
     look(documents, bench, job)
     names(documents)
     relay(documents, bench)
+    nodes(documents, bench)
     documents.run("doctor", "doctor", context=())
     runs(documents, bench)
     followed(documents, bench)

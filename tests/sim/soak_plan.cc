@@ -73,8 +73,9 @@ uint64_t RarityOfJoin(Phase phase) {
     case Phase::kGroupReporting:
       return 4;
     case Phase::kConnected:
-    case Phase::kGrouped:
       return 3;
+    case Phase::kGrouped:
+      return 4;
     case Phase::kAbortEnding:
     case Phase::kAbortAnswering:
       return 2;
@@ -95,9 +96,9 @@ uint64_t Rarity(const Cell& cell) {
   switch (cell.phase) {
     case Phase::kConnected:
     case Phase::kGrouped:
-      // The loss of an agent misses the phase more often than these two faults.
-      return cell.fault == Fault::kLie || cell.fault == Fault::kProcDies ? 7
-                                                                         : 8;
+      // The loss of an agent misses the phase more often than the death of a
+      // process.
+      return cell.fault == Fault::kProcDies ? 7 : 8;
     case Phase::kConnectResolving:
       return again || cell.fault == Fault::kLie ? 2 : 3;
     case Phase::kDisconnectReporting:

@@ -200,8 +200,9 @@ Result<control::v1::DecideNodesReply> NodeCommands::Decide(
     if (Status may = MayRemove(*nodes, request.force()); !may.ok()) return may;
   }
   // The root decides about itself last, because it ends when it is removed.
-  std::ranges::stable_partition(
-      *nodes, [this](NodeId node) { return node != p_.config->self(); });
+  std::stable_partition(nodes->begin(), nodes->end(), [this](NodeId node) {
+    return node != p_.config->self();
+  });
   const std::string reason =
       drains ? (request.reason().empty() ? "by canopy node drain"
                                          : Printable(request.reason()))

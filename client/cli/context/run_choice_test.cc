@@ -60,7 +60,7 @@ TEST(ChooseRunTest, ListsTheRunsIfSeveralRemain) {
                                          RunOf("run-3", 20, "/a")};
   const auto chosen = ChooseRun(runs, {10, "/a"});
   ASSERT_FALSE(chosen.ok());
-  const std::string& text = chosen.status().message();
+  const std::string text = chosen.status().message();
   for (const char* part :
        {"run-1 (./app of run-1, in /a)", "run-2 (", "--context"}) {
     EXPECT_NE(text.find(part), std::string::npos) << text;

@@ -92,10 +92,6 @@ std::string JobCount(const v1c::StatusReply& status) {
   return all + " (" + std::to_string(status.queued()) + " queued)";
 }
 
-}  // namespace
-
-namespace {
-
 // Returns the local time in the form of ISO 8601, or "-" if it is not known.
 std::string DateText(uint64_t ms) {
   if (ms == 0) return "-";

@@ -8,6 +8,13 @@
 #include "common/version.h"
 
 namespace canopy::agent {
+namespace {
+
+bool IsCalled(const bootstrap::v1::NodeInfo& info, const std::string& name) {
+  return info.name() == name || std::ranges::count(info.aliases(), name) > 0;
+}
+
+}  // namespace
 
 Membership::Membership(const bootstrap::v1::Config& config)
     : self_(config.self()),
@@ -61,13 +68,8 @@ void Membership::Apply(const overlay::MemberRecord& record) {
 }
 
 NodeId Membership::Find(const std::string& name) const {
-  const auto is_called = [&](NodeId node) {
-    const bootstrap::v1::NodeInfo& info = entries_[node].info;
-    return !removed(node) && (info.name() == name ||
-                              std::ranges::count(info.aliases(), name) > 0);
-  };
   for (NodeId node = 0; node < size(); ++node) {
-    if (is_called(node)) return node;
+    if (!removed(node) && IsCalled(entries_[node].info, name)) return node;
   }
   return kNoNode;
 }
@@ -111,10 +113,7 @@ std::string Membership::WhyDrained(NodeId node) const {
 
 std::string Membership::LostNode(const std::string& name) const {
   for (NodeId i = 0; i < entries_.size(); ++i) {
-    const auto& aliases = entries_[i].info.aliases();
-    if (removed(i)) continue;
-    if (!tree_.alive(i) && (entries_[i].info.name() == name ||
-                            std::ranges::count(aliases, name) > 0)) {
+    if (!removed(i) && !tree_.alive(i) && IsCalled(entries_[i].info, name)) {
       return entries_[i].down_reason.empty() ? "its agent is lost"
                                              : entries_[i].down_reason;
     }

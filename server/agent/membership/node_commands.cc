@@ -1,6 +1,7 @@
 #include "server/agent/membership/node_commands.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,8 @@
 
 namespace canopy::agent {
 namespace {
+
+using overlay::Service;
 
 constexpr size_t kMaxName = 255;
 
@@ -21,6 +24,27 @@ std::string ListenLike(const std::string& listen) {
                       host == "0.0.0.0" || host == "::1" || host == "::" ||
                       host == "[::1]" || host == "[::]";
   return shared ? host : "";
+}
+
+// Returns no value for a decision that this agent does not know.
+std::optional<Service> ServiceOf(
+    control::v1::DecideNodesRequest::Decision decision) {
+  switch (decision) {
+    case control::v1::DecideNodesRequest::DECISION_RESUME:
+      return Service::kInService;
+    case control::v1::DecideNodesRequest::DECISION_DRAIN:
+      return Service::kDrained;
+    case control::v1::DecideNodesRequest::DECISION_REMOVE:
+      return Service::kRemoved;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Returns the reason of a drain.
+std::string ReasonOf(const control::v1::DecideNodesRequest& request) {
+  return request.reason().empty() ? "by canopy node drain"
+                                  : Printable(request.reason());
 }
 
 }  // namespace
@@ -189,35 +213,28 @@ Status NodeCommands::Drain(const std::string& name, const std::string& reason) {
 Result<control::v1::DecideNodesReply> NodeCommands::Decide(
     const Decision& request) {
   if (Status status = CheckRoot(); !status.ok()) return status;
-  const bool drains = request.decision() == Decision::DECISION_DRAIN;
-  const bool removes = request.decision() == Decision::DECISION_REMOVE;
-  if (!drains && !removes && request.decision() != Decision::DECISION_RESUME) {
+  const std::optional<Service> service = ServiceOf(request.decision());
+  if (!service) {
     return Status(kErrBadParam, "this agent does not know that decision");
   }
   Result<std::vector<NodeId>> nodes = Named(request);
   if (!nodes.ok()) return nodes.status();
-  if (removes) {
+  if (*service == Service::kRemoved) {
     if (Status may = MayRemove(*nodes, request.force()); !may.ok()) return may;
   }
   // The root decides about itself last, because it ends when it is removed.
   std::stable_partition(nodes->begin(), nodes->end(), [this](NodeId node) {
     return node != p_.config->self();
   });
-  const std::string reason =
-      drains ? (request.reason().empty() ? "by canopy node drain"
-                                         : Printable(request.reason()))
-             : "";
+  const bool drains = *service == Service::kDrained;
+  const std::string reason = drains ? ReasonOf(request) : "";
   std::set<std::string> ended;
   for (const NodeId node : *nodes) {
     if (drains && request.force()) {
       const std::vector<std::string> jobs = JobsOn(node);
       ended.insert(jobs.begin(), jobs.end());
     }
-    const Status status = Set(node,
-                              removes  ? overlay::Service::kRemoved
-                              : drains ? overlay::Service::kDrained
-                                       : overlay::Service::kInService,
-                              reason);
+    const Status status = Set(node, *service, reason);
     if (!status.ok()) return status;
   }
   control::v1::DecideNodesReply reply;

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "client/cli/agents/agent_leftovers.h"
 #include "client/cli/agents/agent_plans.h"
 #include "client/cli/agents/allocation.h"
 #include "client/cli/agents/overlay_context.h"
@@ -14,10 +13,10 @@
 #include "client/cli/base/progress_line.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/table.h"
-#include "client/cli/base/this_machine.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
+#include "client/cli/commands/node_addition.h"
 #include "client/cli/commands/replace.h"
 #include "client/cli/config/the_config.h"
 #include "client/cli/context/context.pb.h"
@@ -29,7 +28,6 @@
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/up_options.h"
 #include "common/posix/run_dir.h"
-#include "server/openpmix/tool_file.h"
 #include "server/security/cluster_key.h"
 
 namespace canopy::cli {
@@ -73,12 +71,7 @@ Status TakeName(const ContextStore& store, const std::string& name) {
   }
   PrintError("replacing context '" + name +
              "', whose agents do not answer any more");
-  // A tool that found the files of two agents would connect to neither.
-  for (const auto& node : old->members()) {
-    openpmix::ToolFile::RemoveAll(node.runtime_dir());
-    if (!IsThisMachineNow(node.machine())) continue;
-    (void)RemoveAgentDirectory(node.runtime_dir());
-  }
+  RemoveDirectoriesOf(*old, [](const auto&) { return true; });
   store.Remove(name);
   return Status();
 }

@@ -26,8 +26,10 @@ using bootstrap::v1::NodeInfo;
 void RemoveDirectoriesOf(const v1::Context& context,
                          const std::function<bool(const NodeInfo&)>& is_gone) {
   for (const NodeInfo& member : context.members()) {
-    if (!is_gone(member) || !IsThisMachineNow(member.machine())) continue;
+    if (!is_gone(member)) continue;
+    // A tool that found the files of two agents would connect to neither.
     openpmix::ToolFile::RemoveAll(member.runtime_dir());
+    if (!IsThisMachineNow(member.machine())) continue;
     (void)RemoveAgentDirectory(member.runtime_dir());
   }
 }

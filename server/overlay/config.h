@@ -98,6 +98,10 @@ struct OverlayEvents {
   std::function<void(const std::string& reason)> expelled;
   // Something was decided about a member, or a member was added.
   std::function<void(const MemberRecord&)> record;
+  // A member that is up has described its node (TreeOverlay::Describe). Called
+  // before the core learns that the member is up, if the description comes with
+  // that state.
+  std::function<void(NodeId, const std::string&)> description;
   // This member was removed, so other members refuse its links.
   std::function<void(const std::string& reason)> removed;
   // Called with a line for the log when connections of peers that have not

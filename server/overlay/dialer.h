@@ -1,10 +1,11 @@
-// Dials other members: one at a time, with growing pauses after failed
-// attempts.
+// Dials other members: the parent with growing pauses after failed attempts,
+// and lost members, which may have returned, in turn.
 #ifndef CANOPY_SERVER_OVERLAY_DIALER_H_
 #define CANOPY_SERVER_OVERLAY_DIALER_H_
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "common/event_loop.h"
@@ -43,26 +44,35 @@ class Dialer {
 
   // Dials a node; its address must be known and no dial may be in progress.
   void Dial(NodeId node, const ResumePoint& resume);
-  // Aborts a dial in progress to any other node.
+  // Aborts all dials in progress to other nodes, and all probes.
   void AbandonOthers(NodeId node);
-  // Aborts the dial in progress, but not a pause.
-  void Abandon() { handshake_.reset(); }
+  // Aborts the dial and the probes in progress, but not a pause.
+  void Abandon();
   // Calls `retry` after a pause, unless a pause is in progress. Each pause is
   // twice as long as the one before, up to a limit.
   void Pause(std::function<void()> retry);
   // Makes the next pause a short one.
   void ResetPause() { pause_ms_ = config_->redial_min_ms; }
 
-  // Calls `probe` after the grace period, unless a probe is already scheduled.
-  void ProbeLater(std::function<void()> probe);
+  // Calls `probe` after `ms` milliseconds, unless a call is already scheduled.
+  void ProbeLater(uint32_t ms, std::function<void()> probe);
   // Returns the member to probe next. Successive calls return, in turn, each
   // member with a lower number than this member.
   NodeId NextToProbe() { return next_probe_++ % view_->self(); }
+  // Dials a node whose address is known, beside other dials. Does nothing while
+  // the node or kMaxProbes others are being probed.
+  void Probe(NodeId node);
 
   // Aborts the dial and all timers.
   void Stop();
 
  private:
+  // A host that is down answers no dial, and takes all of its time limit.
+  static constexpr size_t kMaxProbes = 16;
+
+  std::unique_ptr<ClientHandshake> Begin(NodeId node, const ResumePoint& resume,
+                                         ClientHandshake::Done done);
+
   EventLoop* const loop_;
   Transport* const transport_;
   const OverlayConfig* const config_;
@@ -71,6 +81,7 @@ class Dialer {
   std::unique_ptr<ClientHandshake> handshake_;
   uint32_t pause_ms_;
   EventLoop::TimerId pause_timer_ = 0;
+  std::map<NodeId, std::unique_ptr<ClientHandshake>> probes_;
   EventLoop::TimerId probe_timer_ = 0;
   NodeId next_probe_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,16 +80,30 @@ TEST_F(DialerTest, EachPauseIsLongerUpToTheMaximum) {
 TEST_F(DialerTest, ProbesEachEarlierMemberInTurn) {
   std::vector<NodeId> probed;
   while (probed.size() < 4) {
-    dialer_->ProbeLater([&] { probed.push_back(dialer_->NextToProbe()); });
+    dialer_->ProbeLater(1, [&] { probed.push_back(dialer_->NextToProbe()); });
     loop_.RunOnce(-1);
   }
   EXPECT_EQ(probed, (std::vector<NodeId>{0, 1, 2, 0}));
 }
 
+TEST_F(DialerTest, ProbesRunBesideADialUntilItIsTheOnlyOneWanted) {
+  dialer_->Dial(2, {});
+  dialer_->Probe(0);
+  dialer_->Probe(0);
+  dialer_->Probe(1);
+  while (dialled_.size() < 3) loop_.RunOnce(-1);
+  EXPECT_EQ(std::set<NodeId>(dialled_.begin(), dialled_.end()),
+            (std::set<NodeId>{0, 1, 2}));
+  dialer_->Probe(0);
+  dialer_->AbandonOthers(0);
+  for (int i = 0; i < 10; ++i) loop_.RunOnce(0);
+  EXPECT_EQ(dialled_.size(), 3u);
+}
+
 TEST_F(DialerTest, NoCallbackIsCalledAfterStop) {
   dialer_->Dial(1, {});
   dialer_->Pause([] { FAIL(); });
-  dialer_->ProbeLater([] { FAIL(); });
+  dialer_->ProbeLater(1, [] { FAIL(); });
   dialer_->Stop();
   EXPECT_FALSE(dialer_->busy());
   bool passed = false;

@@ -46,7 +46,7 @@ class FakeStream : public Stream,
       if (std::exchange(self->want_, false) && self->listener_ != nullptr) {
         self->listener_->OnWritable();
       }
-      if (self->closing_) self->CloseNow({});
+      if (self->closing_ && !self->busy_) self->CloseNow({});
     });
   }
   void Close(const StreamEnd& end) override {

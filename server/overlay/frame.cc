@@ -76,6 +76,7 @@ void Describe(V& v, wire::Is<MemberState> auto& m) {
   v.Field(6, m.recovered);
   v.Field(7, m.version);
   v.Field(8, m.absences);
+  v.Bounded(9, m.description, kMaxDescription);
 }
 
 template <typename V>
@@ -185,6 +186,17 @@ Rope EncodeFrame(const Frame& frame) {
   rope.AddHead(frame);
   for (const Packet& packet : frame.packets) rope.AddPacket(packet);
   return rope.Take();
+}
+
+Members NoneUp(uint32_t size, NodeId self) {
+  Members members;
+  for (NodeId node = 0; node < size; ++node) {
+    if (node == self) continue;
+    MemberState& state = members.changes.emplace_back();
+    state.node = node;
+    state.reason = "its agent has not joined yet";
+  }
+  return members;
 }
 
 std::string EncodeMembers(const Members& members) {

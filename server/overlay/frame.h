@@ -79,6 +79,9 @@ struct MemberState {
   // An odd number means that the parent of the member in the tree has lost the
   // link to it and waits for it.
   uint32_t absences = 0;
+  // The description of the node by its agent, if agents find each other without
+  // a launcher. The overlay only forwards it.
+  std::string description = {};
 };
 
 // How far a member serves jobs.
@@ -123,6 +126,11 @@ Rope EncodeFrame(const Frame& frame);
 // kErrUnpackFailure for malformed frames and for names, addresses and pieces
 // over their limits.
 Result<Frame> DecodeFrame(const Bytes& data);
+
+// Returns the members 0 to `size` - 1 without `self`, each with the state of
+// one that has never been up. An agent that joins with them acts as the root of
+// an overlay of its own until it finds another one.
+Members NoneUp(uint32_t size, NodeId self);
 
 // Encodes and decodes members outside of a frame. DecodeMembers returns
 // kErrUnpackFailure for malformed input.

@@ -12,6 +12,9 @@ namespace {
 // before: its former parent is lost, or this agent is the successor of its
 // parent.
 constexpr int64_t kAdoptionMs = 1000;
+// Pause between the probes of two members. It limits the work of an agent all
+// of whose many predecessors are lost.
+constexpr uint32_t kProbePauseMs = 50;
 // Maximum number of server handshakes in progress; further streams are refused.
 constexpr size_t kMaxServerHandshakes = 4096;
 
@@ -152,12 +155,18 @@ void LinkSet::BeginAnew(NodeId node) {
   }
 }
 
-// Notifies `node` that it is down, in the last frame of a stream that this
-// agent has dialled.
+// Notifies `node` that it is down or was removed, in the last frame of a stream
+// that this agent has dialled.
 void LinkSet::SendMemberDown(NodeId node, std::shared_ptr<Stream> stream) {
   std::erase_if(farewells_, [](const auto& f) { return f->over(); });
+  const MemberTable& table = view_->table();
   Frame news;
-  news.members.emplace().changes.push_back(view_->table().State(node));
+  news.members.emplace();
+  if (table.Removed(node)) {
+    news.members->records.push_back(*table.Record(node));
+  } else {
+    news.members->changes.push_back(table.State(node));
+  }
   farewells_.push_back(
       std::make_unique<FarewellStream>(std::move(stream), std::move(news)));
 }
@@ -186,7 +195,10 @@ void LinkSet::Update() {
 void LinkSet::UpdateParent() {
   const NodeId parent = view_->parent();
   if (parent == kNoNode) {
-    if (view_->self() != 0) dialer_.ProbeLater([this] { Probe(); });
+    if (view_->self() == 0) return;
+    const bool alone = view_->table().up_count() <= 1;
+    dialer_.ProbeLater(alone ? kProbePauseMs : config_->grace_ms,
+                       [this] { Probe(); });
     return;
   }
   dialer_.AbandonOthers(parent);
@@ -255,8 +267,9 @@ void LinkSet::OnDialled(NodeId node, const StreamEnd& end,
                         const Welcome& welcome,
                         std::shared_ptr<Stream> stream) {
   if (!end.ok()) return OnDialFailed(node, end);
-  if (view_->table().Down(node) &&
-      welcome.incarnation <= view_->table().Incarnation(node)) {
+  if (view_->table().Removed(node) ||
+      (view_->table().Down(node) &&
+       welcome.incarnation <= view_->table().Incarnation(node))) {
     SendMemberDown(node, std::move(stream));
     return Redial(node);
   }
@@ -287,16 +300,16 @@ void LinkSet::Redial(NodeId node) {
   dialer_.Pause([this] { listener_->OnLinksChanged(); });
 }
 
-// An agent that acts as root because members before it are lost probes them
-// periodically: a returning root has no parent to dial.
+// An agent that acts as root because members before it are lost or removed
+// probes them in turn: a returning root has no parent to dial, and one that was
+// removed while it was cut off does not know it.
 void LinkSet::Probe() {
   if (view_->parent() != kNoNode) return;
   const NodeId node = dialer_.NextToProbe();
-  if (!dialer_.dialling() && !view_->address(node).empty() &&
-      !view_->table().Removed(node)) {
-    dialer_.Dial(node, ResumePoint());
-  }
-  dialer_.ProbeLater([this] { Probe(); });
+  if (!view_->address(node).empty()) dialer_.Probe(node);
+  const bool is_last = node + 1 == view_->self();
+  dialer_.ProbeLater(is_last ? config_->grace_ms : kProbePauseMs,
+                     [this] { Probe(); });
 }
 
 // --------------------------------------------------------------- accepting ---

@@ -1,6 +1,8 @@
 #include "server/overlay/member_table.h"
 
+#include <string>
 #include <tuple>
+#include <utility>
 
 namespace canopy::overlay {
 namespace {
@@ -11,6 +13,12 @@ bool Newer(const MemberState& a, const MemberState& b) {
   if (a.incarnation != b.incarnation) return a.incarnation > b.incarnation;
   if (!a.up || !b.up) return b.up && !a.up;
   return a.absences > b.absences;
+}
+
+// Returns true if state `a` has the description that `b` lacks.
+bool Describes(const MemberState& a, const MemberState& b) {
+  return a.incarnation == b.incarnation && a.up && b.up &&
+         b.description.empty() && !a.description.empty();
 }
 
 // Returns true if record `a` is newer than `b`. A removal is final. Two roots
@@ -32,10 +40,17 @@ bool MemberTable::Merge(const MemberState& state) {
   if (state.node >= states_.size()) return false;
   if (state.up && state.incarnation == 0) return false;
   Entry& entry = states_[state.node];
-  if (entry.known && !Newer(state, entry.state)) return false;
+  if (entry.known && !Newer(state, entry.state)) {
+    if (!Describes(state, entry.state)) return false;
+    entry.state.description = state.description;
+    return true;
+  }
+  std::string description = state.description;
+  if (Describes(entry.state, state)) description = entry.state.description;
   up_count_ -= Up(state.node) ? 1 : 0;
   entry.known = true;
   entry.state = state;
+  entry.state.description = std::move(description);
   up_count_ += state.up ? 1 : 0;
   return true;
 }

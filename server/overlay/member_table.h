@@ -50,8 +50,9 @@ class MemberTable {
   // Returns the number of members that were not removed.
   uint32_t num_kept() const { return size() - num_removed_; }
 
-  // Adopts a state if it is newer than the known one. Returns false if it is
-  // not newer or its number is not that of a member.
+  // Adopts a state if it is newer than the known one. A description is adopted
+  // also from an older state of the same incarnation, and kept for newer ones.
+  // Returns false if nothing is adopted or the number is not that of a member.
   bool Merge(const MemberState& state);
 
   // Adopts a record if it is newer than the known one. The record of the next
@@ -61,6 +62,9 @@ class MemberTable {
 
   void SetAddress(NodeId node, const std::string& address) {
     states_[node].state.address = address;
+  }
+  void SetDescription(NodeId node, const std::string& description) {
+    states_[node].state.description = description;
   }
 
   // Forgets all states, but no record.

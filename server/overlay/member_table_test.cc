@@ -37,6 +37,26 @@ TEST(MemberTableTest, AnIncarnationThatIsDownIsNeverUpAgain) {
   EXPECT_EQ(table.up_count(), 1u);
 }
 
+TEST(MemberTableTest, ADescriptionStaysForTheIncarnationThatItDescribes) {
+  MemberState described = Up(1, 5);
+  described.description = "8 cores";
+  MemberState absent = Up(1, 5);
+  absent.absences = 1;
+  MemberTable table(2);
+  EXPECT_TRUE(table.Merge(absent));
+  EXPECT_TRUE(table.Merge(described)) << "an older state, but it describes";
+  EXPECT_FALSE(table.Merge(described));
+  EXPECT_TRUE(table.Absent(1));
+  absent.absences = 2;
+  EXPECT_TRUE(table.Merge(absent));
+  EXPECT_EQ(table.State(1).description, "8 cores");
+  EXPECT_TRUE(table.Merge(Down(1, 5)));
+  EXPECT_EQ(table.State(1).description, "");
+  EXPECT_FALSE(table.Merge(described));
+  EXPECT_TRUE(table.Merge(Up(1, 6)));
+  EXPECT_EQ(table.State(1).description, "");
+}
+
 MemberRecord RecordOf(NodeId node, uint64_t version, Service service) {
   MemberRecord record;
   record.node = node;

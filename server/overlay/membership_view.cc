@@ -59,6 +59,11 @@ void MembershipView::SetOwnAddress(const std::string& address) {
   table_.SetAddress(self(), address);
 }
 
+void MembershipView::SetOwnDescription(const std::string& description) {
+  description_ = description;
+  table_.SetDescription(self(), description);
+}
+
 void MembershipView::SetAddress(NodeId node, std::string address) {
   if (node >= addresses_.size()) return;
   addresses_[node] = std::move(address);
@@ -127,6 +132,7 @@ void MembershipView::StartOver() {
   table_.Clear();
   table_.Merge({self(), identity_.incarnation, true, "", identity_.address,
                 false, identity_.version});
+  table_.SetDescription(self(), description_);
   for (NodeId node = 0; node < table_.size(); ++node) {
     tree_.SetAlive(node, !table_.Removed(node));
   }

@@ -39,6 +39,8 @@ class MembershipView {
 
   // The address that this agent announces to its neighbours.
   void SetOwnAddress(const std::string& address);
+  // The description of this agent's node, which all members get.
+  void SetOwnDescription(const std::string& description);
   // Sets the address at which a member is dialled.
   void SetAddress(NodeId node, std::string address);
 
@@ -64,8 +66,9 @@ class MembershipView {
     kReturned,   // the member is up and was not before
     kReplaced,   // up as another incarnation; its processes are lost
     kRestarted,  // up as another incarnation, which recovered its processes
-    kAbsence,    // its parent has lost the link to it, or has it again
-    kSelfLost,   // others have declared this agent lost
+    // Its parent has lost the link to it, or has it again, or it was described.
+    kAbsence,
+    kSelfLost,        // others have declared this agent lost
     kSelfDuplicated,  // another agent runs as this member
   };
   // Applies a member's state that a neighbour has sent.
@@ -107,6 +110,7 @@ class MembershipView {
   // children, because it would give them an obsolete view.
   bool rejoined_ = false;
   bool synced_ = true;
+  std::string description_;
 };
 
 }  // namespace canopy::overlay

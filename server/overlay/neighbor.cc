@@ -93,10 +93,13 @@ void Neighbor::FillMembers(Frame* frame) {
   if (unsent_members_.empty() && unsent_records_.empty()) return;
   frame->members.emplace();
   FillRecords(&*frame->members);
+  size_t bytes = 0;
   while (unsent_records_.empty() && !unsent_members_.empty() &&
-         frame->members->changes.size() < kMembersPerFrame) {
+         frame->members->changes.size() < kMembersPerFrame &&
+         bytes < kMaxFrame) {
     const auto first = unsent_members_.begin();
     frame->members->changes.push_back(members_->State(*first));
+    bytes += frame->members->changes.back().description.size();
     unsent_members_.erase(first);
   }
 }

@@ -224,6 +224,9 @@ void TreeOverlay::Merge(const MemberState& state, NodeId from) {
       break;
   }
   links_.SendMember(state.node, from);
+  if (!state.description.empty() && events_.description) {
+    events_.description(state.node, state.description);
+  }
   if (change == MembershipView::Change::kAbsence) return OnAbsence(state.node);
   router_.OnMemberChanged(state.node);
   Apply(change, state);

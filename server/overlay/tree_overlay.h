@@ -64,6 +64,11 @@ class TreeOverlay final : public OverlayPort,
   void SetAddress(NodeId node, std::string address) {
     view_.SetAddress(node, std::move(address));
   }
+  // Sets the description of this agent's node, at most kMaxDescription bytes,
+  // which OverlayEvents::description brings to all members. Called before Join.
+  void Describe(const std::string& description) {
+    view_.SetOwnDescription(description);
+  }
   // Starts to dial the parent. `known` has what another agent knows of the
   // members: records, and their states if the overlay is running.
   void Join(const Members& known = {});

@@ -35,6 +35,10 @@ class RecordingSink : public InputSink {
 class TreeOverlayTest : public testing::Test {
  protected:
   void Make(uint32_t size, uint32_t grace_ms = 10000) {
+    Configure(size, grace_ms);
+    for (NodeId id = 0; id < size; ++id) Start(id);
+  }
+  void Configure(uint32_t size, uint32_t grace_ms) {
     config_.radix = 2;
     config_.overlay_id = "o";
     config_.redial_min_ms = 1;
@@ -47,19 +51,22 @@ class TreeOverlayTest : public testing::Test {
     sinks_.resize(size);
     overlays_.resize(size);
     expelled_.resize(size);
-    for (NodeId id = 0; id < size; ++id) Start(id);
   }
   void Start(NodeId id) {
     config_.self = id;
     OverlayEvents events;
     events.expelled = [this, id](const std::string&) { ++expelled_[id]; };
     events.reachability = [this, id] { ++changes_[id]; };
+    events.description = [this, id](NodeId node, const std::string& text) {
+      descriptions_[id][node] = text;
+    };
     sinks_[id] = std::make_unique<RecordingSink>();
     config_.listen = Name(id);
     overlays_[id] = std::make_unique<TreeOverlay>(
         &loop_, sinks_[id].get(), std::make_unique<FakeTransport>(&network_),
         config_, events);
     Listen(id);
+    overlays_[id]->Describe(described_ ? "the node of " + Name(id) : "");
     overlays_[id]->Join(known_);
   }
   // Starts an agent that has recovered the processes of its predecessor.
@@ -81,7 +88,8 @@ class TreeOverlayTest : public testing::Test {
   bool WaitForAll() {
     return WaitFor([this] {
       for (const auto& o : overlays_) {
-        if (o->table().up_count() != o->table().size()) return false;
+        if (o == nullptr || o->table().up_count() != o->table().size())
+          return false;
       }
       return true;
     });
@@ -99,6 +107,9 @@ class TreeOverlayTest : public testing::Test {
   std::vector<std::unique_ptr<RecordingSink>> sinks_;
   std::vector<int> expelled_;
   std::map<NodeId, int> changes_;  // of reachability
+  bool described_ = false;
+  // By the member that learned them and the member that they describe.
+  std::map<NodeId, std::map<NodeId, std::string>> descriptions_;
   std::vector<std::unique_ptr<TreeOverlay>> overlays_;
 };
 
@@ -189,6 +200,76 @@ TEST_F(GrowingOverlayTest, ARestartedMemberDoesNotWaitForARemovedParent) {
   ASSERT_TRUE(WaitFor([this] { return overlays_[3]->table().Up(0); }));
   EXPECT_TRUE(Knows(3, 1, false));
   EXPECT_EQ(overlays_[3]->tree().parent(3), 0u);
+}
+
+TEST_F(GrowingOverlayTest, ARootThatWasRemovedWhileItWasAwayIsNotified) {
+  Make(3, 20);
+  ASSERT_TRUE(WaitForAll());
+  overlays_[0]->Stop();
+  ASSERT_TRUE(WaitFor([this] { return overlays_[1]->root() == 1u; }));
+  MemberRecord record;
+  record.node = 0;
+  record.name = Name(0);
+  record.service = Service::kRemoved;
+  ASSERT_TRUE(overlays_[1]->Decide(record).ok());
+  known_ = NoneUp(3, 0);
+  Start(0);
+  ASSERT_TRUE(WaitFor([this] { return overlays_[0]->table().Removed(0); }));
+  EXPECT_FALSE(overlays_[1]->table().Up(0));
+}
+
+// Agents that know who the members are, and find out which of them are up.
+class UnlaunchedOverlayTest : public TreeOverlayTest {
+ protected:
+  static constexpr uint32_t kSize = 9;
+
+  void StartAlone(NodeId id) {
+    known_ = NoneUp(kSize, id);
+    described_ = true;
+    Start(id);
+  }
+  // Starts the members in this order and waits until all know all.
+  void StartInOrder(const std::vector<NodeId>& order) {
+    Configure(kSize, 20);
+    for (const NodeId id : order) {
+      StartAlone(id);
+      const auto pause = EventLoop::Now() + 5000000;
+      WaitFor([&] { return EventLoop::Now() > pause; });
+    }
+    ASSERT_TRUE(WaitForAll());
+    for (NodeId id = 0; id < kSize; ++id) EXPECT_EQ(overlays_[id]->root(), 0u);
+  }
+  bool AllDescribed() {
+    return WaitFor([this] {
+      for (NodeId id = 0; id < kSize; ++id) {
+        if (descriptions_[id].size() < kSize - 1) return false;
+      }
+      return true;
+    });
+  }
+};
+
+TEST_F(UnlaunchedOverlayTest, MembersFindEachOtherInAnyOrderOfStart) {
+  std::vector<NodeId> order = {8, 3, 5, 0, 7, 1, 6, 2, 4};
+  StartInOrder(order);
+  EXPECT_TRUE(AllDescribed());
+  EXPECT_EQ(descriptions_[8][4], "the node of node4");
+  for (NodeId id = 0; id < kSize; ++id) EXPECT_EQ(expelled_[id], 0) << id;
+}
+
+TEST_F(UnlaunchedOverlayTest, TheFirstMemberBecomesRootAlthoughItStartsLast) {
+  StartInOrder({1, 2, 3, 4, 5, 6, 7, 8, 0});
+  EXPECT_TRUE(AllDescribed());
+}
+
+TEST_F(UnlaunchedOverlayTest, AMemberFindsOthersBehindManyThatAreDown) {
+  Configure(kSize, 20);
+  StartAlone(8);
+  StartAlone(7);
+  ASSERT_TRUE(WaitFor([this] {
+    return overlays_[7]->table().Up(8) && overlays_[8]->table().Up(7);
+  }));
+  EXPECT_EQ(overlays_[8]->root(), 7u);
 }
 
 // With radix 2, node 1 is the parent of 3 and 4.

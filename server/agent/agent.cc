@@ -1,5 +1,6 @@
 #include "server/agent/agent.h"
 
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -8,11 +9,13 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "common/cluster/cluster_file.h"
 #include "common/event_loop.h"
 #include "common/hex.h"
 #include "common/posix/private_dir.h"
@@ -24,6 +27,8 @@
 #include "server/agent/bring_up/log.h"
 #include "server/agent/bring_up/runtime_dir.h"
 #include "server/agent/bring_up/settings.h"
+#include "server/agent/bring_up/signal_watch.h"
+#include "server/agent/membership/cluster_start.h"
 #include "server/agent/membership/membership.h"
 #include "server/agent/membership/node_commands.h"
 #include "server/agent/membership/planner.h"
@@ -107,8 +112,16 @@ class Agent::Impl {
   void OnReachability();
   // Called when something was decided about a member, or a member was added.
   void OnRecord(const overlay::MemberRecord& record);
+  // Called when an agent has described its node.
+  void OnDescription(NodeId node, const std::string& description);
+  // Informs the parts that use the members' descriptions.
+  void OnMemberChanged(NodeId node);
   // Publishes the list of members to processes and the successor.
   void OnMembersChanged();
+  // Returns true if agents find each other from the file of their cluster.
+  bool in_cluster() const { return !config_.cluster_file().empty(); }
+  // Adds the nodes that the file of the cluster has and the overlay has not.
+  void AddClusterNodes();
   // Returns the error with which the mapper would refuse the job if it had only
   // the slots of `room`.
   Status Fits(const JobRequest& job, host::EmbeddedPlacement::Room room) const;
@@ -145,6 +158,7 @@ class Agent::Impl {
   EventLoop loop_;
   AgentRuntime runtime_{&loop_};
   Termination termination_;
+  std::optional<SignalWatch> reload_;  // only in a cluster
   std::optional<RuntimeDir> dir_;
   std::optional<DirectoryWatch> dir_watch_;
   Membership membership_;
@@ -195,6 +209,9 @@ OverlayAdapter::Listener Agent::Impl::OverlayListener() {
   listener.record = [this](const overlay::MemberRecord& record) {
     OnRecord(record);
   };
+  listener.description = [this](NodeId node, const std::string& description) {
+    OnDescription(node, description);
+  };
   listener.removed = [this](const std::string& reason) { End(reason); };
   return listener;
 }
@@ -220,15 +237,46 @@ NodeCommands::Parts Agent::Impl::NodeParts() {
 
 void Agent::Impl::OnRecord(const overlay::MemberRecord& record) {
   membership_.Apply(record);
-  planner_->SetNode(record.node, membership_.info(record.node));
-  if (scheduler_) scheduler_->OnMember(record.node);
+  OnMemberChanged(record.node);
+  if (record.node == config_.self() && membership_.removed(record.node)) {
+    loop_.Post([this] { End("this node was removed from the overlay"); });
+  }
+}
+
+void Agent::Impl::OnDescription(NodeId node, const std::string& description) {
+  if (membership_.Describe(node, description)) OnMemberChanged(node);
+}
+
+void Agent::Impl::OnMemberChanged(NodeId node) {
+  planner_->SetNode(node, membership_.info(node));
+  if (scheduler_) scheduler_->OnMember(node);
+  const bool is_here = membership_.info(node).machine() == info_.machine();
+  if (is_here && node != config_.self()) {
+    adapters_->ShareMachine(config_.emulated());
+  }
   if (!std::exchange(members_changed_, true)) {
     loop_.Defer([this] { OnMembersChanged(); });
   }
   embedded_placement_.SlotsFreed();
-  if (record.node == config_.self() && membership_.removed(record.node)) {
-    loop_.Post([this] { End("this node was removed from the overlay"); });
+}
+
+void Agent::Impl::AddClusterNodes() {
+  const Result<ClusterFile> file = ReadClusterFile(config_.cluster_file());
+  const Result<std::vector<ClusterNode>> nodes =
+      file.ok() ? NewClusterNodes(*file, membership_.Members())
+                : Result<std::vector<ClusterNode>>(file.status());
+  Status status = nodes.status();
+  for (size_t i = 0; status.ok() && i < nodes->size(); ++i) {
+    const ClusterNode& node = (*nodes)[i];
+    overlay::MemberRecord record;
+    record.node = membership_.size();
+    record.name = node.name;
+    status = overlay_.Decide(record);
+    overlay_.SetAddress(record.node, ClusterAddress(node.host, node.port));
   }
+  if (status.ok()) return;
+  Log({core::LogLine::Level::kError,
+       "no nodes are added: " + status.message()});
 }
 
 void Agent::Impl::OnMembersChanged() {
@@ -289,6 +337,10 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   if (!status.ok()) return status;
   WatchDirectory();
   termination_.WatchSignals();
+  if (in_cluster()) {
+    reload_.emplace(&loop_, std::initializer_list<int>{SIGHUP},
+                    [this](int) { AddClusterNodes(); });
+  }
   MakeAdapters();
   MakePersistence();
   if (recovery_) recovery_->FindJobs();
@@ -425,13 +477,14 @@ void Agent::Impl::Describe() {
 void Agent::Impl::Join(const bootstrap::v1::Members& members,
                        BootstrapChannel* channel,
                        std::function<void()> on_ready) {
+  const bool knows_all = !restarted_ && !in_cluster();
   const bootstrap::v1::Members now =
-      restarted_ ? WithOwn(members, config_.self(), info_) : members;
+      knows_all ? members : WithOwn(members, config_.self(), info_);
   membership_.Set(now);
   adapters_->datastore().SetNodes(MakeSessionNodes(now));
-  planner_ = std::make_unique<Planner>(members, config_.self(),
+  planner_ = std::make_unique<Planner>(now, config_.self(),
                                        SessionId(config_.overlay_id()));
-  if (SharesMachine(members, info_.machine())) {
+  if (SharesMachine(now, info_.machine())) {
     adapters_->ShareMachine(config_.emulated());
   }
   StartCore();
@@ -442,10 +495,12 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
   const auto ready = [this, channel, on_ready = std::move(on_ready)] {
     OnReady(channel, on_ready);
   };
+  if (in_cluster()) overlay_.Describe(info_);
   overlay_.Join(members, ready);
-  // A restarted agent is ready at once, because other members may be lost
-  // permanently.
-  if (restarted_) ready();
+  if (in_cluster()) AddClusterNodes();
+  // These agents are ready at once, because other members may be lost
+  // permanently, or not have started yet.
+  if (!knows_all) ready();
 }
 
 void Agent::Impl::StartCore() {

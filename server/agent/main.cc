@@ -8,15 +8,22 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "common/cluster/cluster_file.h"
+#include "common/status.h"
 #include "common/version.h"
 #include "server/agent/agent.h"
+#include "server/agent/bring_up/addresses.h"
 #include "server/agent/bring_up/bootstrap_channel.h"
 #include "server/agent/bring_up/log.h"
+#include "server/agent/bring_up/service_manager.h"
+#include "server/agent/membership/cluster_start.h"
 #include "server/agent/persistence/agent_state.h"
 
 namespace canopy::agent {
@@ -34,22 +41,35 @@ constexpr int kGoneMs = 3000;
 constexpr char kUsage[] =
     "usage: canopyd --bootstrap\n"
     "       canopyd --restart DIR\n"
+    "       canopyd --cluster FILE [--node NAME]\n"
     "\n"
     "The node agent of Canopy. 'canopy run' and 'canopy up' start it and\n"
     "send its configuration over standard input. --restart replaces an agent\n"
     "of this node that has ended, and continues its jobs; DIR is the\n"
-    "directory of that agent.\n";
+    "directory of that agent.\n"
+    "\n"
+    "--cluster runs the agent of this node in the foreground. The agents of "
+    "the\n"
+    "nodes in FILE find each other, in any order of start. The node is NAME, "
+    "or\n"
+    "that with the name of this machine. If an agent of the node was killed, "
+    "its\n"
+    "jobs continue. SIGHUP adds the nodes that were added to FILE.\n";
 
-// Sets up the signals. The loop reads termination signals from a descriptor.
-// Threads that are created later inherit the mask.
-void SetSignals() {
+// Sets up the signals. The loop reads termination signals, and in a cluster
+// SIGHUP, from a descriptor. Threads that are created later inherit the mask.
+void SetSignals(const bootstrap::v1::Config& config) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  if (config.cluster_file().empty()) {
+    signal(SIGHUP, SIG_IGN);
+  } else {
+    sigaddset(&set, SIGHUP);
+  }
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGHUP, SIG_IGN);
   // With SIGXFSZ ignored, a write beyond the limit of a file's size returns an
   // error, as on a full disk.
   signal(SIGXFSZ, SIG_IGN);
@@ -103,6 +123,15 @@ void LogToFile(const std::string& path) {
   logger->flush_on(spdlog::level::info);
   logger->set_level(spdlog::level::info);
   spdlog::set_default_logger(logger);
+}
+
+// The messages of a service go to its manager too.
+void AlsoLogToFile(const std::string& path, const std::string& node) {
+  spdlog::default_logger()->sinks().push_back(
+      std::make_shared<spdlog::sinks::rotating_file_sink_mt>(path, kMaxLogBytes,
+                                                             kOldLogs));
+  SetLogPattern(node);
+  spdlog::flush_on(spdlog::level::info);
 }
 
 // Removes the log of an agent that ends in order, because only the log of a
@@ -164,7 +193,7 @@ int Serve() {
   } else if (Detach(&report_fd) != 0) {
     return 1;
   }
-  SetSignals();
+  SetSignals(config);
   ProtectMemory(config);
   SetLogging(config);
   bootstrap::v1::Members members;
@@ -201,10 +230,12 @@ int Restart(const std::string& directory, bool in_place) {
   }
   int report_fd = -1;
   if (!in_place && Detach(&report_fd) != 0) return 1;
-  SetSignals();
+  SetSignals(state->config());
   ProtectMemory(state->config());
   SetLogging(state->config());
-  if (in_place) LogToFile(log);
+  const bool is_service = !state->config().cluster_file().empty();
+  if (in_place && !is_service) LogToFile(log);
+  if (in_place && is_service) AlsoLogToFile(log, state->config().node_name());
   Agent agent(state->config(), /*restarted=*/true);
   bootstrap::v1::NodeInfo info;
   const Status status = agent.Prepare(&info);
@@ -224,6 +255,49 @@ int Restart(const std::string& directory, bool in_place) {
   return 0;
 }
 
+// Returns the start of the agent of the node `name`, or of the node with the
+// name of this machine.
+Result<ClusterStart> FindStart(const std::string& path,
+                               const std::string& name) {
+  const Result<ClusterFile> file = ReadClusterFile(path);
+  if (!file.ok()) return file.status();
+  const std::string own = name.empty() ? HostName() : name;
+  const std::optional<uint32_t> self = FindClusterNode(*file, own);
+  if (self) return StartInCluster(*file, *self);
+  return Status(kErrNotFound, path + " has no node '" + own +
+                                  "', or several; name the node of this "
+                                  "agent with --node");
+}
+
+// Runs an agent that no launcher has started, in the foreground.
+int ServeCluster(const std::string& path, const std::string& name) {
+  Result<ClusterStart> start = FindStart(path, name);
+  Status status = start.status();
+  if (status.ok() && IsServed(start->config.runtime_dir(), kGoneMs)) {
+    status = Status(kErrExists, "an agent is already running in " +
+                                    start->config.runtime_dir());
+  }
+  if (!status.ok()) {
+    std::fprintf(stderr, "canopyd: %s\n", status.message().c_str());
+    return 1;
+  }
+  SetSignals(start->config);
+  ProtectMemory(start->config);
+  SetLogging(start->config);
+  Agent agent(start->config, start->restarts);
+  bootstrap::v1::NodeInfo info;
+  status = agent.Prepare(&info);
+  if (!status.ok()) {
+    spdlog::error("{}", status.message());
+    return 1;
+  }
+  AlsoLogToFile(info.runtime_dir() + "/agent.log", info.name());
+  agent.Join(start->members, nullptr, ReportReady);
+  agent.Run();
+  RemoveLogs(info.runtime_dir());
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--bootstrap") == 0) {
     return Serve();
@@ -233,6 +307,10 @@ int Main(int argc, char** argv) {
   }
   if (argc == 3 && std::strcmp(argv[1], "--continue") == 0) {
     return Restart(argv[2], /*in_place=*/true);
+  }
+  if ((argc == 3 || (argc == 5 && std::strcmp(argv[3], "--node") == 0)) &&
+      std::strcmp(argv[1], "--cluster") == 0) {
+    return ServeCluster(argv[2], argc == 5 ? argv[4] : "");
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::printf("canopyd %s\n", kVersion);

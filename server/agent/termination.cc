@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <utility>
@@ -14,23 +13,12 @@ Termination::Termination(
     EventLoop* loop, std::function<void(const std::string& reason)> requested)
     : loop_(loop), requested_(std::move(requested)) {}
 
-Termination::~Termination() {
-  if (signals_) loop_->Unwatch(signals_.get());
-  UnwatchLauncher();
-}
+Termination::~Termination() { UnwatchLauncher(); }
 
 void Termination::WatchSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int s : {SIGINT, SIGTERM}) sigaddset(&set, s);
-  signals_.Reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_) return;
-  loop_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) {
-    signalfd_siginfo info;
-    while (read(signals_.get(), &info, sizeof info) == sizeof info) {
-      requested_("signal " + std::to_string(info.ssi_signo));
-    }
-  });
+  signals_.emplace(
+      loop_, std::initializer_list<int>{SIGINT, SIGTERM},
+      [this](int signal) { requested_("signal " + std::to_string(signal)); });
 }
 
 void Termination::WatchLauncher(int fd) {

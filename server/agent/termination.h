@@ -3,10 +3,11 @@
 #define CANOPY_SERVER_AGENT_TERMINATION_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "common/event_loop.h"
-#include "common/posix/unique_fd.h"
+#include "server/agent/bring_up/signal_watch.h"
 
 namespace canopy::agent {
 
@@ -35,7 +36,7 @@ class Termination {
  private:
   EventLoop* const loop_;
   const std::function<void(const std::string& reason)> requested_;
-  UniqueFd signals_;
+  std::optional<SignalWatch> signals_;
   int launcher_ = -1;
   bool begun_ = false;
 };

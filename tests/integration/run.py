@@ -15,6 +15,7 @@ import cases_allocations
 import cases_attacks
 import cases_bad
 import cases_c_host
+import cases_cluster
 import cases_control
 import cases_debug
 import cases_disk
@@ -114,6 +115,7 @@ SUITES = (
     cases_disk,
     cases_network,
     cases_nodes,
+    cases_cluster,
     cases_jobs,
     cases_openpmix,
     cases_spawn,

@@ -49,7 +49,8 @@ class Addition {
       : overlay_(*overlay), options_(options) {}
 
   Result<NodeAddition> Run() {
-    Status status = FindSites();
+    Status status = CheckLauncher();
+    if (status.ok()) status = FindSites();
     if (status.ok()) status = MakeMembers();
     if (status.ok() && !plans_.empty()) status = StartAgents();
     if (!status.ok()) {
@@ -60,6 +61,14 @@ class Addition {
   }
 
  private:
+  Status CheckLauncher() const {
+    const std::string& file = overlay_.context.cluster_file();
+    if (file.empty()) return Status();
+    return Status(kErrNotSupported,
+                  "the nodes of this overlay are listed in " + file +
+                      "; add new ones at the end of the list on all nodes, "
+                      "and send SIGHUP to the agents");
+  }
   // All nodes of an emulated overlay are on this machine.
   Status FindSites() {
     if (overlay_.context.emulated()) {

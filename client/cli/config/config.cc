@@ -1,6 +1,5 @@
 #include "client/cli/config/config.h"
 
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,16 +9,13 @@
 #include "client/cli/config/settings.h"
 #include "common/duration_text.h"
 #include "common/string_util.h"
+#include "common/toml/toml_file.h"
 
 namespace canopy::cli {
 namespace {
 
 constexpr char kSystemFile[] = "/etc/canopy/canopy.toml";
 constexpr char kDefault[] = "default";
-
-std::string Place(const std::string& path, const toml::source_region& source) {
-  return path + ":" + std::to_string(source.begin.line);
-}
 
 // Returns a TOML value as text, or no value if its type does not fit the
 // setting.
@@ -35,26 +31,16 @@ std::optional<std::string> TextOf(const toml::node& node,
       number != nullptr && setting.kind == SettingKind::kDuration) {
     return std::to_string(number->get());
   }
-  const toml::array* const list = node.as_array();
-  if (list == nullptr || setting.kind != SettingKind::kHosts) return {};
-  std::vector<std::string> hosts;
-  for (const toml::node& element : *list) {
-    const auto* const text = element.as_string();
-    if (text == nullptr) return {};
-    hosts.push_back(text->get());
-  }
-  return Join(hosts, ",");
+  if (setting.kind != SettingKind::kHosts) return {};
+  return TomlTexts(node);
 }
 
 Status UnknownKey(const std::string& place, std::string_view key) {
   std::vector<std::string_view> known;
   for (const Setting& setting : Settings()) known.push_back(setting.key);
-  std::string text = place + ": unknown key '" + std::string(key) + "'";
-  const std::string_view nearest = Nearest(key, known);
-  if (!nearest.empty()) {
-    text += "; did you mean '" + std::string(nearest) + "'?";
-  }
-  return Status(kErrBadParam, text + " ('canopy config' lists the keys)");
+  const Status unknown = UnknownTomlKey(place, key, known);
+  return Status(unknown.code(),
+                unknown.message() + " ('canopy config' lists the keys)");
 }
 
 std::string TypeOf(const Setting& setting) {
@@ -112,16 +98,11 @@ Result<Config> Config::Load() {
 
 Status Config::ReadFile(const std::string& path) {
   if (access(path.c_str(), F_OK) != 0) return Status();
-  toml::table table;
-  try {
-    table = toml::parse_file(path);
-  } catch (const toml::parse_error& error) {
-    return Status(kErrBadParam, Place(path, error.source()) + ": " +
-                                    std::string(error.description()));
-  }
-  for (const auto& [key, node] : table) {
+  const Result<toml::table> table = ReadToml(path);
+  if (!table.ok()) return table.status();
+  for (const auto& [key, node] : *table) {
     const Setting* const setting = FindSetting(key.str());
-    const std::string place = Place(path, key.source());
+    const std::string place = TomlPlace(path, key.source());
     if (setting == nullptr) return UnknownKey(place, key.str());
     std::optional<std::string> text = TextOf(node, *setting);
     if (!text) {

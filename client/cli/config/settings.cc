@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "common/cluster/cluster_file.h"
 #include "common/duration_text.h"
 #include "common/hosts.h"
 #include "common/string_util.h"
@@ -18,6 +19,8 @@ constexpr uint32_t kDay = 24 * 3600;
 constexpr Setting kSettings[] = {
     {"context", "CANOPY_CONTEXT", Kind::kText, "",
      "overlay that commands use if several are up"},
+    {"cluster-file", "CANOPY_CLUSTER_FILE", Kind::kText, kClusterFile,
+     "file of a cluster whose agents run as services"},
     {"hosts", "CANOPY_HOSTS", Kind::kHosts, "",
      "hosts of 'canopy up', where no option and no batch job names them"},
     {"launch-agent", "CANOPY_LAUNCH_AGENT", Kind::kText,

@@ -11,6 +11,7 @@
 
 #include "client/cli/base/file_util.h"
 #include "client/cli/base/this_machine.h"
+#include "client/cli/context/cluster_context.h"
 #include "client/cli/context/context.pb.h"
 #include "client/cli/context/context_text.h"
 #include "common/posix/private_dir.h"
@@ -25,6 +26,15 @@ constexpr std::string_view kAllowed =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
 std::string DefaultDirectory() { return UserRuntimeDir() + "/contexts"; }
+
+// Returns the cluster if it has this name.
+Result<std::optional<ClusterFile>> ClusterNamed(const std::string& name) {
+  Result<std::optional<ClusterFile>> cluster = FindCluster();
+  if (cluster.ok() && cluster->has_value() && (*cluster)->name != name) {
+    cluster->reset();
+  }
+  return cluster;
+}
 
 // A batch system: the prefix of the names of its allocations' contexts, and two
 // variables that it sets inside an allocation. `job` contains the number of the
@@ -110,7 +120,8 @@ Result<std::optional<std::string>> ChooseContext(
                                   "); name one with --context");
 }
 
-ContextStore::ContextStore() : directory_(DefaultDirectory()) {}
+ContextStore::ContextStore()
+    : directory_(DefaultDirectory()), has_cluster_(true) {}
 
 ContextStore::ContextStore(std::string directory)
     : directory_(std::move(directory)) {}
@@ -121,6 +132,11 @@ std::string ContextStore::PathOf(const std::string& name) const {
 
 Result<std::vector<std::string>> ContextStore::List() const {
   std::vector<std::string> names;
+  if (has_cluster_) {
+    const Result<std::optional<ClusterFile>> cluster = FindCluster();
+    if (!cluster.ok()) return cluster.status();
+    if (cluster->has_value()) names.push_back((*cluster)->name);
+  }
   DIR* const dir = opendir(directory_.c_str());
   if (dir == nullptr) return names;
   if (Status status = CheckPrivateDir(directory_); !status.ok()) {
@@ -135,11 +151,17 @@ Result<std::vector<std::string>> ContextStore::List() const {
   }
   closedir(dir);
   std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
 Result<v1::Context> ContextStore::Load(const std::string& name) const {
   if (Status status = CheckContextName(name); !status.ok()) return status;
+  if (has_cluster_) {
+    const Result<std::optional<ClusterFile>> cluster = ClusterNamed(name);
+    if (!cluster.ok()) return cluster.status();
+    if (cluster->has_value()) return ContextOfCluster(**cluster);
+  }
   if (Status status = CheckPrivateDir(directory_); !status.ok()) return status;
   Result<std::string> text = ReadFile(PathOf(name), kMaxContextFile);
   if (!text.ok()) {
@@ -172,6 +194,7 @@ Status ContextStore::Save(const v1::Context& context) const {
 }
 
 Status ContextStore::Update(const v1::Context& context) const {
+  if (!context.cluster_file().empty()) return Status();
   if (Status status = CheckContextName(context.name()); !status.ok()) {
     return status;
   }

@@ -1,5 +1,6 @@
-// The overlays of this user that are up, by name: one file each in a directory
-// that only the user can enter.
+// The overlays of this user, by name: the cluster, if there is one
+// (cluster_context.h), and those that `canopy up` has started, with one file
+// each in a directory that only the user can enter.
 #ifndef CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
 #define CANOPY_CLIENT_CLI_CONTEXT_CONTEXT_STORE_H_
 
@@ -48,24 +49,28 @@ Result<std::optional<std::string>> ChooseContext(
 
 class ContextStore {
  public:
-  // Uses ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/contexts.
+  // Uses ${XDG_RUNTIME_DIR or /tmp}/canopy-UID/contexts, and the cluster.
   ContextStore();
+  // Uses only the files of this directory.
   explicit ContextStore(std::string directory);
 
   const std::string& directory() const { return directory_; }
 
-  // Returns the sorted names. Fails if the directory is not private.
+  // Returns the sorted names. Fails if the directory is not private, and like
+  // FindCluster.
   Result<std::vector<std::string>> List() const;
   // Returns the context of that name. kErrNotFound: there is no such context;
   // kErrNoPermissions: the directory is not private, or the file cannot be
   // read; kErrUnpackFailure: the file is damaged (the message gives its path);
-  // kErrBadParam: the name is invalid.
+  // kErrBadParam: the name is invalid. The context of the cluster fails like
+  // ContextOfCluster.
   Result<v1::Context> Load(const std::string& name) const;
   // Creates the directory if needed. Returns kErrExists if the name is taken,
   // kErrBadParam if it is invalid, and kErrNoPermissions if the directory is
   // not private or not writable.
   Status Save(const v1::Context& context) const;
-  // Replaces the context of that name atomically, or adds it: readers see the
+  // Does nothing for the context of the cluster. Otherwise
+  // replaces the context of that name atomically, or adds it: readers see the
   // old or the new one. The directory must exist (Save). If two processes
   // update one context at once, one of them may fail.
   Status Update(const v1::Context& context) const;
@@ -77,6 +82,7 @@ class ContextStore {
   std::string PathOf(const std::string& name) const;
 
   const std::string directory_;
+  const bool has_cluster_ = false;
 };
 
 }  // namespace canopy::cli

@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -59,7 +61,54 @@ ControlTarget NetworkTargetOf(const v1::Context& context, int member) {
   return WithCredentials(context, is_other ? "" : node.control_address());
 }
 
+namespace {
+
+bool IsRootIn(const control::v1::StatusReply& reply, const std::string& name) {
+  return std::ranges::any_of(reply.nodes(), [&](const auto& node) {
+    return node.name() == name && node.up() && node.parent() < 0;
+  });
+}
+
+Result<RootAgent> Connect(const v1::Context& context, int member) {
+  ControlTarget target = TargetOf(context, member);
+  if (target.address.empty()) return Status(kErrUnreach, "it has no address");
+  Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
+  if (!client.ok()) return client.status();
+  return RootAgent{std::move(target), *std::move(client), member};
+}
+
+// Returns the number in the context of the member that `agent` considers to be
+// the root, or no value if it is not in the context.
+std::optional<int> RootAsSeenBy(const v1::Context& context, RootAgent* agent) {
+  const Result<control::v1::StatusReply> reply = agent->client.GetStatus();
+  if (!reply.ok()) return std::nullopt;
+  for (int i = 0; i < context.members_size(); ++i) {
+    if (IsRootIn(*reply, context.members(i).name())) return i;
+  }
+  return std::nullopt;
+}
+
+// In a cluster, any of the first members may be down for a long time, and the
+// agent of this machine knows which one is the root.
+Result<RootAgent> AskAgentHere(const v1::Context& context) {
+  for (int i = 0; i < context.members_size(); ++i) {
+    if (!IsOwnSocket(context.members(i).control_socket())) continue;
+    Result<RootAgent> here = Connect(context, i);
+    if (!here.ok()) continue;
+    const std::optional<int> root = RootAsSeenBy(context, &*here);
+    if (root == i) return here;
+    if (root) return Connect(context, *root);
+  }
+  return Status(kErrUnreach, "no agent of this machine answers");
+}
+
+}  // namespace
+
 Result<RootAgent> ConnectRoot(const v1::Context& context) {
+  if (!context.cluster_file().empty()) {
+    Result<RootAgent> root = AskAgentHere(context);
+    if (root.ok()) return root;
+  }
   Status first(kErrUnreach, "their sockets are gone");
   int tried = 0;
   for (int i = 0; i < context.members_size() && tried < kMaxTries; ++i) {
@@ -77,6 +126,11 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
                       "' does not fit its overlay: " + first.message());
   }
   if (first.code() == kErrNotSupported) return first;
+  if (!context.cluster_file().empty()) {
+    return Status(kErrUnreach, "no agent of the cluster in " +
+                                   context.cluster_file() + " answers (" +
+                                   first.message() + ")");
+  }
   return Status(kErrUnreach, "no agent of context '" + context.name() +
                                  "' answers (" + first.message() +
                                  "); 'canopy down --context " + context.name() +
@@ -102,12 +156,11 @@ void TakeEarlier(const v1::Context& context, RootAgent* agent) {
 
 Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
   const auto deadline = std::chrono::steady_clock::now() + kSuccessionTime;
-  while (agent->member > 0) {
+  while (true) {
     Result<control::v1::StatusReply> reply = agent->client.GetStatus();
     if (!reply.ok()) return reply.status();
-    if (agent->member < reply->nodes_size() &&
-        reply->nodes(agent->member).parent() < 0) {
-      break;
+    if (IsRootIn(*reply, context.members(agent->member).name())) {
+      return Status();
     }
     if (std::chrono::steady_clock::now() > deadline) {
       return Status(kErrUnreach,
@@ -118,7 +171,6 @@ Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
     std::this_thread::sleep_for(kSuccessionPoll);
     TakeEarlier(context, agent);
   }
-  return Status();
 }
 
 }  // namespace canopy::cli

@@ -31,9 +31,10 @@ struct RootAgent {
 // of the context are not the overlay's, and kErrNotSupported if the overlay has
 // no TLS and no socket on this machine.
 Result<RootAgent> ConnectRoot(const v1::Context& context);
-// Waits until the agent accepts jobs. The members before it do not answer, but
-// the overlay may need time to declare them lost. If one of these members
-// answers again, it becomes the root in `*agent`.
+// Waits until the agent is the root by its own account and so accepts jobs. The
+// members before it do not answer or were removed, but the overlay may need time
+// to declare them lost. If an earlier member answers again, it replaces `*agent`.
+// Returns kErrUnreach after 15 s.
 Status WaitUntilRoot(const v1::Context& context, RootAgent* agent);
 
 }  // namespace canopy::cli

@@ -58,9 +58,9 @@ Result<std::unique_ptr<RunConnection>> GrpcAgents::DialRoot(
   {
     Result<RootAgent> root = ConnectRoot(overlay);
     if (!root.ok()) return root.status();
-    if (Status status = WaitUntilRoot(overlay, &*root); !status.ok()) {
-      return status;
-    }
+    const Status status =
+        root->member > 0 ? WaitUntilRoot(overlay, &*root) : Status();
+    if (!status.ok()) return status;
     target = std::move(root->target);
     *member = root->member;
   }

@@ -58,13 +58,26 @@ void Membership::Apply(const overlay::MemberRecord& record) {
   }
   Entry& entry = entries_[record.node];
   bootstrap::v1::NodeInfo info;
-  // This agent knows its own description better.
-  if (record.node != self_ && !record.description.empty() &&
+  // Each agent knows its own description better.
+  if (record.node != self_ && !entry.described && !record.description.empty() &&
       info.ParseFromString(record.description)) {
     entry.info = std::move(info);
   }
   entry.record = record;
   entry.record.description.clear();
+}
+
+bool Membership::Describe(NodeId node, const std::string& description) {
+  bootstrap::v1::NodeInfo info;
+  if (node >= size() || node == self_ || !info.ParseFromString(description)) {
+    return false;
+  }
+  Entry& entry = entries_[node];
+  if (info.name() != entry.info.name()) return false;
+  const bool changes = entry.info.SerializeAsString() != description;
+  entry.described = true;
+  entry.info = std::move(info);
+  return changes;
 }
 
 NodeId Membership::Find(const std::string& name) const {
@@ -78,7 +91,9 @@ overlay::MemberRecord Membership::RecordOf(NodeId node) const {
   overlay::MemberRecord record = entries_[node].record;
   record.node = node;
   record.name = entries_[node].info.name();
-  record.description = entries_[node].info.SerializeAsString();
+  if (!entries_[node].described) {
+    record.description = entries_[node].info.SerializeAsString();
+  }
   return record;
 }
 

@@ -33,6 +33,11 @@ class Membership : public InputObserver {
   // until its agent is up.
   void Apply(const overlay::MemberRecord& record);
 
+  // Adopts the description of its node that an agent has published. It has
+  // precedence over that of decisions. Returns false if it changes nothing, or
+  // is malformed or that of another node.
+  bool Describe(NodeId node, const std::string& description);
+
   // Returns the number of members, with those that were removed.
   uint32_t size() const { return static_cast<uint32_t>(entries_.size()); }
   // Returns the number of the member with this name or alias that was not
@@ -89,6 +94,7 @@ class Membership : public InputObserver {
     std::string down_reason;
     overlay::MemberRecord record;  // its description is in `info`
     bool joining = false;          // its agent has never been up
+    bool described = false;        // by its own agent
   };
 
   const NodeId self_;

@@ -65,6 +65,7 @@ overlay::OverlayEvents OverlayAdapter::MakeEvents() {
   events.ready = [this] { ready_(); };
   events.reachability = listener_.reachability;
   events.record = listener_.record;
+  events.description = listener_.description;
   events.removed = listener_.removed;
   events.expelled = [](const std::string& reason) {
     Log({core::LogLine::Level::kWarning,
@@ -75,6 +76,14 @@ overlay::OverlayEvents OverlayAdapter::MakeEvents() {
     spdlog::warn("links: {}", line);
   };
   return events;
+}
+
+void OverlayAdapter::Describe(const bootstrap::v1::NodeInfo& info) {
+  if (overlay_) overlay_->Describe(info.SerializeAsString());
+}
+
+void OverlayAdapter::SetAddress(NodeId node, const std::string& address) {
+  if (overlay_) overlay_->SetAddress(node, address);
 }
 
 void OverlayAdapter::Join(const bootstrap::v1::Members& members,

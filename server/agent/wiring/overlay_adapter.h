@@ -31,6 +31,8 @@ class OverlayAdapter {
     std::function<void()> reachability;
     // Something was decided about a member, or a member was added.
     std::function<void(const overlay::MemberRecord&)> record;
+    // A member has described its node by this bootstrap.NodeInfo.
+    std::function<void(NodeId, const std::string& description)> description;
     // This member was removed from the overlay.
     std::function<void(const std::string& reason)> removed;
   };
@@ -49,6 +51,10 @@ class OverlayAdapter {
   // predecessor, so that the other members do not count this node as lost.
   // Fails like MakeSecurity and GrpcOverlay::Listen.
   Status Listen(bool recovered);
+  // See TreeOverlay::Describe.
+  void Describe(const bootstrap::v1::NodeInfo& info);
+  // See TreeOverlay::SetAddress.
+  void SetAddress(NodeId node, const std::string& address);
   // Links this agent with its neighbours. Calls `ready`, in a later round of
   // the loop, when all members are up or, if the members contain those of a
   // running overlay, when this agent has a link.

@@ -1,0 +1,296 @@
+#include "common/cluster/cluster_file.h"
+
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "common/duration_text.h"
+#include "common/name_ranges.h"
+#include "common/posix/private_dir.h"
+#include "common/string_util.h"
+#include "common/toml/toml_file.h"
+
+namespace canopy {
+namespace {
+
+constexpr uint32_t kDefaultPort = 7117;
+constexpr uint32_t kMaxPort = 65535;
+constexpr uint32_t kMaxRadix = 65536;
+constexpr size_t kMaxName = 64;
+constexpr std::string_view kNameCharacters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+// Names become parts of paths.
+bool IsName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxName && name[0] != '.' &&
+         name.find_first_not_of(kNameCharacters) == std::string_view::npos;
+}
+
+// A key of the file: `set` returns what the value has to be, or an empty text
+// if it has taken it.
+struct Key {
+  std::string_view name;
+  std::function<std::string(const toml::node&)> set;
+};
+
+auto Text(std::string* to) {
+  return [to](const toml::node& node) -> std::string {
+    const auto* const text = node.as_string();
+    if (text == nullptr) return "a text";
+    *to = text->get();
+    return "";
+  };
+}
+
+auto OneOf(std::string* to, std::vector<std::string_view> words) {
+  return [to, words](const toml::node& node) -> std::string {
+    const auto* const text = node.as_string();
+    if (text == nullptr || std::ranges::count(words, text->get()) == 0) {
+      return "one of " +
+             Join(std::vector<std::string>(words.begin(), words.end()), ", ");
+    }
+    *to = text->get();
+    return "";
+  };
+}
+
+auto Texts(std::string* to) {
+  return [to](const toml::node& node) -> std::string {
+    std::optional<std::string> texts = TomlTexts(node);
+    if (!texts) return "a text, or a list of texts";
+    *to = *std::move(texts);
+    return "";
+  };
+}
+
+auto Number(uint32_t* to, uint32_t min, uint32_t max) {
+  return [=](const toml::node& node) -> std::string {
+    const auto* const number = node.as_integer();
+    if (number == nullptr || number->get() < min || number->get() > max) {
+      return "a number from " + std::to_string(min) + " to " +
+             std::to_string(max);
+    }
+    *to = static_cast<uint32_t>(number->get());
+    return "";
+  };
+}
+
+auto Milliseconds(uint32_t* to) {
+  return [to](const toml::node& node) -> std::string {
+    const auto* const text = node.as_string();
+    const auto duration = ParseDuration(
+        text != nullptr     ? text->get()
+        : node.is_integer() ? std::to_string(node.as_integer()->get())
+                            : std::string());
+    if (!duration || duration->count() == 0) {
+      return "a number of seconds, or a text such as \"10m\"";
+    }
+    *to =
+        static_cast<uint32_t>(std::min<int64_t>(duration->count(), UINT32_MAX));
+    return "";
+  };
+}
+
+// Values that become nodes when the whole file has been read.
+struct Lists {
+  std::string nodes;
+  std::string tls_names;
+  uint32_t port = kDefaultPort;
+  uint32_t control_port = 0;  // 0: the next one
+};
+
+std::vector<Key> KeysOf(ClusterFile* file, Lists* lists) {
+  return {{"name", Text(&file->name)},
+          {"nodes", Texts(&lists->nodes)},
+          {"port", Number(&lists->port, 1, kMaxPort)},
+          {"control-port", Number(&lists->control_port, 1, kMaxPort)},
+          {"key-file", Text(&file->key_file)},
+          {"security", OneOf(&file->security, {"tls", "files", "plaintext"})},
+          {"tls-ca", Text(&file->tls_ca)},
+          {"tls-cert", Text(&file->tls_cert)},
+          {"tls-key", Text(&file->tls_key)},
+          {"tls-names", Texts(&lists->tls_names)},
+          {"radix", Number(&file->radix, 2, kMaxRadix)},
+          {"loss-timeout", Milliseconds(&file->loss_timeout_ms)},
+          {"restart-grace", Milliseconds(&file->restart_grace_ms)},
+          {"orphan-grace", Milliseconds(&file->orphan_grace_ms)},
+          {"host-module", Text(&file->host_module)},
+          {"log-level", OneOf(&file->log_level,
+                              {"trace", "debug", "info", "warn", "error"})},
+          {"directory", Text(&file->directory)}};
+}
+
+Status ReadKeys(const toml::table& table, const std::string& path,
+                const std::vector<Key>& keys) {
+  for (const auto& [name, node] : table) {
+    const std::string place = TomlPlace(path, name.source());
+    const auto key = std::ranges::find(keys, name.str(), &Key::name);
+    if (key == keys.end()) {
+      std::vector<std::string_view> known;
+      for (const Key& one : keys) known.push_back(one.name);
+      return UnknownTomlKey(place, name.str(), known);
+    }
+    const std::string needed = key->set(node);
+    if (!needed.empty()) {
+      return Status(kErrBadParam, place + ": '" + std::string(name.str()) +
+                                      "' needs " + needed);
+    }
+  }
+  return Status();
+}
+
+// Reads HOST or HOST:PORT, where an IPv6 address with a port has brackets.
+bool ReadHost(std::string_view text, ClusterNode* node) {
+  const size_t colon = text.rfind(':');
+  const bool bracketed = text.starts_with('[');
+  const bool has_port =
+      colon != std::string_view::npos &&
+      (bracketed ? colon > text.find(']') : text.find(':') == colon);
+  if (has_port) {
+    const auto port = ParseNumber(text.substr(colon + 1), kMaxPort - 1);
+    if (!port || *port == 0) return false;
+    node->port = static_cast<uint32_t>(*port);
+    node->control_port = node->port + 1;
+    text = text.substr(0, colon);
+  }
+  if (bracketed) {
+    if (!text.ends_with(']')) return false;
+    text = text.substr(1, text.size() - 2);
+  }
+  node->host = text;
+  return !text.empty();
+}
+
+// Appends the nodes of one entry: names with ranges, or NAME=HOST[:PORT].
+bool AddNodes(std::string_view entry, const Lists& lists,
+              std::vector<ClusterNode>* nodes) {
+  ClusterNode node;
+  node.port = lists.port;
+  node.control_port =
+      lists.control_port != 0 ? lists.control_port : lists.port + 1;
+  if (const size_t sign = entry.find('='); sign != std::string_view::npos) {
+    node.name = entry.substr(0, sign);
+    nodes->push_back(node);
+    return ReadHost(entry.substr(sign + 1), &nodes->back());
+  }
+  std::vector<std::string> names;
+  if (!ExpandNames(entry, &names)) return false;
+  for (std::string& name : names) {
+    node.name = node.host = std::move(name);
+    nodes->push_back(node);
+  }
+  return true;
+}
+
+Status ReadNodes(const Lists& lists, ClusterFile* file) {
+  std::set<std::string_view> seen;
+  for (const std::string_view entry : SplitOutsideBrackets(lists.nodes)) {
+    if (!AddNodes(entry, lists, &file->nodes)) {
+      return Status(kErrBadParam, file->path + ": '" + std::string(entry) +
+                                      "' is neither a list such as n[01-16] "
+                                      "nor NAME=HOST:PORT");
+    }
+  }
+  if (file->nodes.size() > kMaxListedNames) {
+    return Status(kErrBadParam, file->path + ": there are too many nodes");
+  }
+  for (const ClusterNode& node : file->nodes) {
+    if (!IsName(node.name)) {
+      return Status(kErrBadParam,
+                    file->path + ": '" + node.name + "' is no name of a node");
+    }
+    if (!seen.insert(node.name).second) {
+      return Status(kErrBadParam,
+                    file->path + ": node " + node.name + " is listed twice");
+    }
+  }
+  return Status();
+}
+
+Status Check(const ClusterFile& file) {
+  const auto missing = [&file](bool is_missing, const std::string& key) {
+    return is_missing ? Status(kErrBadParam,
+                               file.path + ": the key '" + key + "' is missing")
+                      : Status();
+  };
+  const bool files = file.security == "files";
+  for (const Status& status :
+       {missing(file.nodes.empty(), "nodes"),
+        missing(file.key_file.empty(), "key-file"),
+        missing(files && file.tls_ca.empty(), "tls-ca"),
+        missing(files && file.tls_cert.empty(), "tls-cert"),
+        missing(files && file.tls_key.empty(), "tls-key")}) {
+    if (!status.ok()) return status;
+  }
+  if (IsName(file.name)) return Status();
+  return Status(kErrBadParam, file.path + ": '" + file.name +
+                                  "' is no name for a cluster: use letters, "
+                                  "digits, '.', '_' and '-'");
+}
+
+// Paths in the file are relative to its directory.
+void MakePathsAbsolute(ClusterFile* file) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path base = fs::absolute(file->path, error).parent_path();
+  for (std::string* path : {&file->key_file, &file->tls_ca, &file->tls_cert,
+                            &file->tls_key, &file->directory}) {
+    if (!path->empty()) *path = (base / *path).lexically_normal();
+  }
+}
+
+std::string DefaultDirectory(const std::string& name) {
+  return geteuid() == 0 ? "/run/canopy" : UserRuntimeDir() + "/" + name;
+}
+
+}  // namespace
+
+Result<ClusterFile> ReadClusterFile(const std::string& path) {
+  const Result<toml::table> table = ReadToml(path);
+  if (!table.ok()) return table.status();
+  ClusterFile file;
+  Lists lists;
+  file.path = path;
+  Status status = ReadKeys(*table, path, KeysOf(&file, &lists));
+  if (status.ok() && !lists.nodes.empty()) status = ReadNodes(lists, &file);
+  if (status.ok()) status = Check(file);
+  if (!status.ok()) return status;
+  for (const std::string_view name : SplitOutsideBrackets(lists.tls_names)) {
+    if (!name.empty()) file.tls_names.emplace_back(name);
+  }
+  MakePathsAbsolute(&file);
+  if (file.directory.empty()) file.directory = DefaultDirectory(file.name);
+  return file;
+}
+
+std::optional<uint32_t> FindClusterNode(const ClusterFile& file,
+                                        std::string_view name) {
+  const auto& nodes = file.nodes;
+  const auto whole = std::ranges::find(nodes, name, &ClusterNode::name);
+  if (whole != nodes.end()) {
+    return static_cast<uint32_t>(whole - nodes.begin());
+  }
+  const auto before_dot = [](std::string_view text) {
+    return text.substr(0, text.find('.'));
+  };
+  std::optional<uint32_t> found;
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (before_dot(nodes[i].name) != before_dot(name)) continue;
+    if (found) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+std::string ClusterAddress(const std::string& host, uint32_t port) {
+  const bool has_colon = host.find(':') != std::string::npos;
+  return (has_colon ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+}  // namespace canopy

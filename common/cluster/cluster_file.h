@@ -1,0 +1,72 @@
+// The file that describes a cluster whose agents nobody launches: each agent
+// starts by itself, finds the others from this file, and joins them. Users'
+// commands find the agents from the same file. All nodes have the same file, or
+// the beginning or continuation of it: a member's number is its place in the
+// list of nodes, so new nodes are added at the end.
+#ifndef CANOPY_COMMON_CLUSTER_CLUSTER_FILE_H_
+#define CANOPY_COMMON_CLUSTER_CLUSTER_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/status.h"
+
+namespace canopy {
+
+inline constexpr char kClusterFile[] = "/etc/canopy/cluster.toml";
+
+struct ClusterNode {
+  std::string name;
+  std::string host;  // at which its agent listens; the name if none is given
+  uint32_t port = 0;
+  uint32_t control_port = 0;
+};
+
+struct ClusterFile {
+  std::string path;
+  std::string name = "cluster";
+  std::vector<ClusterNode> nodes;  // index: the member's number
+  std::string key_file;            // hexadecimal (security::ClusterKey::Load)
+  // As in bootstrap.Config.
+  std::string security = "tls";
+  std::string tls_ca;
+  std::string tls_cert;
+  std::string tls_key;
+  std::vector<std::string> tls_names;
+  uint32_t radix = 32;
+  uint32_t loss_timeout_ms = 0;
+  uint32_t restart_grace_ms = 0;
+  uint32_t orphan_grace_ms = 0;
+  std::string host_module;
+  std::string log_level = "info";
+  // The parent of the agents' runtime directories. Without the key it is
+  // /run/canopy for root, and a directory in UserRuntimeDir() for other users.
+  std::string directory;
+
+  // Returns the runtime directory of a node's agent.
+  std::string DirectoryOf(const ClusterNode& node) const {
+    return directory + "/" + node.name;
+  }
+  // Returns the text from which the overlay's id is derived with the key.
+  std::string IdText() const { return "overlay of cluster " + name; }
+};
+
+// Reads a file. Returns kErrNotFound if it cannot be opened, and kErrBadParam,
+// with the file and the line, for an unknown key, an invalid value, a node that
+// is listed twice, or a missing key.
+Result<ClusterFile> ReadClusterFile(const std::string& path);
+
+// Returns the number of the node that `name` names: by its whole name, else by
+// the name before the first dot. Returns no value if there is none or several.
+std::optional<uint32_t> FindClusterNode(const ClusterFile& file,
+                                        std::string_view name);
+
+// Returns HOST:PORT, with brackets around an IPv6 address.
+std::string ClusterAddress(const std::string& host, uint32_t port);
+
+}  // namespace canopy
+
+#endif  // CANOPY_COMMON_CLUSTER_CLUSTER_FILE_H_

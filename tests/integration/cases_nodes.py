@@ -137,6 +137,25 @@ def root_leaves(bench):
         1, "no node would be left")
 
 
+def applies(bench):
+    """`up` with another list names the changes, and makes them with --apply."""
+    up = ("up", "--context", NAME, "--emulate")
+    bench.run(*up, 4).expect_refusal(1, "would add node3, node4")
+    check(len(states(bench)) == 2, f"{states(bench)}")
+    for _ in range(2):
+        bench.run(*up, 4, "--apply").expect(out=["is up: 4 nodes"])
+    check(len(set(places(bench, 4, "--map-by", "ppr:1:node"))) == 4, "nodes")
+    job = bench.start(*RUN, "-n", 1, "--host", "node4", "sh", "-c",
+                      "echo up; exec sleep 600")
+    job.wait_for("up\n")
+    bench.run(*up, 2, "--apply").expect_refusal(1, "node4", "runs processes of")
+    job.end(signal.SIGTERM)
+    until(lambda: bench.json("ps", "--context", NAME)["jobs"] == [], "no jobs")
+    bench.run(*up, 2, "--apply").expect(out=["is up: 2 nodes"])
+    check(sorted(states(bench)) == ["node1", "node2"], f"{states(bench)}")
+    bench.run("up", "--context", NAME, "--apply").expect_refusal(2, "--hosts")
+
+
 def fails(bench):
     """A node whose agent does not come up is no member afterwards."""
     node(bench, "add", "node8", "--listen", "256.0.0.1").expect_refusal(
@@ -153,7 +172,8 @@ def lost_member(bench):
     check("node5" in places(bench, 5, "--map-by", "ppr:1:node"), "node5")
 
 
-EMULATED = {"nodes: an overlay of 2 grows to 6 under an MPI job": grows,
+EMULATED = {"nodes: up changes the list": applies,
+            "nodes: an overlay of 2 grows to 6 under an MPI job": grows,
             "nodes: changes can be repeated": again,
             "nodes: a drained node gets no new jobs": drains,
             "nodes: removed ones end and may come back": removes,

@@ -6,14 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/agents/overlay_context.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/json.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
 #include "client/cli/commands/node_addition.h"
+#include "client/cli/commands/node_removal.h"
 #include "client/cli/commands/status_text.h"
-#include "client/cli/context/context_store.h"
 #include "client/cli/control/job_target.h"
 #include "client/cli/options/command_line.h"
 #include "client/cli/options/option_setters.h"
@@ -104,24 +103,6 @@ int AddHosts(OverlayTarget* overlay, const NodeOptions& options, bool json) {
   return PrintText(text);
 }
 
-// Removes nodes from the file of the context. Another command may have changed
-// the file meanwhile.
-Status RemoveFromContext(const std::string& context,
-                         std::span<const std::string> nodes) {
-  const ContextStore store;
-  Result<v1::Context> now = store.Load(context);
-  if (!now.ok()) return now.status();
-  const auto is_removed = [&](const bootstrap::v1::NodeInfo& member) {
-    return std::ranges::any_of(nodes, [&](const std::string& name) {
-      return member.name() == name ||
-             std::ranges::count(member.aliases(), name) > 0;
-    });
-  };
-  RemoveDirectoriesOf(*now, is_removed);
-  DropMembers(is_removed, &*now);
-  return store.Update(*now);
-}
-
 struct NodeVerb {
   std::string_view name;
   Decision::Decision decision;
@@ -130,40 +111,51 @@ struct NodeVerb {
 constexpr NodeVerb kVerbs[] = {
     {"drain", Decision::DECISION_DRAIN, "drained"},
     {"resume", Decision::DECISION_RESUME, "resumed"},
-    {"remove", Decision::DECISION_REMOVE, "removed"},
 };
 
-int DecideNodes(OverlayTarget* overlay, const NodeVerb& verb,
-                const NodeOptions& options, bool json) {
-  const bool removes = verb.decision == Decision::DECISION_REMOVE;
-  Decision request;
-  request.set_decision(verb.decision);
-  request.set_reason(options.reason);
-  request.set_force(removes ? options.force : options.now);
-  request.set_grace_seconds(options.grace_seconds);
+std::vector<std::string> NamesOf(const NodeOptions& options) {
   std::vector<std::string> names;
   for (const Host& host : options.add.hosts) names.push_back(host.name);
-  request.mutable_nodes()->Add(names.begin(), names.end());
-  const auto reply = overlay->root.client.DecideNodes(request);
-  if (!reply.ok()) return Fail(reply.status());
-  const std::string& context = overlay->context.name();
-  if (removes) {
-    const Status status = RemoveFromContext(context, names);
-    if (!status.ok()) return Fail(status);
-  }
-  const std::vector<std::string> ended(reply->ended_jobs().begin(),
-                                       reply->ended_jobs().end());
+  return names;
+}
+
+int PrintDecision(const OverlayTarget& overlay, std::string_view done,
+                  const std::vector<std::string>& ended,
+                  const NodeOptions& options, bool json) {
+  const std::vector<std::string> names = NamesOf(options);
   if (json) {
     Json out;
-    out["context"] = context;
-    out[std::string(verb.done)] = names;
+    out["context"] = overlay.context.name();
+    out[std::string(done)] = names;
     out["ended_jobs"] = ended;
     return PrintDocument(out);
   }
   if (options.add.quiet) return 0;
-  std::string text = std::string(verb.done) + " " + Join(names, ", ") + "\n";
+  std::string text = std::string(done) + " " + Join(names, ", ") + "\n";
   if (!ended.empty()) text += "ending " + Join(ended, ", ") + "\n";
   return PrintText(text);
+}
+
+int RemoveHosts(OverlayTarget* overlay, const NodeOptions& options, bool json) {
+  const Status status = RemoveNodes(overlay, NamesOf(options), options.force);
+  if (!status.ok()) return Fail(status);
+  return PrintDecision(*overlay, "removed", {}, options, json);
+}
+
+int DecideNodes(OverlayTarget* overlay, const NodeVerb& verb,
+                const NodeOptions& options, bool json) {
+  Decision request;
+  request.set_decision(verb.decision);
+  request.set_reason(options.reason);
+  request.set_force(options.now);
+  request.set_grace_seconds(options.grace_seconds);
+  const std::vector<std::string> names = NamesOf(options);
+  request.mutable_nodes()->Add(names.begin(), names.end());
+  const auto reply = overlay->root.client.DecideNodes(request);
+  if (!reply.ok()) return Fail(reply.status());
+  const std::vector<std::string> ended(reply->ended_jobs().begin(),
+                                       reply->ended_jobs().end());
+  return PrintDecision(*overlay, verb.done, ended, options, json);
 }
 
 Status CheckNodeOptions(const std::string& verb, const NodeOptions& options) {
@@ -212,6 +204,7 @@ int ExecuteNode(const std::string& verb, const NodeOptions& options,
   if (!overlay.ok()) return Fail(overlay.status());
   if (verb == "list") return ListNodes(&*overlay, shared.json);
   if (verb == "add") return AddHosts(&*overlay, options, shared.json);
+  if (verb == "remove") return RemoveHosts(&*overlay, options, shared.json);
   const auto decision = std::ranges::find(kVerbs, verb, &NodeVerb::name);
   return DecideNodes(&*overlay, *decision, options, shared.json);
 }
@@ -228,7 +221,7 @@ int NodeCommand(const CommandLine& line) {
   const ParseOutcome parsed = ParseCommandLine(info, line, &shared);
   if (!parsed.go_on) return parsed.exit_code;
   const std::string& verb = shared.words[0];
-  const bool known = verb == "list" || verb == "add" ||
+  const bool known = verb == "list" || verb == "add" || verb == "remove" ||
                      std::ranges::count(kVerbs, verb, &NodeVerb::name) > 0;
   Status status =
       known ? TakeNodes(shared.words, &options)

@@ -17,12 +17,14 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/documents.h"
 #include "client/cli/commands/node_addition.h"
+#include "client/cli/commands/node_changes.h"
 #include "client/cli/commands/replace.h"
 #include "client/cli/config/the_config.h"
 #include "client/cli/context/context.pb.h"
 #include "client/cli/context/context_choice.h"
 #include "client/cli/context/context_store.h"
 #include "client/cli/control/context_target.h"
+#include "client/cli/control/job_target.h"
 #include "client/cli/options/agent_config.h"
 #include "client/cli/options/agent_options.h"
 #include "client/cli/options/command_line.h"
@@ -45,9 +47,11 @@ std::string ContextName(const std::string& asked) {
   return DefaultContextName(&getenv);
 }
 
-// Frees the name of the context if no agent uses it. Otherwise the error
-// describes the overlay that uses it.
-Status TakeName(const ContextStore& store, const std::string& name) {
+// Returns the overlay of this name, if its agents answer. Otherwise frees the
+// name.
+Result<std::optional<OverlayTarget>> TakeName(const ContextStore& store,
+                                              const std::string& name) {
+  using Found = std::optional<OverlayTarget>;
   if (Status status = CheckContextName(name); !status.ok()) return status;
   if (IsRunDirName(name)) {
     return Status(kErrBadParam, "'" + name +
@@ -57,23 +61,20 @@ Status TakeName(const ContextStore& store, const std::string& name) {
   Result<std::vector<std::string>> known = store.List();
   if (!known.ok()) return known.status();
   if (std::find(known->begin(), known->end(), name) == known->end()) {
-    return Status();
+    return Found();
   }
   Result<v1::Context> old = store.Load(name);
   if (!old.ok()) return old.status();
-  if (ConnectRoot(*old).ok()) {
-    return Status(
-        kErrExists,
-        "context '" + name + "' is up already (" +
-            Count(static_cast<uint64_t>(old->members_size()), "node") +
-            "); end it with 'canopy down --context " + name +
-            "' or choose another --context");
+  Result<RootAgent> root = ConnectRoot(*old);
+  if (root.ok()) {
+    return Found(OverlayTarget{*std::move(old), *std::move(root)});
   }
+  if (!old->cluster_file().empty()) return root.status();
   PrintError("replacing context '" + name +
              "', whose agents do not answer any more");
   RemoveDirectoriesOf(*old, [](const auto&) { return true; });
   store.Remove(name);
-  return Status();
+  return Found();
 }
 
 Result<std::string> LoadKey(const std::string& path) {
@@ -128,6 +129,52 @@ Result<std::vector<AgentSite>> SitesOf(
                     allocation ? allocation->job : "the list of hosts");
 }
 
+Status IsUpAlready(const v1::Context& context, const UpOptions& options,
+                   const NodeChanges& changes) {
+  const std::string& name = context.name();
+  const bool names_nodes = !options.hosts.empty() || options.emulate != 0;
+  const std::string change =
+      names_nodes && !changes.empty()
+          ? "; with --apply, this command would " + changes.Text()
+          : "";
+  return Status(
+      kErrExists,
+      "context '" + name + "' is up already (" +
+          Count(static_cast<uint64_t>(context.members_size()), "node") + ")" +
+          change + "; end it with 'canopy down --context " + name +
+          "' or choose another --context");
+}
+
+int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
+  if (json) return PrintDocument(ContextDocument(context));
+  if (options.quiet) return 0;
+  uint64_t slots = 0;
+  for (const auto& node : context.members()) slots += node.slots();
+  std::string text =
+      "context " + context.name() + " is up: " +
+      Count(static_cast<uint64_t>(context.members_size()), "node") + ", " +
+      Count(slots, "slot") + "\n";
+  return PrintText(text);
+}
+
+// With --apply, changes the overlay to the nodes of the options.
+int ChangeRunning(OverlayTarget* overlay, const UpOptions& options,
+                  const std::optional<Allocation>& allocation, bool json) {
+  const Result<std::vector<AgentSite>> sites = SitesOf(options, allocation);
+  if (!sites.ok()) return Fail(sites.status());
+  const NodeChanges changes = ChangesTo(*sites, overlay->context);
+  if (!options.apply) {
+    return Fail(IsUpAlready(overlay->context, options, changes));
+  }
+  NodeAdditionOptions addition;
+  addition.launch_agent = options.agents.launch_agent;
+  addition.listen = options.agents.listen;
+  addition.timeout_seconds = options.timeout_seconds;
+  addition.quiet = options.quiet;
+  const Status status = ApplyChanges(changes, addition, overlay);
+  return status.ok() ? PrintUp(overlay->context, options, json) : Fail(status);
+}
+
 Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
                              const std::optional<Allocation>& allocation) {
   OverlayPlan plan;
@@ -172,18 +219,6 @@ Status LeaveInAllocation(const Allocation& allocation,
   });
   if (session >= 0) close(session);
   return status;
-}
-
-int PrintUp(const v1::Context& context, const UpOptions& options, bool json) {
-  if (json) return PrintDocument(ContextDocument(context));
-  if (options.quiet) return 0;
-  uint64_t slots = 0;
-  for (const auto& node : context.members()) slots += node.slots();
-  std::string text =
-      "context " + context.name() + " is up: " +
-      Count(static_cast<uint64_t>(context.members_size()), "node") + ", " +
-      Count(slots, "slot") + "\n";
-  return PrintText(text);
 }
 
 Status WaitFor(AgentGroup* group, const UpOptions& options, int interrupt_fd) {
@@ -266,7 +301,11 @@ int UpCommand(const CommandLine& line) {
     return ReplaceAgents(&*context, options, shared.json, store);
   }
   const std::string name = ContextName(shared.context);
-  if (Status s = TakeName(store, name); !s.ok()) return Fail(s);
+  Result<std::optional<OverlayTarget>> running = TakeName(store, name);
+  if (!running.ok()) return Fail(running.status());
+  if (running->has_value()) {
+    return ChangeRunning(&**running, options, *allocation, shared.json);
+  }
   if (options.agents.security == "plaintext") PrintError(kPlaintextWarning);
   WarnOfEmulation(options, *allocation);
   Result<OverlayPlan> plan = MakePlan(options, name, *allocation);

@@ -47,6 +47,13 @@ void AddNodes(UpOptions* to, OptionTable* table) {
                     }});
 }
 
+void AddChanges(UpOptions* to, OptionTable* table) {
+  table->push_back({"apply", 0, "",
+                    "if the overlay is up, add the hosts that it lacks, and\n"
+                    "remove the nodes that are not named",
+                    SetFlag(&to->apply)});
+}
+
 void AddLives(UpOptions* to, OptionTable* table) {
   table->push_back({"timeout", 1, "SECONDS",
                     "time limit for the start of the agents (60)",
@@ -88,6 +95,7 @@ void AddScheduler(UpOptions* to, OptionTable* table) {
 OptionTable UpOptionTable(UpOptions* to) {
   OptionTable table;
   AddNodes(to, &table);
+  AddChanges(to, &table);
   AddAgentOptions(&to->agents, &table);
   table.push_back({"key-file", 1, "FILE",
                    "file with the cluster key, 64 hexadecimal digits\n"
@@ -123,6 +131,11 @@ Status CheckUpOptions(const UpOptions& options, bool allocated) {
   if (options.host_module_fallback && options.host_module.empty()) {
     return Status(kErrBadParam,
                   "--host-module-fallback goes together with --host-module");
+  }
+  if (options.apply && options.hosts.empty() && options.emulate == 0) {
+    return Status(kErrBadParam,
+                  "--apply needs the nodes: name them with --hosts, --hostfile "
+                  "or --emulate");
   }
   return CheckAgentOptions(options.agents);
 }

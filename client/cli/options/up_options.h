@@ -29,6 +29,7 @@ struct UpOptions {
   std::string host_module;  // unix:PATH or HOST:PORT; empty: no scheduler
   bool host_module_fallback = false;
   bool replace = false;
+  bool apply = false;  // change the nodes of an overlay that is up
   bool verbose = false;
   bool quiet = false;
 };

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 
@@ -14,17 +15,17 @@ namespace canopy::agent {
 namespace {
 
 TEST(ServiceManagerTest, TheManagerIsToldThatTheServiceIsReady) {
-  const std::string path = testing::TempDir() + "/notify";
-  unlink(path.c_str());
+  const std::string name = "canopy-notify-" + std::to_string(getpid());
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
-  ASSERT_LT(path.size(), sizeof address.sun_path);
-  path.copy(address.sun_path, path.size());
+  // The name of a socket without a file begins with a zero.
+  name.copy(address.sun_path + 1, name.size());
   const UniqueFd fd(socket(AF_UNIX, SOCK_DGRAM, 0));
   ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address),
-                 sizeof address),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
+                                        name.size())),
             0);
-  setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  setenv("NOTIFY_SOCKET", ("@" + name).c_str(), 1);
   ReportReady();
   char text[64];
   const ssize_t n = recv(fd.get(), text, sizeof text, MSG_DONTWAIT);

@@ -7,12 +7,12 @@
 namespace canopy {
 namespace {
 
-// Bounds the reports: a check that fails in a loop must not fill a log.
+// Bounds the reports, because a check that fails in a loop must not fill a log.
 constexpr int kMaxReports = 20;
 
 }  // namespace
 
-// Weak, so that the linker makes the choice: a choice at run time could come
+// Weak, so that the linker makes the choice. A choice at run time could come
 // too late for a check in a static initialiser.
 [[gnu::weak]] bool FailedChecksEndProgram() { return true; }
 

@@ -6,7 +6,7 @@
 
 // An expression that is true if `condition` holds. Otherwise the failure is
 // reported on standard error and the program ends with SIGABRT. libpmix never
-// ends the program that has loaded it: there the expression is false and
+// ends the program that has loaded it. There, the expression is false and
 // execution continues, so code that libpmix shares must handle the failure:
 //   if (!CANOPY_CHECK(offset <= size)) return kErrBadParam;
 #define CANOPY_CHECK(condition)          \

@@ -19,7 +19,7 @@
 
 namespace canopy::wire {
 
-// Limit for the elements of all repeated fields of one message: an element can
+// Limit for the elements of all repeated fields of one message. An element can
 // take twenty times its encoded size in memory.
 inline constexpr size_t kMaxElements = size_t{1} << 22;
 

@@ -21,8 +21,8 @@ void PutMessageLength(uint32_t length, char* frame) {
   }
 }
 
-// Consumed messages are erased here and not in Take: one erasure serves all
-// messages that arrive together.
+// Consumed messages are erased here and not in Take, because one erasure serves
+// all messages that arrive together.
 void MessageReader::Append(std::string_view bytes) {
   bytes_.erase(0, std::exchange(taken_, 0));
   bytes_.append(bytes);

@@ -15,9 +15,9 @@ inline constexpr size_t kMessageHead = 4;
 // Writes `length` to the first kMessageHead bytes of `frame`.
 void PutMessageLength(uint32_t length, char* frame);
 
-// Returns a protobuf message ready to be written. Returns an empty string if it
-// cannot be encoded: it lacks a required field, or is longer than protobuf
-// allows (2 GiB).
+// Returns a protobuf message ready to be written. Returns an empty string if
+// the message lacks a required field, or is longer than protobuf allows (2
+// GiB).
 template <typename Message>
 std::string FrameMessage(const Message& message) {
   std::string frame(kMessageHead, '\0');

@@ -1,4 +1,4 @@
-// Fuzz target: reads a stream of messages in two ways: at once, and in pieces
+// Fuzz target: reads a stream of messages in two ways: as a whole, and in parts
 // whose size is the first byte of the input.
 #include <algorithm>
 #include <cstddef>

@@ -19,9 +19,9 @@ std::vector<std::string_view> SplitOutsideBrackets(std::string_view text);
 
 // Appends to `names` the names that `part` stands for: the text before the
 // first bracket, combined with each number in the bracket and each expansion of
-// the rest. Numbers keep their leading zeros. Returns false, with `names` in an
-// unspecified state, if `part` is empty, a bracket is not closed, a range does
-// not consist of numbers or descends, or `names` would exceed kMaxListedNames.
+// the rest. Numbers keep their leading zeros. Returns false if `part` is empty,
+// if a bracket has no counterpart, if a range descends or does not consist of
+// numbers, or if `names` would exceed kMaxListedNames.
 bool ExpandNames(std::string_view part, std::vector<std::string>* names);
 
 }  // namespace canopy

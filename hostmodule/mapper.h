@@ -25,9 +25,11 @@ namespace canopy::host {
 // not bound run on a node. A CPU to which a process of another job is bound is
 // not used for binding, unless overload is allowed.
 //
-// Errors have one line with advice: kErrBadParam (misspelt policy),
-// kErrNotSupported, kErrNotFound (unknown host), kErrJobNoExeSpecified,
-// kErrJobInsufficientResources (slots, CPUs), kErrJobFailedToMap.
+// Errors have one line with advice: kErrBadParam (misspelt or contradictory
+// options), kErrNotSupported (an option that is not implemented, or a node that
+// does not report the CPUs or objects to use), kErrNotFound (unknown host),
+// kErrJobNoExeSpecified, kErrJobInsufficientResources (slots, CPUs and other
+// resources), kErrJobFailedToMap (a node without the objects of the policy).
 Result<JobMap> MapJob(const std::vector<MapNode>& nodes,
                       const JobRequest& request, NodeId local_agent = kNoNode);
 

@@ -112,7 +112,7 @@ def cases():
                    only=PLAIN)
     yield Case("init cpu", 64, ["init"], {"init_cpu_us": "init n=64: CPU us"},
                only=PLAIN, modes=("pin",))
-    # orterun sometimes hangs when many programs exit at once.
+    # orterun sometimes hangs when many programs exit together.
     yield from (launch(n, quick=n < 256,
                        only=("canopy", "hydra") if n > 64 else None)
                 for n in (1, 64, 256))

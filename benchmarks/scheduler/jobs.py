@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how many jobs are started each second by two hosts.
 
-One is the embedded host, which grants at once; the other is the example
+One is the embedded host, which grants immediately; the other is the example
 scheduler, in whose queue the jobs wait.
 
 Usage: jobs.py PREFIX [--jobs 200] [--callers 20] [--emulate 4] [--ranks 2]

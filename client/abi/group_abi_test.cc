@@ -98,7 +98,7 @@ TEST_F(GroupTest, AGroupsNameStandsForItsMembers) {
   EXPECT_EQ(PMIx_Fence(&group, 1, nullptr, 0), PMIX_SUCCESS);
   const Request fence = agent_->Await(FrameType::kCollective, 2);
   EXPECT_NE(fence.payload.find("g"), std::string::npos);
-  // A construct may name a group as a member: the agent replaces it by the
+  // A construct may name a group as a member. The agent replaces it by the
   // members of that group.
   EXPECT_EQ(PMIx_Group_construct("h", &group, 1, nullptr, 0, nullptr, nullptr),
             PMIX_SUCCESS);

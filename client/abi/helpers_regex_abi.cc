@@ -18,8 +18,8 @@ pmix_status_t Give(const std::string& text, char** out) {
   return *out == nullptr ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
 }
 
-// Returns false if a directive is required: the library honours no directive of
-// these functions, so it refuses the call.
+// Returns false if a directive is required. The caller then refuses the call,
+// because the library honours no directive of these functions.
 bool AllOptional(const pmix_info_t* info, size_t ninfo) {
   for (size_t i = 0; info != nullptr && i < ninfo; ++i) {
     if ((info[i].flags & PMIX_INFO_REQD) != 0) return false;

@@ -1,5 +1,5 @@
-// The names by which the C++ runtime calls libc_compat.h. They are in a file of
-// their own, so that only the shared library has them.
+// The names by which the C++ runtime calls libc_compat.h. They are in a
+// separate file, so that only the shared library has them.
 
 #include <dlfcn.h>
 

@@ -104,8 +104,8 @@ Result<ServerDirectory::Made> ServerDirectory::MakeElsewhere(
 }
 
 // Makes separate directories for the sockets and the jobs. The one for the jobs
-// is not below `base` if it cannot be made there: the user who controls `base`,
-// or a user who owns a directory above it, may prevent that.
+// is not below `base` if it cannot be made there, which may be because of the
+// user who controls `base`, or of a user who owns a directory above it.
 Result<ServerDirectory> ServerDirectory::MakeTwo(const std::string& base,
                                                  OpenedDirectory users,
                                                  mode_t mode) {

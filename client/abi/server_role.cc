@@ -141,8 +141,8 @@ int Distribute(const Notification& event, pmix_op_cbfunc_t cbfunc,
   return PMIX_SUCCESS;
 }
 
-// Calls `done` in its destructor if it was not called before: the server has
-// ended before the host has answered.
+// Calls `done` in its destructor if it was not called before, because the
+// server has ended before the host has answered.
 class Answerer {
  public:
   using Done = std::function<void(int status, const std::string& results)>;
@@ -304,9 +304,9 @@ int ServeAs(Session& session, const pmix_server_module_t* module,
   if (!running.ok()) return running.code();
   Open(*std::move(running));
   g_role.of_tool = true;
-  // Functions for spawns and host calls are not set: these requests go to the
-  // server to which the tool is connected. If it never had a server, a spawn
-  // starts a launcher.
+  // Functions for spawns and host calls are not set, so these requests go to
+  // the server to which the tool is connected. If it never had a server, a
+  // spawn starts a launcher.
   session.set_own_server({Distribute, {}, {}, AddressOfServer});
   SetToolEnd(StopServingByTool);
   return PMIX_SUCCESS;

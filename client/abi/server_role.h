@@ -23,10 +23,10 @@ int FinalizeServer();
 // its clients; its notifications go to them and to the server to which it is
 // connected. Tools may connect if the module has a function that accepts them.
 // They find the address in the file that PMIX_LAUNCHER_RNDZ_FILE names in the
-// environment; this call removes the variable. Errors: PMIX_ERR_INIT and
-// PMIX_ERR_NOT_SUPPORTED if this process is not a tool, PMIX_ERR_BAD_PARAM if
-// `module` is null, PMIX_ERR_EXISTS if the process is a server already or the
-// file exists.
+// environment; this call removes the variable. Returns PMIX_ERR_INIT if the
+// library is not initialised, PMIX_ERR_NOT_SUPPORTED if this process is not a
+// tool, PMIX_ERR_BAD_PARAM if `module` is null, PMIX_ERR_EXISTS if the tool has
+// a module already or the file exists, or the error of the server's start.
 int ServeByTool(const pmix_server_module_t* module);
 
 // Gives this tool an address (PMIX_MYSERVER_URI) to which the processes that it

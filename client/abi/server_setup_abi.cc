@@ -69,8 +69,8 @@ pmix_status_t Do(const InfoArray& infos, pmix_op_cbfunc_t cbfunc, void* cbdata,
 void FreeInfos(void* infos) { delete static_cast<InfoList*>(infos); }
 void FreeInfosAfter(pmix_status_t, void* infos) { FreeInfos(infos); }
 
-// Returns whether a directive is required, and reports the others: the function
-// honours none.
+// Returns whether a directive is required, and reports the others, because the
+// function honours none.
 bool AnyRequired(std::string_view function, Infos directives) {
   for (const pmix_info_t& directive : directives) {
     if (canopy::support::NotHonoured(function, directive) != PMIX_SUCCESS) {

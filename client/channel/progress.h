@@ -42,7 +42,8 @@ class Progress {
     uint64_t number_ = 0;
   };
 
-  // With `external` there is no thread, and RunPending runs all tasks.
+  // If `external` is set, this object creates no thread, and RunPending runs
+  // all tasks.
   explicit Progress(bool external);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -67,8 +68,9 @@ class Progress {
   // the state does not change.
   void Arm(WatchId id, bool on);
 
-  // Runs the tasks that are due, without waiting. Does nothing if there is a
-  // thread, inside a task, or while another thread runs the tasks.
+  // Runs the tasks that are due, without waiting. Does nothing unless
+  // external() is true. Also does nothing if it is called from a task, or while
+  // another thread runs the tasks.
   void RunPending();
 
   // Returns true on the thread that is running a task.

@@ -103,8 +103,8 @@ PMIX_EXPORT int PMI2_Info_GetSize(int* size) {
   return ReturnNumber(size, [](const Process& p) { return p.size; });
 }
 
-// The second argument is not used: its functions would transfer data between
-// the jobs, which PMIx servers do themselves.
+// The second argument is not used, because its functions would transfer data
+// between the jobs, which PMIx servers do themselves.
 PMIX_EXPORT int PMI2_Job_Connect(const char jobid[], PMI2_Connect_comm_t*) {
   return ConnectWith(jobid, PMIx_Connect);
 }

@@ -25,8 +25,8 @@ AgentConnection::AgentConnection(Bootstrap* bootstrap, Parts parts)
               bootstrap->epoch) {
   if (bootstrap->socket == nullptr) return;
   socket_fd_ = bootstrap->socket->fd();
-  // The channel is created last: its reading thread may call this object from
-  // now on.
+  // The channel is created last, because its reading thread may call this
+  // object from now on.
   channel_ = std::make_unique<Channel>(std::move(bootstrap->socket), this,
                                        &parts_.progress);
 }
@@ -126,9 +126,10 @@ std::unique_ptr<FrameSocket> AgentConnection::Reattach() {
   return std::move(next->socket);
 }
 
-// Sends the state before any request: the successor derives from the counts
-// which collectives come next, even if none has ended. Other state is left out
-// if it is empty. Returns a PMIx status.
+// Sends the state before any request, because the successor derives the next
+// collectives from the counts of ended ones. The counts are sent even if no
+// collective has ended. Other state is left out if it is empty. Returns a PMIx
+// status.
 int AgentConnection::RestoreState(FrameSocket& socket) {
   const std::string counts =
       parts_.fences.counts().Encode(parts_.namespaces.own_nspace());

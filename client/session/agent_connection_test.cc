@@ -88,7 +88,8 @@ TEST_F(AgentConnectionTest, ASuccessorGetsItsPredecessorsState) {
   EXPECT_TRUE(session_->commits().TakeNoted());
 }
 
-// Only the counts are sent: a successor must know that no collective has ended.
+// Only the counts of ended collectives are sent, because a successor must know
+// that no collective has ended.
 TEST_F(AgentConnectionTest, EmptyStateIsNotSent) {
   Connect(1, kLong);
   Replace(2, kLong);

@@ -21,10 +21,10 @@ struct Greeted {
 // Connects to the agent's socket at `path`, sends `hello` and waits for the
 // welcome. It makes three attempts when the agent closes the connection without
 // an answer, because the agent does so when this process was stopped before it
-// could identify itself. Errors: kErrUnreach if no agent answers, kErrTimeout
-// after two minutes, kErrBadParam if `path` is too long for a socket,
-// kErrHandshakeFailed if the answer is invalid, otherwise the status with which
-// the agent refuses.
+// could identify itself. Errors: kErrUnreach if no agent answers,
+// kErrOutOfResource if no socket can be made, kErrTimeout after two minutes,
+// kErrBadParam if `path` is too long for a socket, kErrHandshakeFailed if the
+// answer is invalid, otherwise the status with which the agent refuses.
 Result<Greeted> GreetAgent(const std::string& path, local::FrameType hello,
                            std::string_view payload);
 

@@ -20,10 +20,11 @@ struct ConnectRequest {
   size_t ninfo = 0;
 };
 
-// Waits for all of `procs`. Errors: PMIX_ERR_BAD_PARAM if the caller is not
-// among the processes to connect; PMIX_ERR_INVALID_OPERATION if it is in the
-// same collective already, or is not connected with the processes that it
-// disconnects; PMIX_ERR_UNREACH if there is no agent.
+// Waits for all of `procs`. Errors: PMIX_ERR_BAD_PARAM if `procs` is empty or
+// the caller is not among the processes to connect; PMIX_ERR_INVALID_OPERATION
+// if the caller is in the same collective already, or is not among the
+// processes to disconnect, or is not connected with them; PMIX_ERR_UNREACH if
+// there is no agent.
 int ConnectProcs(Session& session, const ConnectRequest& request);
 
 // The non-blocking form. Calls `cbfunc` on the progress thread, unless it

@@ -59,7 +59,7 @@ std::vector<ChannelRef> ServersToTell(Session& session,
   return session.servers().open();
 }
 
-// Combines the servers' statuses: one server that can deliver is enough.
+// Combines the servers' statuses. One server that can deliver is enough.
 int Combine(int before, int status) {
   return before == PMIX_SUCCESS ? before : status;
 }

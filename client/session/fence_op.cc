@@ -157,8 +157,8 @@ int FenceAsync(Session& session, const pmix_proc_t* procs, size_t nprocs,
   rc = EncodeCollective(local::CollectiveOp::kFence, {procs, nprocs},
                         {info, ninfo}, options, &frame);
   if (rc != PMIX_SUCCESS) return rc;
-  // The fence is counted while it is in progress: a blocking fence must not
-  // overtake it in the barrier meanwhile.
+  // The fence is counted while it is in progress, because a blocking fence must
+  // not overtake it in the barrier meanwhile.
   FenceCount count(IsWholeJob(session, procs, nprocs) ? &session.fences()
                                                       : nullptr);
   rc = session.job_channel()->CallAsync(

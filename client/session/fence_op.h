@@ -10,7 +10,7 @@
 namespace canopy::client {
 
 // Blocks until all participants have arrived. A singleton has no other
-// participants: it succeeds alone, or gets PMIX_ERR_UNREACH for processes of
+// participants, so it succeeds alone, or gets PMIX_ERR_UNREACH for processes of
 // other namespaces.
 int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
           const pmix_info_t* info, size_t ninfo);

@@ -31,9 +31,9 @@ struct Arguments {
   bool of_reserved = false;  // `key` names a qualified value of a reserved key
 };
 
-// A get that finds its value in shared memory takes some dozens of nanoseconds,
-// so the attributes of these functions decide what belongs to the code that all
-// gets execute: `cold` are those that few gets need.
+// A get that finds its value in shared memory takes some dozens of nanoseconds.
+// So the functions that few gets need have the attributes `noinline` and
+// `cold`, which keep them out of the code that all gets execute.
 
 // Returns true if the caller requests its own rank by an invalid rank, which
 // `proc` has.
@@ -214,7 +214,7 @@ bool FindHere(Session& session, const Arguments& args, pmix_value_t* found) {
 }
 
 // Returns the result after a refresh. An agent without new data is not a
-// failure: the data that this process can read is current then.
+// failure, because the data that this process can read is current then.
 int FindRefreshed(const Session& session, const Target& target,
                   std::string_view key, const GetOptions& options,
                   const Reply& reply, pmix_value_t* found) {

@@ -32,9 +32,9 @@ struct GetOptions {
   std::string_view device_id;
   std::string_view device_name;
   uint32_t timeout_ms = 0;  // 0: none
-  // `qualified`: some infos are marked with PMIX_INFO_QUALIFIER. `narrowed`:
-  // one of these infos is not a directive of PMIx_Get.
+  // True if some infos are marked with PMIX_INFO_QUALIFIER.
   bool qualified = false;
+  // True if one of these infos is not a directive of PMIx_Get.
   bool narrowed = false;
 };
 

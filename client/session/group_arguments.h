@@ -22,7 +22,8 @@ int CheckGroupName(const Session& session, const char* name,
 // Adds each process of `procs` to `*listed`, including the processes that
 // wildcards stand for. Errors: PMIX_ERR_BAD_PARAM for an entry that does not
 // name processes, PMIX_ERR_NOT_FOUND for the wildcard of a job whose size is
-// not known here, PMIX_ERR_OUT_OF_RESOURCE for more than kMaxInvited processes.
+// not known to this process, PMIX_ERR_OUT_OF_RESOURCE for more than kMaxInvited
+// processes.
 int ListProcesses(Session& session, std::span<const pmix_proc_t> procs,
                   std::set<ProcId>* listed);
 

@@ -20,8 +20,8 @@ struct Answer {
 };
 
 // Decides about an invitation. A leader accepts only a group that includes all
-// members that it has added: the first leader may have read the members that
-// this leader published for an earlier bootstrap.
+// members that it has added, because the first leader may have read the members
+// that this leader published for an earlier bootstrap.
 Answer AnswerTo(Session& session, const std::string& name,
                 const BootstrapInvitation& invitation) {
   Answer answer;

@@ -36,9 +36,9 @@ struct SentInvitation {
   bool incomplete = false;    // processes are missing
   bool has_foreign = false;   // some processes use another library
   bool outside = false;       // the leader is not among the members
-  // Set when all processes have answered and the leader is not a member: the
-  // members, which then form the group themselves. Empty if a process uses
-  // another library, because the leader forms the group then.
+  // The processes that have accepted, if all have answered and the leader is
+  // not a member. They then form the group themselves. Empty if a process uses
+  // another library, because then the leader forms the group.
   std::vector<ProcId> formers;
   std::optional<ProcId> replaces;  // the leader whose place this process took
   uint64_t number = 0;             // distinguishes invitations to one group

@@ -25,11 +25,11 @@ void OnMembers(Session& session, const std::string& name, const Event& event);
 void OnComplete(Session& session, const std::string& name, const Event& event);
 // Handles PMIX_GROUP_CONSTRUCT_ABORT.
 void OnAbort(Session& session, const std::string& name, const Event& event);
-// Handles PMIX_GROUP_LEADER_FAILED after the program's handlers have run: a
-// handler may have offered to lead.
+// Handles PMIX_GROUP_LEADER_FAILED after the program's handlers have run,
+// because a handler may have offered to lead.
 void OnLeaderFailed(Session& session, const std::string& name,
                     const Event& event, const InfoList& results);
-// Handles PMIX_GROUP_LEADER_SELECTED: if several processes offer to lead, the
+// Handles PMIX_GROUP_LEADER_SELECTED. If several processes offer to lead, the
 // lowest in the order of processes becomes the leader.
 void OnSelected(Session& session, const std::string& name, const Event& event);
 

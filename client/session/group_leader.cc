@@ -15,8 +15,8 @@ namespace canopy::client {
 namespace {
 
 // Ends an invitation that a process with another library has accepted. Agents
-// do not know such a group: the event PMIX_GROUP_CONSTRUCT_COMPLETE, for which
-// the members wait, is all that makes it.
+// do not know such a group. It consists of the members that receive the event
+// PMIX_GROUP_CONSTRUCT_COMPLETE, for which they wait.
 void FormAmongLibraries(Session& session, const std::string& name,
                         SentInvitation sent,
                         const std::vector<ProcId>& members) {

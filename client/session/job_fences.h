@@ -25,8 +25,8 @@ class JobFences {
 
   // Begin is called when a fence over the whole job begins, End when it is
   // over. Begin returns true if no other fence is in progress in this process.
-  // Only then may the fence use the barrier: a rank has one bit in the barrier,
-  // so its fences must arrive in order.
+  // Only then may the fence use the barrier, because a rank has one bit in the
+  // barrier, and its fences must arrive in order.
   bool Begin() { return in_progress_.fetch_add(1) == 0; }
   void End() { in_progress_.fetch_sub(1); }
 

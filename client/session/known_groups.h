@@ -21,8 +21,8 @@ struct KnownGroup {
   // The participants as the construct has named them, because the destruct must
   // name them in the same way. Empty if the agent keeps them.
   std::vector<pmix_proc_t> participants;
-  // Members at the construct, in ascending order, in the form of PMIx_Get: a
-  // text for each would be an allocation of its own.
+  // Members at the construct, in ascending order, in the form of PMIx_Get,
+  // because a text for each would be an allocation of its own.
   std::vector<pmix_proc_t> members;
 };
 

@@ -78,7 +78,8 @@ void DeclareModel(Session& session, const InitOptions& options) {
 }
 
 // Returns true if the caller requests another way to drive progress than the
-// session has: all users of the library in a process drive it in one way.
+// session has, because all users of the library in a process drive it in one
+// way.
 bool Conflicts(Session& session, const InitOptions& options) {
   return options.external_progress &&
          *options.external_progress != session.progress().external();

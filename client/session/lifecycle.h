@@ -40,7 +40,7 @@ void InitServerSession(const ProcId& self, Session::OwnServer server);
 void StopProgress(const pmix_info_t* info, size_t ninfo);
 
 // Keeps the session alive for the length of one API call. After a fork the
-// child has no session: it may initialise one of its own.
+// child has no session, but it may initialise one of its own.
 class ApiCall {
  public:
   ApiCall();

@@ -83,8 +83,8 @@ int ReadQualified(const JobView& job, Rank rank, std::string_view name,
   return CopyMeant(array.raw(), value);
 }
 
-// Returns true for a process fact of an existing rank: only the rank's agent
-// knows it.
+// Returns true for a process fact of an existing rank, which only the rank's
+// agent knows.
 bool OnlyItsAgentKnows(const JobView& job, const Target& target,
                        std::string_view key) {
   return IsProcessFact(key) && target.rank < job.num_ranks();

@@ -59,8 +59,8 @@ void SendHeartbeat(Session& session) {
   const InfoList what = {{PMIX_SEND_HEARTBEAT, Value()}};
   MonitorRequest request;
   request.what = what.data();
-  // A heartbeat that cannot be sent needs no error: the monitor detects that it
-  // is missing.
+  // A heartbeat that cannot be sent needs no error, because the monitor detects
+  // that it is missing.
   (void)MonitorAsync(
       session, request,
       [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_release_cbfunc_t,

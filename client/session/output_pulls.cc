@@ -134,8 +134,8 @@ void OutputPulls::OnRead(const PullRef& pull, size_t flow, const Reply& reply) {
   int status = reply.status;
   const bool decoded =
       status == kSuccess && wire::Decode(Bytes(reply.payload), &run);
-  // Output without a cursor is not requested again: an agent that always
-  // answers at once without output would get requests endlessly.
+  // Output without a cursor is not requested again, because an agent that
+  // always answers immediately without output would get requests endlessly.
   if (status == kSuccess &&
       (!decoded || (run.cursor.empty() && !run.complete))) {
     status = kErrUnpackFailure;

@@ -27,10 +27,10 @@ inline constexpr char kFromNow[] = "canopy.iof.from_now";
 inline constexpr char kOnlyCached[] = "canopy.iof.only_cached";
 
 // Returns the number of the puller, above 0, or a PMIx status: the agent's,
-// PMIX_ERR_NOT_SUPPORTED for standard input or if there is no agent,
-// PMIX_ERR_WOULD_BLOCK in a callback, or PMIX_ERR_BAD_PARAM. The receiver's
-// callback runs on the progress thread; more output is requested only after it
-// returns.
+// PMIX_ERR_NOT_SUPPORTED for standard input, for a required directive that is
+// unknown, or if there is no agent, PMIX_ERR_WOULD_BLOCK in a callback, or
+// PMIX_ERR_BAD_PARAM for wrong arguments. The receiver's callback runs on the
+// progress thread; more output is requested only after it returns.
 int PullOutput(Session& session, const PullRequest& request);
 
 // The non-blocking form. Unless it returns an error, it calls `registered` on

@@ -1,5 +1,5 @@
-// Writes the output that a process pulls to its callback or its own standard
-// streams, and to files, as the directives of PMIx_IOF_pull determine.
+// Writes pulled output to the callback or the standard streams of the process
+// that pulls it, and to files, as the directives of PMIx_IOF_pull determine.
 #ifndef CANOPY_CLIENT_SESSION_PULLED_OUTPUT_H_
 #define CANOPY_CLIENT_SESSION_PULLED_OUTPUT_H_
 

@@ -89,7 +89,7 @@ int Parse(const PushRequest& request, Parsed* out) {
     out->bytes.assign(bytes->bytes, bytes->size);
   }
   const bool is_end = out->bytes.empty() && !out->own_input;
-  // A request that only ends the input needs no targets: it then ends the
+  // A request that only ends the input may have no targets. It then ends the
   // reading of standard input.
   if (is_end ? !out->complete : for_nobody) return PMIX_ERR_BAD_PARAM;
   // Either the caller or the library reads the input.

@@ -1,5 +1,5 @@
 // PMIx_Allocation_request, PMIx_Session_control and PMIx_Resource_block on a
-// session: a scheduler decides them, if the host has one.
+// session. A scheduler decides them, if the host has one.
 #ifndef CANOPY_CLIENT_SESSION_RESOURCE_OP_H_
 #define CANOPY_CLIENT_SESSION_RESOURCE_OP_H_
 

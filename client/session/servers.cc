@@ -196,8 +196,9 @@ int Servers::Disconnect(const ProcId& server) {
   return kSuccess;
 }
 
-// Removes a connection. The progress thread may be reading it now, so a task,
-// which runs after that, holds a reference. Other users have their own.
+// Removes a connection. The progress thread may be reading from it now, so a
+// task that runs afterwards holds a reference. Other users of the connection
+// have their own references.
 void Servers::RemoveLocked(const ConnectionRef& connection) {
   for (auto& place : places_) {
     if (place.load() == connection.get()) place = nullptr;

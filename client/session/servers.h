@@ -61,8 +61,9 @@ class Servers {
 
   // Adds a server. The server becomes the primary if `primary` is set or there
   // is no other. Subscriptions to events are repeated at it. Fails with
-  // kErrOutOfResource if there are too many servers, and with kErrUnreach if
-  // this process ends or the connection is lost already.
+  // kErrOutOfResource if there are too many servers, with kErrUnreach if this
+  // process ends or the connection is lost already, and with the server's
+  // status if it refuses the subscriptions.
   int Attach(Bootstrap connected, bool primary);
   // Chooses a server by name; its rank may be the wildcard. Returns kErrUnreach
   // if it is not connected.
@@ -107,8 +108,8 @@ class Servers {
   // Set if the primary may be a server other than home_. No lock is needed to
   // read this flag.
   std::atomic<bool> several_{false};
-  // For CloseSocketsInChild, which cannot take the mutex: a thread that does
-  // not exist in the child may hold it.
+  // For CloseSocketsInChild, which cannot take the mutex, because a thread that
+  // does not exist in the child may hold it.
   std::array<std::atomic<const AgentConnection*>, kMaxServers> places_{};
 
   mutable Mutex mu_;

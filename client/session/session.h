@@ -80,19 +80,19 @@ class Session final : public SourcePlaces {
   // Returns the channel for operations with other processes of the job.
   ChannelRef job_channel() { return servers_.OfJob(); }
 
-  // Set only in server processes, and in tools that are servers too: forwards
-  // notifications of this process to the processes that it serves.
+  // Forwards notifications of this process to the processes that it serves. Set
+  // only in servers, and in tools that are servers too.
   using Distributor =
       std::function<int(const Notification&, pmix_op_cbfunc_t, void* cbdata)>;
-  // Set only in servers: requests that the server's host spawn `call`, encoded
-  // as in a frame. On success `done` is called once, in a thread of the server.
-  // `waits` means that the caller blocks until then.
+  // Requests that the server's host spawn `call`, encoded as in a frame. Set
+  // only in servers. On success `done` is called once, in a thread of the
+  // server. `waits` means that the caller blocks until then.
   using Spawned = std::function<void(int status, const std::string& nspace)>;
   using Spawner =
       std::function<int(std::string call, bool waits, Spawned done)>;
-  // Set only in servers: calls the host's function for `op`, encoded as in a
-  // frame (common/local_protocol.h, kHostCall). `done` and `waits` have the
-  // meaning that they have for Spawner.
+  // Calls the host's function for `op`, encoded as in a frame
+  // (common/local_protocol.h, kHostCall). Set only in servers. `done` and
+  // `waits` have the meaning that they have for Spawner.
   using HostAnswer =
       std::function<void(int status, const std::string& results)>;
   using HostFunction =
@@ -157,7 +157,8 @@ class Session final : public SourcePlaces {
   OwnServer own_server_ CANOPY_GUARDED_BY(own_server_mutex_);
   // Declared after the barrier, whose counter the mailbox refers to.
   Commits commits_;
-  // Declared last: the channels call the other parts as long as they exist.
+  // Declared last, because the channels call the other parts as long as they
+  // exist.
   Servers servers_;
 };
 

@@ -18,7 +18,7 @@ namespace canopy::client {
 // both; a later put for one side replaces it on that side. Thread-safe.
 class StagedPuts {
  public:
-  // Keys and their KVALs in Canopy's own encoding.
+  // The staged values by key, each encoded as a KVAL of common/codec.
   using Kvals = std::map<std::string, std::string, std::less<>>;
 
   // Stages a key for a scope other than PMIX_INTERNAL. Returns a PMIX status,

@@ -32,9 +32,9 @@ class SuccessorSearch {
   void Stop() { stopped_ = true; }
 
   // Connects to a successor. Blocks until there is one or the limit has passed.
-  // Returns no value if no successor is expected or has come, if the successor
-  // refused this process, or if the search finds the same agent, which has only
-  // closed the connection.
+  // Returns no value if no successor is expected or has come, if the search was
+  // stopped, if the successor refused this process, or if the search finds the
+  // same agent, which has only closed the connection.
   std::optional<Bootstrap> Find();
   // Records that the process has reattached to this successor.
   void Accept(const Bootstrap& successor);

@@ -17,8 +17,8 @@
 namespace canopy::client {
 namespace {
 
-// Reads the directives, and sets the name in *out to the name of this process:
-// a process has the same name for all its servers.
+// Reads the directives, and sets the name in *out to the name of this process,
+// because a process has the same name for all its servers.
 int ReadOptions(std::string_view function, const Session& session,
                 const InfoArray& infos, ToolOptions* out) {
   const int rc = ParseToolOptions(function, infos.infos, infos.size, out);

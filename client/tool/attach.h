@@ -20,8 +20,8 @@ namespace canopy::client {
 // Errors: PMIX_ERR_UNREACH if all servers that were found are connected
 // already, or none was found; PMIX_ERR_EXISTS if another tool of this name is
 // connected to the server; PMIX_ERR_INVALID_CRED if the server has a job with
-// the tool's namespace; PMIX_ERR_BAD_PARAM if directives contradict each other
-// or give the tool another name.
+// the tool's namespace; PMIX_ERR_BAD_PARAM if directives contradict each other,
+// forbid a connection or give the tool another name.
 int AttachToServer(Session& session, const pmix_info_t* info, size_t ninfo,
                    pmix_proc_t* self, pmix_proc_t* server);
 

@@ -64,9 +64,9 @@ std::string* TextIn(std::string_view key, Order* out) {
   return nullptr;
 }
 
-// Returns true for directives about forwarding, which have no effect: the
-// launcher writes to the streams of this process. A tool may request forwarding
-// nevertheless.
+// Returns true for directives about forwarding, which have no effect, because
+// the launcher writes to the streams of this process. A tool may request
+// forwarding nevertheless.
 bool ConcernsForwarding(std::string_view key) {
   return key.starts_with("pmix.fwd.") || key.starts_with("pmix.iof.");
 }

@@ -9,8 +9,8 @@
 
 namespace canopy::client {
 
-// Returns true if PMIx_Spawn of this process must start a launcher here: the
-// process is a tool and has never had a server.
+// Returns true if this process is a tool that has never had a server, so that
+// its PMIx_Spawn must start a launcher.
 bool MustForkLauncher(Session& session);
 
 // Starts the one process that `request` describes, with this process's
@@ -23,10 +23,12 @@ bool MustForkLauncher(Session& session);
 // given. Blocks until the tool is attached, at most for PMIX_TIMEOUT or
 // PMIX_SPAWN_TIMEOUT (by default a minute).
 //
-// PMIX_FWD_* and PMIX_IOF_* are ignored unless they are required: the launcher
-// has the standard streams of this process. Errors: PMIX_ERR_OUT_OF_RESOURCE if
-// the directives are too long for the environment; PMIX_ERR_NOT_SUPPORTED for
-// more than one process, or a directive that is not honoured;
+// PMIX_FWD_* and PMIX_IOF_* are ignored unless they are required, because the
+// launcher has the standard streams of this process. Errors: PMIX_ERR_BAD_PARAM
+// for wrong arguments; PMIX_ERR_JOB_NO_EXE_SPECIFIED; PMIX_ERR_OUT_OF_RESOURCE
+// if the directives are too long for the environment or the process, its pipes
+// or the directory of the file cannot be made; PMIX_ERR_NOT_SUPPORTED for more
+// than one process, or a directive that is not honoured;
 // PMIX_ERR_JOB_EXE_NOT_FOUND, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
 // PMIX_ERR_JOB_WDIR_NOT_FOUND; PMIX_ERR_JOB_FAILED_TO_LAUNCH if the process has
 // ended or is not a launcher; PMIX_ERR_TIMEOUT.

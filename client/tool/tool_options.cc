@@ -106,7 +106,8 @@ int ReadOthers(std::string_view function, bool starts,
   if (starts) {
     return ParseInitOptions(function, infos.data(), infos.size(), &out->init);
   }
-  // A call that attaches must connect.
+  // The calls that connect a tool to a further server reject
+  // PMIX_TOOL_DO_NOT_CONNECT.
   if (!out->connects) return PMIX_ERR_BAD_PARAM;
   for (const pmix_info_t& info : infos) {
     const int rc = support::NotHonoured(function, info);

@@ -16,8 +16,9 @@ namespace canopy::client {
 // matches `directives` (PMIX_FABRIC_PLANE, PMIX_FABRIC_IDENTIFIER,
 // PMIX_FABRIC_VENDOR); without directives, the first of all. Returns a PMIx
 // status: PMIX_ERR_NOT_FOUND if this node has no device of such a fabric,
-// PMIX_ERR_BAD_PARAM also if the fabric is registered already,
-// PMIX_ERR_NOT_SUPPORTED if hwloc is absent.
+// PMIX_ERR_BAD_PARAM for malformed directives and if the fabric is registered
+// already, PMIX_ERR_NOT_SUPPORTED for an unknown directive that is required and
+// if hwloc is absent.
 int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
                    size_t ndirs);
 

@@ -54,7 +54,7 @@ TEST_F(LinkFilesTest, TheLinkOfAnOpenFabricsDeviceIsRead) {
   EXPECT_EQ(link.FindUint(PMIX_FABRIC_DEVICE_STATE), PMIX_LINK_DOWN);
 }
 
-// A link that is down has no speed: the kernel reports -1.
+// The kernel reports -1 as the speed of a link that is down.
 TEST_F(LinkFilesTest, UnknownPropertiesAreLeftOut) {
   Write("net/eno2/speed", "-1");
   Write("net/eno2/operstate", "unknown");

@@ -29,7 +29,7 @@ void Encoder::PutElements(pmix_data_type_t id, const void* elements,
   const TypeInfo* type = CarriedType(form_, id);
   if (type == nullptr || type->size == 0) return Fail(kErrUnknownDataType);
   if (id == PMIX_POINTER) {
-    // An address has no meaning in another process: one byte stands for all
+    // An address has no meaning in another process, so one byte stands for all
     // addresses.
     if (count > 0) PutByte(1);
     return;

@@ -16,9 +16,9 @@ namespace canopy {
 Result<std::string> TranscodeValue(std::string_view encoded,
                                    const CodecForm& from, const CodecForm& to);
 
-// Returns a PMIX_COMPRESSED_STRING as a VALUE of type PMIX_STRING: some peers
-// send long strings compressed, and others cannot read those. Returns no value
-// if `encoded` is not a PMIX_COMPRESSED_STRING or cannot be inflated; the
+// Returns a PMIX_COMPRESSED_STRING as a VALUE of type PMIX_STRING, because some
+// peers send long strings compressed, and others cannot read those. Returns no
+// value if `encoded` is not a PMIX_COMPRESSED_STRING or cannot be inflated; the
 // caller then forwards it unchanged.
 std::optional<std::string> InflateString(std::string_view encoded,
                                          const CodecForm& form = {});

@@ -48,8 +48,8 @@ struct Event {
   ProcView source;
   uint8_t range = 0;      // pmix_data_range_t
   std::string_view info;  // codec form
-  // `raiser` and `number` identify the event: a restarted agent may send events
-  // that its predecessor has sent.
+  // `raiser` and `number` identify the event, because a restarted agent may
+  // send events that its predecessor has sent.
   ProcView raiser;
   uint64_t number = 0;
 };

@@ -34,8 +34,8 @@ constexpr uint32_t MaxPayloadOf(uint16_t type) {
     case FrameType::kLookup:
     case FrameType::kUnpublish:
       return 66 * kMib;  // a job publishes at most 64 MiB
-    // kCommit has all data that a process commits at once, and kReattach the
-    // counts of all collectives that have ended for it.
+    // kCommit has all data that a process commits in one call, and kReattach
+    // the counts of all collectives that have ended for it.
     case FrameType::kCommit:
     case FrameType::kReattach:
       return kMaxPayload;

@@ -27,8 +27,8 @@ class InBuffer {
   explicit InBuffer(size_t capacity);
 
   // Calls recvmsg once, with `flags`. `frame` is the size of the frame with
-  // which view() begins, if it is known: the buffer then has room for the whole
-  // frame. The caller must bound `frame`.
+  // which view() begins, if it is known, so that the buffer has room for the
+  // whole frame. The caller must bound `frame`.
   State Receive(int socket, size_t frame = 0, int flags = 0);
 
   // Returns the bytes that were not consumed, valid until the next Receive.

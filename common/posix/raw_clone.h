@@ -25,8 +25,8 @@ inline constexpr size_t kKernelSigsetSize = 8;
 
 }  // namespace canopy
 
-// Marks the functions that a child of CANOPY_CLONE executes: a sanitizer does
-// not know the child's stack.
+// Marks the functions that a child of CANOPY_CLONE executes, because a
+// sanitizer does not know the child's stack.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CANOPY_NO_SANITIZE \
   __attribute__((no_sanitize("address", "thread", "undefined")))

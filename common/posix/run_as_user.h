@@ -10,8 +10,9 @@
 
 namespace canopy {
 
-// The identity whose rights on files apply. There are no supplementary groups:
-// rights that the user has by such a group are missing, but no right is added.
+// The identity whose rights on files apply. There are no supplementary groups.
+// So rights that the user has by such a group are missing, but no right is
+// added.
 struct FileUser {
   uid_t uid = static_cast<uid_t>(-1);
   gid_t gid = static_cast<gid_t>(-1);

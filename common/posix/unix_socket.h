@@ -21,9 +21,9 @@ struct PeerCredentials {
 
 // Makes a listening, non-blocking socket at `path`. Users with write permission
 // by `mode` may connect, by default only its owner. The socket is bound under a
-// temporary name and renamed when it listens: this atomically replaces a socket
-// that an earlier process left there, and processes that have mounted the
-// directory find the new one. No other user may have write access to the
+// temporary name and renamed when it listens. The rename atomically replaces a
+// socket that an earlier process left there, and processes that have mounted
+// the directory find the new one. No other user may have write access to the
 // directory, because a link in it would be followed. kErrBadParam: the path is
 // too long for a socket; kErrUnreach: the socket cannot be made.
 Result<UniqueFd> ListenUnix(const std::string& path, int backlog,

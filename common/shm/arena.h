@@ -23,8 +23,8 @@ class Arena {
   static constexpr uint64_t kNoBlock = UINT64_MAX;
 
   // `capacity` is the number of bytes of the arena, `budget` the number of
-  // bytes that may ever be used: memory that was used once is never returned to
-  // the system.
+  // bytes that may ever be used, because memory that was used once is never
+  // returned to the system.
   Arena(uint64_t capacity, uint64_t budget);
 
   // Returns the offset of a block, or kNoBlock if the budget does not allow it.

@@ -99,8 +99,8 @@ bool BarrierParticipant::Wait(const Ticket& ticket, int64_t timeout_ns,
     if (timeout_ns == 0 || slept == BarrierView::Slept::kTimedOut) return false;
     slept = barrier_.Sleep(seen, timeout_ns);
   }
-  // The fence ended without a wake-up: the participant that ended it may have
-  // been killed or stopped before it could wake the others.
+  // The fence ended without a wake-up, because the participant that ended it
+  // may have been killed or stopped before it could wake the others.
   if (ticket.watch && slept != BarrierView::Slept::kWoken) barrier_.WakeAll();
   *status = barrier_.header().status[ticket.generation & 1].load(
       std::memory_order_relaxed);

@@ -101,8 +101,9 @@ BarrierServer::Taken BarrierServer::Close() {
                             static_cast<uint32_t>(std::countr_zero(bits)));
     }
   }
-  // Each participant sets its request bits before its own bit, possibly after
-  // the state was closed, so the requests are read last.
+  // A participant sets its request bits in the state before its arrival bit in
+  // a word. It may set both after the state was closed but before its word was
+  // closed. So the request bits are read after all words were closed.
   const uint64_t wants =
       barrier_.header().state.load(std::memory_order_acquire) & kBarrierWants;
   taken.collect = (wants & kBarrierCollect) != 0;

@@ -12,8 +12,8 @@
 
 namespace canopy::shm {
 
-// Owns the file. Used by one thread. Does not trust what participants write:
-// corruption harms only their own job.
+// Owns the file. Used by one thread. Does not trust what participants write, so
+// corruption harms only the participants' own job.
 class BarrierServer {
  public:
   // Makes a closed barrier of `num_ranks` (1 to kMaxBarrierRanks) local ranks.
@@ -40,7 +40,7 @@ class BarrierServer {
     // again.
     bool corrupted = false;
   };
-  // Closes the barrier: ranks arrive by message from now on. Ranks that have
+  // Closes the barrier. From now on, ranks arrive by message. Ranks that have
   // arrived already wait for Release.
   Taken Close();
 

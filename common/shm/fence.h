@@ -6,8 +6,8 @@
 
 namespace canopy::shm {
 
-// A build for ThreadSanitizer must not contain fences: the sanitizer does not
-// support them, and the compiler rejects them. On the platforms of
+// A build for ThreadSanitizer must not contain fences, because the sanitizer
+// does not support them, and the compiler rejects them. On the platforms of
 // ThreadSanitizer, a compiler barrier suffices for these two orders.
 #if defined(__SANITIZE_THREAD__)
 inline void AcquireFence() { __asm__ volatile("" ::: "memory"); }

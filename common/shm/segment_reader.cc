@@ -16,7 +16,7 @@
 namespace canopy::shm {
 namespace {
 
-// Loads a number once: the compiler must not repeat the load, because another
+// Loads a number once. The compiler must not repeat the load, because another
 // process may change the memory.
 uint32_t Load32(const void* p) {
   return __atomic_load_n(static_cast<const uint32_t*>(p), __ATOMIC_RELAXED);

@@ -19,7 +19,7 @@ namespace canopy::support {
 // log of a server in C. Any thread.
 class IgnoredDirectives {
  public:
-  // Called once for each function and key, with the mutex held: the function
+  // Called once for each function and key, with the mutex held. The function
   // must not block and must not call this object.
   using Report =
       std::function<void(std::string_view function, std::string_view key)>;

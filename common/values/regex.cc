@@ -160,7 +160,8 @@ std::optional<std::vector<std::string>> PlainNames(std::string_view text) {
 }  // namespace
 
 std::string CompressNodeList(std::string_view names) {
-  // A name with brackets cannot be compressed: the form uses them itself.
+  // A name with brackets cannot be compressed, because the form uses brackets
+  // itself.
   if (names.empty() || names.find_first_of("[]") != std::string_view::npos) {
     return std::string(kRawMark).append(names);
   }

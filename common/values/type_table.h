@@ -11,7 +11,8 @@
 
 namespace canopy {
 
-// The memory layout and the treatment of one member of an element.
+// The kind of a member of a PMIx structure: its C type, and whether it is owned
+// and followed.
 enum class Shape : uint8_t {
   kBool,
   kByte,

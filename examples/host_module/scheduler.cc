@@ -206,8 +206,8 @@ class Scheduler final : public v1::HostModuleService::CallbackService {
     const std::lock_guard lock(mutex_);
     Overlay& overlay = overlays_[request->overlay().overlay_id()];
     const auto job = overlay.jobs.find(request->placement().request_id());
-    // The release of an earlier attempt is ignored: the later attempt has the
-    // slots.
+    // The release of an earlier attempt is ignored, because the later attempt
+    // has the slots.
     if (job != overlay.jobs.end() &&
         job->second.request.placement().attempt() ==
             request->placement().attempt()) {

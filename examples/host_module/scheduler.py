@@ -395,8 +395,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     def call_ended(overlay, job, answers):
-        """Removes the job if it still waits: the agent requests it again if it is
-        still wanted."""
+        """Removes the job if it still waits. The agent requests it again if it
+        is still wanted."""
         if job.answers is not answers:
             return
         job.answers = None
@@ -412,8 +412,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
     async def JobReleased(self, request, context):
         overlay = await self.overlay_of(request.overlay, context)
         job = overlay.jobs.get(request.placement.request_id)
-        # The release of an earlier attempt is ignored: the later attempt has the
-        # slots.
+        # The release of an earlier attempt is ignored, because the later
+        # attempt has the slots.
         if job is not None and job.placement.attempt <= request.placement.attempt:
             overlay.forget(job)
             if job.answers is not None:
@@ -432,8 +432,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
             await refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, OUT_OF_RESOURCE,
                          f"job {request.call.caller.host_job_id or '-'} wants "
                          f"{wanted} nodes, and there are {there}")
-        # The details make this an answer: without them it would mean that the
-        # scheduler does not have the call.
+        # The details make this an answer to the request. Without them it would
+        # mean that the scheduler does not have the call.
         await refuse(context, grpc.StatusCode.UNIMPLEMENTED, NOT_SUPPORTED,
                      "jobs keep their nodes")
 
@@ -558,8 +558,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     @staticmethod
     def bound(record):
-        """Returns "+" if not all processes were measured: the numbers of the
-        record are then lower bounds. Otherwise returns an empty text."""
+        """Returns "+" if not all processes were measured, so that the numbers
+        of the record are lower bounds. Otherwise returns an empty text."""
         return "+" if record.procs_measured < record.num_procs else ""
 
     def cpu_ms(self, record):
@@ -581,7 +581,7 @@ class Scheduler(rpc.HostModuleServiceServicer):
 
     def overlays_with(self, name, is_node):
         """Returns the connected overlays that have a node or a job of this name.
-        Returns all connected overlays if none has it: their agents then answer
+        Returns all connected overlays if none has it. Their agents then answer
         that it does not exist."""
         found = [overlay for overlay in self.overlays.values() if overlay.out and (
             name in overlay.nodes if is_node else

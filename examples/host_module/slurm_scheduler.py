@@ -143,7 +143,7 @@ class Held:
 
 
 class Cluster:
-    """The jobs of Slurm that were submitted here, as squeue shows them."""
+    """The jobs that this program has submitted, as squeue shows them."""
 
     FIELDS = "%A|%T|%S|%L|%r|%k"
 
@@ -463,8 +463,8 @@ class Scheduler(rpc.HostModuleServiceServicer):
     async def JobReleased(self, request, context):
         overlay = self.overlay(request.overlay)
         job = overlay.jobs.get(request.placement.request_id)
-        # The release of an earlier attempt is ignored: the later attempt has the
-        # nodes.
+        # The release of an earlier attempt is ignored, because the later
+        # attempt has the nodes.
         if job is not None and job.placement.attempt <= request.placement.attempt:
             await self.release(overlay, job)
         return pb.JobReleasedResponse()

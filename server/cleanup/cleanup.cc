@@ -260,7 +260,7 @@ void CleanupRegistry::OnLocalExits(const core::LocalExits& exits) {
 }
 
 // Returns the orders of a process without the paths that other processes have
-// registered too: such a path is removed when the last of these processes ends.
+// registered too. Such a path is removed when the last of these processes ends.
 CleanupRegistry::Removal CleanupRegistry::End(Process process, Job* job) {
   for (const CleanupOrder& order : process.orders) {
     for (const std::string& path : order.files) Unregister(path, job);

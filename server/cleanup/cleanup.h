@@ -38,18 +38,19 @@ inline constexpr size_t kMaxCost = size_t{1} << 20;
 
 // Returns the registration in a request of job control. Other directives are
 // ignored, because the core has checked them. Returns kErrBadParam if there is
-// no path or a path is not absolute, kErrConflictingCleanupDirectives as the
-// Standard defines, and kErrOutOfResource above kMaxCost.
+// no path, or if a path is not an absolute path below "/". Returns
+// kErrConflictingCleanupDirectives as the Standard defines, and
+// kErrOutOfResource if the paths cost more than kMaxCost.
 Result<CleanupOrder> ParseCleanup(const InfoList& info);
 
-// Removes the paths of the orders with the rights of `user` and no others: a
+// Removes the paths of the orders with the rights of `user` and no others. A
 // file that `user` could not remove is kept, even if links lead elsewhere or
 // directories are exchanged during the removal. Files of other users are kept
 // in any case, and no symbolic link at the end of a path or below it is
 // followed. If `user` is root, the content of a directory that another user
 // controls is removed with that user's rights (OpenDirectory). Supplementary
-// groups are not used: files that `user` could remove only through such a group
-// are kept.
+// groups are not used, so files that `user` could remove only through such a
+// group are kept.
 void Execute(std::span<const CleanupOrder> orders, const FileUser& user);
 
 // Loop thread only. An order is executed when the process that registered it
@@ -63,10 +64,12 @@ class CleanupRegistry : public InputObserver {
   explicit CleanupRegistry(const RemovalLimits& limits = {});
 
   // Handles a request of PMIx_Job_control. The paths will be removed with the
-  // rights of the request's user. Returns the errors of ParseCleanup;
-  // kErrUnpackFailure for a malformed request, kErrNotSupported if the target
-  // is another process, and kErrNoPermissions if another user's process has
-  // registered under the same name.
+  // rights of the request's user. Returns the errors of ParseCleanup. Returns
+  // kErrUnpackFailure for a malformed request. Returns kErrNotSupported if a
+  // target is neither the requesting process nor its whole job. Returns
+  // kErrOutOfResource if the process has registered too many paths in all, and
+  // kErrNoPermissions if another user's process has registered under the same
+  // name.
   Status Control(const core::AskHost& request);
   void OnLocalExits(const core::LocalExits& exits) override;
   // Removes the paths of the job's processes that have not ended. No effect for

@@ -20,8 +20,8 @@ HostCommands::HostCommands(const Parts& parts)
 std::vector<std::string> HostCommands::HostJobs(
     const std::string& host_job) const {
   std::vector<std::string> names;
-  // An empty name selects no job: it is the name of the jobs that the host has
-  // not named.
+  // An empty name selects no job, because it is the name of the jobs that the
+  // host has not named.
   if (host_job.empty()) return names;
   for (const auto& [nspace, record] : p_.families->jobs()) {
     const PlacementFacts& placed = record.facts.placed;

@@ -356,7 +356,8 @@ void JobManager::OnJobChanged(const core::JobChanged& change) {
 }
 
 // Requests the job again if it has lost a node before its processes were
-// started: that is no failure of the job, and other nodes may have room.
+// started, because that is no failure of the job, and other nodes may have
+// room.
 void JobManager::RequeueIfLost(const core::JobChanged& change,
                                JobRecord* record) {
   Launcher* const launcher = families_.LauncherOf(change.nspace);

@@ -68,8 +68,9 @@ class JobManager : public JobObserver, public LauncherListener {
   // Ends every job. Calls `done` when the last job is gone, or at once if there
   // is none.
   void KillAll(const std::string& reason, std::function<void()> done);
-  // Ends a job, for this reason: now, or after this many seconds, with an event
-  // for its processes now. Has no effect on an unknown job.
+  // Ends a job for `reason`, after `seconds` or, if these are 0, immediately. A
+  // job that is ended later gets an event immediately. Has no effect on an
+  // unknown job.
   void EndJob(const std::string& nspace, const std::string& reason,
               uint32_t seconds);
   // Sends the signal to all processes of a job.

@@ -153,7 +153,8 @@ void JobNotices::OnRecoveredEnd(const JobSpec& job, const LaunchFacts& facts,
   if (ran) TellEnd(job, facts, end);
 }
 
-// Reports the reason why the job has failed, and then that it is over.
+// Reports the reason if the job has failed, and then that it is over. A success
+// is not reported if the job requests a silent end (kSilentEnd).
 void JobNotices::TellEnd(const JobSpec& job, const LaunchFacts& facts,
                          const core::JobChanged& end) const {
   const spawn::JobOutcome outcome{end.status, end.first_failed, end.exit_code};

@@ -33,10 +33,10 @@ struct Placed {
   std::string name = {};  // the job's name; empty: the name of the request
 };
 
-// The part of a grant that the record of a job keeps. Empty for a job whose
-// nodes were not granted by name.
+// The part of a grant that the record of a job keeps. Empty if the grant does
+// not list nodes.
 struct PlacementFacts {
-  PlacementId id;  // no request: nothing was granted
+  PlacementId id;  // no request: no grant with a list of nodes
   std::string host_job;
   int64_t queued_ms = 0;   // ms since 1970
   int64_t started_ms = 0;  // ms since 1970

@@ -1,4 +1,4 @@
-// Derives, from the request of a job, those facts of the launch that the job's
+// Derives from the request for a job those facts of the launch that the job's
 // map does not contain.
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_FACTS_H_

@@ -35,8 +35,8 @@ Status Failed(const std::string& what, const std::string& path) {
 }
 
 // Removes the part of the file after `from`, where the job's earlier output
-// ends. A null `from` means a new job: removes the whole content, but with
-// `append`, keeps it as the output of others.
+// ends. For a new job, `from` is null. Then removes the whole content or, with
+// `append`, keeps it, because it is the output of others.
 Status Position(bool append, const uint64_t* from, Target* target) {
   struct stat info;
   if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);

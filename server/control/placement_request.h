@@ -31,8 +31,8 @@ std::string RequestNameOf(const core::HostSpawn& spawn);
 // Returns true if an agent may have given a queued job this name.
 bool IsRequestName(const std::string& name);
 
-// Returns the facts of a job that is mapped now. They are empty if no nodes
-// were granted by name.
+// Returns the facts of a job that is mapped now. They are empty if the grant
+// does not list nodes.
 PlacementFacts PlacementFactsOf(const Placed& placed);
 
 // Return the description of a job that was mapped, or of one whose request has

@@ -47,9 +47,11 @@ class SpawnRequests {
   bool Awaits(const std::string& nspace) const {
     return pending_.contains(nspace);
   }
-  // Answers the request of this job, which has `num_procs` processes, when its
-  // launch has succeeded or failed. Returns the jobs whose start this answer
-  // reports to the spawner; one of them may already be over.
+  // Handles a change of a job that has `num_procs` processes. Answers the
+  // spawner if all jobs of the spawn request have now started, or if the
+  // request has failed and all its jobs are over. If they have started, returns
+  // the jobs of the request, one of which may be over already. Otherwise
+  // returns no jobs.
   std::vector<std::string> OnJobChanged(const core::JobChanged& change,
                                         size_t num_procs);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint16_t kStdout = 2;
 constexpr size_t kMaxError = 1024;
-// The path of the shim's program on every node: it is resolved in a child of
+// The path of the shim's program on every node. It is resolved in a child of
 // the shim, before its exec.
 constexpr char kShim[] = "/proc/self/exe";
 

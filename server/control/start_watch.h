@@ -15,9 +15,9 @@
 
 namespace canopy::control {
 
-// An agent that does not answer may have ended. With --restart-grace another
-// agent may replace it within that time, so the job is not ended but waits.
-// Loop thread only.
+// An agent that does not answer may have ended. With --restart-grace, another
+// agent may replace it within the grace period. So the job is not ended, but
+// waits. Loop thread only.
 class StartWatch {
  public:
   // Prints one line at the launcher of the job.

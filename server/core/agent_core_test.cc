@@ -262,7 +262,7 @@ TEST_F(AgentCoreTest, WhetherAnExitIsAFailureDependsOnFinalize) {
   Step(ClientGone{1});
   ProcExit exit;
   exit.rank = 0;
-  // The exit is normal: no event is raised, and the job continues.
+  // The exit is normal, so no event is raised, and the job continues.
   EXPECT_TRUE(All<KillLocal>(Step(LocalExits{"job", {exit}})).empty());
   exit.rank = 1;
   const Actions actions = Step(LocalExits{"job", {exit}});

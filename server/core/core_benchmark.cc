@@ -74,8 +74,8 @@ BENCHMARK(BarrierFence)->Arg(8)->Arg(64)->Arg(128);
 
 // Measures the ends of processes. Items are processes that end normally, while
 // no client is registered for such events; the argument is the number of
-// processes of a node that end at once. The only message goes to the job's
-// controller.
+// processes of a node that end at the same time. The only message goes to the
+// job's controller.
 void LocalEnds(benchmark::State& state) {
   const auto ranks = static_cast<Rank>(state.range(0));
   std::vector<NodeId> agents(ranks, 1);

@@ -84,7 +84,7 @@ class Engine {
   // Called when a node has returned. OnTreeChanged of this engine follows
   // before the next engine is notified.
   virtual void OnNodeReturned(const StepContext& /*step*/) {}
-  // Called when a node was lost or has returned: the neighbours in the tree may
+  // Called when a node was lost or has returned. The neighbours in the tree may
   // have changed, and messages may have been lost.
   virtual void OnTreeChanged(const StepContext& /*step*/) {}
   // Called when the agent of the node was replaced by a successor, which has

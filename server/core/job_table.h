@@ -53,14 +53,15 @@ struct LocalProcess {
 struct Job {
   std::shared_ptr<const JobSpec> spec;
   std::shared_ptr<const JobLayout> layout;
-  // This agent's index in spec->nodes; kNoNode if no rank runs here.
+  // This agent's index in spec->nodes; kNoNode if no rank runs on this node.
   uint32_t local_node = kNoNode;
-  std::vector<RankState> ranks;            // indexed by rank
-  std::map<Rank, LocalProcess> processes;  // processes started here
+  std::vector<RankState> ranks;  // indexed by rank
+  // Processes that were started on this node.
+  std::map<Rank, LocalProcess> processes;
   // Upper bound of the number of ranks that are gone: it counts those that are
   // `ended` or were ever `lost`. If it is 0, no search is needed.
   uint32_t num_gone = 0;
-  // True if RegisterJob was emitted: local readers have the job data.
+  // True if RegisterJob was emitted, so that local readers have the job data.
   bool registered = false;
   // True if the processes are being ended, so that only clients which have
   // registered for the codes are notified of their exits.
@@ -83,7 +84,7 @@ struct Job {
   bool is_local(Rank rank) const {
     return rank < num_ranks() && spec->procs[rank].node == local_node;
   }
-  // Returns the ranks of this node, ascending; empty if no rank runs here.
+  // Returns the ranks of this node, ascending; empty if there is none.
   std::span<const Rank> local_ranks() const;
 };
 
@@ -117,8 +118,8 @@ class JobTable {
   void NoteStarted(const ProcId& proc, int pid);
   void NoteExit(const ProcId& proc, int exit_code);
   // Returns true if the job had that rank and is over, but is kept because
-  // children with ranks here may read its job data. kRankWildcard stands for
-  // any rank.
+  // children with ranks on this node may read its job data. kRankWildcard
+  // stands for any rank.
   bool IsFormerParent(std::string_view nspace, Rank rank) const;
   // Returns the number of jobs and former parents.
   size_t size() const { return jobs_.size() + former_.size(); }
@@ -148,7 +149,7 @@ class JobTable {
   void AddReader(std::string_view nspace, NodeId agent);
 
   // Connects a process of a local rank. Returns false if there is no such rank
-  // here or the client number is in use.
+  // on this node or the client number is in use.
   bool Connect(ClientId client, const ProcId& proc);
   // Connects a tool of `owner`. Returns false if its namespace is that of a
   // job, or if the client number is in use. `of_other_user` is true if the

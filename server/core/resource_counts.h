@@ -11,12 +11,12 @@ namespace canopy::core {
 // jobs and clients are 0 after the other agents have reported which jobs have
 // ended. Publications that outlive their job are not counted.
 struct ResourceCounts {
-  size_t jobs = 0;         // jobs whose map is here
+  size_t jobs = 0;         // jobs whose map the agent has
   size_t launched = 0;     // jobs of which this agent has a part
   size_t clients = 0;      // connected processes and tools
   size_t collectives = 0;  // collective series
   size_t connections = 0;  // connected participant lists
-  size_t groups = 0;       // process groups with members here
+  size_t groups = 0;       // process groups with local members
   size_t deadlines = 0;    // of collectives
   size_t gets = 0;         // held for clients and other agents
   size_t fetches = 0;      // pending direct modex requests

@@ -16,8 +16,8 @@
 namespace canopy::datastore {
 namespace {
 
-// The limit of files removed at once. There is a limit because the loop waits
-// while a job's directory is removed.
+// The limit of files that are removed in one call. There is a limit because the
+// loop waits while a job's directory is removed.
 constexpr uint64_t kMaxFilesRemoved = 20000;
 // The limit of directories whose removal is retried.
 constexpr size_t kMaxLeft = 1024;

@@ -354,8 +354,8 @@ void ConnectionTable::MarkDirty(Connection& c) {
   });
 }
 
-// Flushes in reverse order: the core's last answer is for the process that
-// reached a fence last, whose data is still in the CPU's cache.
+// Flushes in reverse order, because the core's last answer is for the process
+// that reached a fence last, whose data is still in the CPU's cache.
 void ConnectionTable::FlushDirty() {
   std::vector<core::ClientId> dirty;
   dirty.swap(dirty_);

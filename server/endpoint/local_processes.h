@@ -53,7 +53,7 @@ class LocalProcesses {
     const auto it = jobs_.find(nspace);
     return it == jobs_.end() ? nullptr : &it->second;
   }
-  // Return null if the rank does not run here.
+  // Return null if the rank does not run on this node.
   Process* FindRank(const ProcId& proc) {
     Job* job = Find(proc.nspace);
     if (job == nullptr) return nullptr;
@@ -63,8 +63,8 @@ class LocalProcesses {
   const Process* FindRank(const ProcId& proc) const {
     return const_cast<LocalProcesses*>(this)->FindRank(proc);
   }
-  // Sets the pid of a rank's process. Returns false if the rank does not run
-  // here.
+  // Sets the pid of a rank's process. Returns false if the rank does not run on
+  // this node.
   bool SetPid(const ProcId& proc, int pid) {
     Process* process = FindRank(proc);
     if (process != nullptr) process->pid = pid;

@@ -9,7 +9,7 @@
 
 namespace canopy::endpoint {
 
-// The allocator keeps freed memory, because it expects to need it again: after
+// The allocator keeps freed memory, because it expects to need it again. After
 // one process with a gigabyte of requests, an agent would keep that gigabyte as
 // long as it runs. Loop thread only; the loop must outlive this object.
 class MemoryReturn {

@@ -11,8 +11,8 @@
 namespace canopy::library {
 namespace {
 
-// The number of the request of a process in a barrier. Requests that get an
-// answer have other numbers.
+// The request number of a process that waits in its job's barrier. Requests
+// that get an answer have other numbers.
 constexpr core::RequestId kAtBarrier = 0;
 
 // Returns the seconds, rounded up, because 0 would mean no timeout.

@@ -14,8 +14,8 @@
 namespace canopy::library {
 
 // Returns a blob of one node's records (ModexWriter). It is never empty, even
-// if there are no records: some hosts choose by its size how nodes exchange the
-// blobs, and all nodes must make the same choice.
+// if there are no records, because some hosts choose by its size how nodes
+// exchange the blobs, and all nodes must make the same choice.
 std::string MakeBlob(std::string_view records);
 
 // Returns the part that follows the blob of one process: the keys that the

@@ -141,12 +141,13 @@ void HostOverlay::Log(std::string text) const {
 void HostOverlay::On(NodeId dst, const core::CollectiveUp& up) {
   if (dst != kHost) return;  // a job query to another node's agent
   if (up.status == kSuccess) return AskHost(up);
-  // The collective has failed on this node. The host is called, because the
-  // other nodes wait for this one. There are two exceptions. First, the host
-  // may already have this node's part. Second, after a timeout some processes
-  // have not arrived: the next collective at which all arrive is a different
-  // one, which the host would confuse with this one. Local processes get their
-  // answer at once.
+  // The collective has failed on this node, and its local processes get their
+  // answer now. The other nodes still wait for this node, so the host is called
+  // too, except in four cases: the host already has this node's part; the
+  // collective was released already; the host takes no part in the operation;
+  // or the failure is a timeout. After a timeout, the next collective at which
+  // all processes arrive is a different one, which the host would confuse with
+  // this one.
   const bool brought = with_host_.erase(up.id) > 0;
   if (!brought && up.status != core::kAlreadyReleased &&
       up.status != kErrTimeout && IsHosts(up)) {
@@ -482,9 +483,9 @@ void HostOverlay::DropJob(const std::string& nspace) {
 
 // ------------------------------------------------------------------- jobs ---
 
-// Handles the request for the map of a job that has no processes here. If the
-// host has registered that job and none of its clients yet, the job is first
-// added to the core.
+// Handles the request for the map of a job that has no processes on this node.
+// If the host has registered that job and none of its clients yet, the job is
+// first added to the core.
 void HostOverlay::On(NodeId, const core::JobMapRequest& request) {
   const HostedJob* job = p_.jobs->Find(request.nspace);
   const bool is_told =

@@ -126,7 +126,7 @@ class HostOverlay : public OverlayPort {
   HostedGroups groups_;
   // The collectives for which the host was called and has not answered.
   std::set<core::CollectiveId> with_host_;
-  std::map<uint64_t, Request> requests_;  // the host's requests
+  std::map<uint64_t, Request> requests_;  // requests by the host
   uint64_t next_request_ = 1;
 };
 

@@ -22,8 +22,8 @@ class HostedGroups {
   // `jobs` outlives this object.
   explicit HostedGroups(const HostedJobs* jobs) : jobs_(*jobs) {}
 
-  // Returns true if all members run here and no member requests data that only
-  // a host has. Then the host is not called.
+  // Returns true if all members run on this node and no member requests data
+  // that only a host has. Then the host is not called.
   bool IsOurs(const core::CollectiveUp& up) const;
 
   // Returns the directives for the host: the directives of this node's members

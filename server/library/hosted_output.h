@@ -53,11 +53,12 @@ class HostedOutput {
         jobs_(*jobs),
         answer_(std::move(answer)) {}
 
-  // Handles a call of HostOp::kReadOutput. Its answer has the host's status, or
-  // kErrNotSupported if the host has no such function or the channel is input,
-  // kErrNoPermissions if the job belongs to another user, or kErrBadParam for a
-  // malformed call, for targets of several jobs, for a cursor that is invalid,
-  // and if the previous read is pending.
+  // Handles a call of HostOp::kReadOutput. Its answer has the host's status or
+  // one of these errors: kErrNotSupported if the host has no such function, or
+  // if no channel or one of input is requested; kErrNoPermissions if the job
+  // belongs to another user; kErrBadParam for a malformed call, for targets of
+  // several jobs, for an invalid cursor, and if the previous read is pending;
+  // kErrOutOfResource if there are too many pulls.
   void Read(const HostCaller& caller, const core::HostCallArrived& in);
 
   // Delivers output to the pullers. Returns kErrOutOfResource if the held

@@ -31,10 +31,11 @@ class HostedSets {
 
   // Defines a set. Returns the event that announces it to the processes of this
   // node. Members in namespaces that are not registered here are not checked.
-  // Errors: kErrBadParam for an empty name, no members, the name of a
-  // namespace, or a rank that its namespace does not have; kErrExists;
-  // kErrNotFound for a wildcard of a namespace that is not registered here;
-  // kErrOutOfResource.
+  // Errors: kErrBadParam for a name that is empty, too long or the name of a
+  // namespace, for no members, and for a rank that its namespace does not have;
+  // kErrExists if there is a set of that name; kErrNotFound for a wildcard of a
+  // namespace that is not registered here; kErrOutOfResource for too many
+  // members or sets.
   Result<core::EventRaised> Define(const std::string& name,
                                    const std::vector<ProcId>& members);
   // Deletes a set. Returns the event that announces its end, or kErrNotFound.

@@ -20,10 +20,10 @@ std::optional<size_t> BytesInSymbol(const void* object);
 // readable memory. Reads /proc/self/maps; returns `fewest` if that fails.
 size_t PlausibleEntries(const void* words, size_t fewest, size_t most);
 
-// Copies `count` words, which must lie in readable memory. Replaces memcpy: in
-// a host with an address sanitizer, the symbol table counts the sanitizer's
-// padding behind a variable as part of the variable, but the sanitizer would
-// report a memcpy that reads the padding.
+// Copies `count` words, which must lie in readable memory. Replaces memcpy,
+// because in a host with an address sanitizer the symbol table counts the
+// sanitizer's padding behind a variable as part of the variable, but the
+// sanitizer would report a memcpy that reads the padding.
 void CopyWords(const void* words, size_t count, void* to);
 
 }  // namespace canopy::library

@@ -141,8 +141,8 @@ void CommitMailboxes::Await(Rank rank) {
   if (index < ranks_.size()) AwaitAt(index);
 }
 
-// Releases the room of read commits at the end of the round: the rank may
-// overwrite commits only after the agent has persisted them.
+// Releases the room of read commits at the end of the round, because the rank
+// may overwrite commits only after the agent has persisted them.
 void CommitMailboxes::ReleaseLater() {
   if (std::exchange(*release_scheduled_, true)) return;
   defer_([sink = sink_, reader = reader_, scheduled = release_scheduled_] {

@@ -27,8 +27,8 @@ bool NextCommit(std::string_view* bytes, std::vector<core::ScopedData>* data);
 // Loop thread only.
 class CommitMailboxes {
  public:
-  // Runs `work` at the end of the loop's current round, when the core's actions
-  // have been executed.
+  // Runs `work` at the end of the current round of the loop, when the core's
+  // actions have been executed.
   using Defer = std::function<void(std::function<void()> work)>;
   // Called when a rank's mailbox is corrupted; the mailbox is not read any
   // more.

@@ -102,9 +102,9 @@ class FenceBarrier {
   void OnCommit(Rank rank, core::ClientId client);
   // Called when a participant signals that all have arrived.
   void OnFull();
-  // Called periodically. Passes a fence that makes no progress to the core.
+  // Called when the core has released the rank (core::ReleaseFence).
   void OnReleased(Rank rank, int status);
-  // Called periodically: passes a fence without progress to the core.
+  // Called periodically. Passes a fence that makes no progress to the core.
   void Watch();
 
  private:

@@ -99,7 +99,7 @@ class FenceBarrierTest : public ::testing::Test {
     }
   }
 
-  // Ends the loop's round.
+  // Ends the round of the loop.
   void RunDeferred() {
     for (const auto& work : std::exchange(deferred_, {})) work();
   }

@@ -14,9 +14,9 @@ namespace canopy::local {
 // The registered properties of the rank that a connection claims to be.
 struct RegisteredProcess {
   uint32_t uid = 0;   // uid of the job
-  std::string token;  // The pid of the rank's process; 0: not started, or not
-                      // started by this agent.
-  // The pid of its process; 0: not started, or not started by this agent.
+  std::string token;  // the secret by which its process proves its identity
+  // The pid of the rank's process; 0: not started, or not started by this
+  // agent.
   int pid = 0;
 };
 

@@ -53,7 +53,8 @@ class LocalEndpoint : public ClientPort,
   Status Start();
   // Adds one end of a socket pair of this process, whose other end is forwarded
   // to a tool on another machine. The tool has proved that it belongs to this
-  // process's user. The peer can only be a tool, and gets no descriptors.
+  // process's user. Only a tool is accepted on this connection, and it gets no
+  // descriptors.
   void Adopt(UniqueFd fd);
 
   void AddJob(const core::RegisterJob& job) override;

@@ -73,7 +73,7 @@ TEST_F(LocalFloodTest, AFloodingClientDoesNotDelayOthers) {
   flood->SendRaw(gets);
   loop_.RunOnce(0);
   // The flooding client gets two turns of half a millisecond: one when its data
-  // arrives, and one at the end of the loop's round.
+  // arrives, and one at the end of the round of the loop.
   EXPECT_GT(GetsOf(IdOf(0)), 0u);
   EXPECT_LE(GetsOf(IdOf(0)), 12u);
   other->Send(FrameType::kGet, 1, GetOf({"job", 2}));

@@ -80,7 +80,8 @@ class LocalJobs {
     return processes_.FindRank(proc);
   }
   bool HasJobOf(uint32_t uid) const { return processes_.HasJobOf(uid); }
-  // Returns the number of ranks, on any node, of the jobs with ranks here.
+  // Returns the number of ranks, on any node, of the jobs with ranks on this
+  // node.
   size_t NumRanks() const;
   void SetPid(const ProcId& proc, int pid) { processes_.SetPid(proc, pid); }
   // Return null if the job is unknown or has no such memory.

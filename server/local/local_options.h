@@ -56,8 +56,9 @@ struct LocalOptions {
   // Decides whether a peer that has proved its identity is welcomed. Null:
   // every such peer is.
   endpoint::AskAboutNewcomer ask;
-  // True: tools of users who have a job here are also served, for the jobs of
-  // their own user only. False: only tools of this process's user are served.
+  // True: tools of users who have a job on this node are also served, for the
+  // jobs of their own user only. False: only tools of this process's user are
+  // served.
   bool serves_job_owners = false;
   // Accepts connections for the endpoint. Null: the endpoint accepts its
   // connections itself.

@@ -37,8 +37,9 @@ class RequestFlow {
 
  private:
   // Returns the maximum number of processes that a request may name. A large
-  // request may name as many as the jobs with ranks here have, and a limited
-  // number of others, because the jobs of other nodes are not known here.
+  // request may name as many processes as the jobs with ranks on this node
+  // have, and a limited number of others, because this endpoint does not know
+  // the jobs of other nodes.
   size_t MaxNames(std::string_view payload) const;
   // Logs each ignored directive once, even if several processes use it. Returns
   // kErrUnpackFailure for a malformed payload.

@@ -28,8 +28,8 @@ using PutSyslog = std::function<int(const SyslogText&)>;
 // The limit of a text, in bytes. Longer texts are rejected, because daemons
 // truncate lines at about this length.
 inline constexpr size_t kMaxSyslogText = size_t{8} << 10;
-// The number of lines that one process may log at once, and the number of lines
-// per second after that.
+// The number of lines that one process may log in a burst, and the number of
+// lines per second after that.
 inline constexpr int64_t kSyslogBurst = 100;
 inline constexpr int64_t kSyslogRate = 10;
 

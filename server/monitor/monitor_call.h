@@ -38,9 +38,10 @@ struct MonitorCall {
 };
 
 // Parses `call`, an encoded host_call::Monitor. Returns kErrUnpackFailure for
-// malformed bytes, kErrBadParam for an invalid call, and kErrNotSupported for a
-// monitor that is not implemented and for required directives that are not
-// among `directives`.
+// malformed bytes, kErrBadParam for an invalid call, kErrOutOfResource for too
+// many targets, and kErrNotSupported for a monitor that is not implemented and
+// for a required directive that is not among `directives` or belongs to another
+// kind of monitor.
 Result<MonitorCall> ReadMonitorCall(const ProcId& caller, std::string_view call,
                                     host::Directives* directives);
 

@@ -52,8 +52,8 @@ class NetworkListener {
     std::function<void(const std::string& line)> log;
     SilenceLimits limits = kNetworkLimits;
     // Seconds for which the kernel withholds a connection on which no data
-    // arrives (TCP_DEFER_ACCEPT). gRPC's peers send first, so silent
-    // connections cannot displace theirs, even in large numbers.
+    // arrives (TCP_DEFER_ACCEPT). gRPC's clients send first, so even large
+    // numbers of silent connections cannot displace those of gRPC's clients.
     int defer_s = 3;
     // Time after which the kernel ends a connection with unacknowledged data
     // (TCP_USER_TIMEOUT), in milliseconds. 0: the system's default.

@@ -8,7 +8,7 @@
 namespace canopy::openpmix {
 namespace {
 
-// Returns an error if the peer's claim differs from the kernel's information,
+// Returns an error if the client's claim differs from the kernel's information,
 // which is authoritative. A munge credential adds no information and is
 // ignored.
 Status CheckCredential(const ConnectMessage& message, const Connection& c) {
@@ -19,8 +19,8 @@ Status CheckCredential(const ConnectMessage& message, const Connection& c) {
     return Status(kErrInvalidCred, "needs security that is not offered: " +
                                        std::string(message.security));
   }
-  // The claimed uid of a relayed peer is ignored: on its machine, users may
-  // have other numbers.
+  // The claimed uid of a relayed client is ignored, because users may have
+  // other numbers on the client's machine.
   if (!c.relayed && CredentialUid(message.credential) != c.owner.uid) {
     return Status(kErrInvalidCred, "is not the user of its credential");
   }
@@ -71,7 +71,7 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
     return Status(kErrNotSupported, "is no process of a job");
   }
   // The endpoint accepts connections of another user only if that user has a
-  // job here, so this is not checked again.
+  // job on this node, so this is not checked again.
   if (c.owner.uid != geteuid() && !options_->serves_job_owners) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }

@@ -24,7 +24,7 @@ void Describe(V& v, wire::Is<StoredSeries> auto& m) {
 }
 
 // The limit for the payload of a request. The endpoint ends the connection of a
-// peer that sends a longer one.
+// client that sends a longer one.
 constexpr uint32_t kMaxPayload = uint32_t{256} << 20;
 
 // Adds the complete messages in `bytes` to the requests. Returns the rest, or

@@ -2,7 +2,7 @@
 // log. Pure: it uses no memory file and no socket.
 //
 // Positions count the bytes of a connection from its beginning, for each
-// direction separately. For the peer's requests:
+// direction separately. For the client's requests:
 //   received  bytes that were read, of which `input` is the incomplete message
 //             at the end
 // For the answers, in the order of the stream:
@@ -53,8 +53,8 @@ enum class RecordKind : uint16_t {
   kSeries = 8,     // -; number; -; EncodeSeries
   kEnded = 9,      // rank; series; number of collectives that have ended for it
   kQueued = 10,    // -; -; position of the next answer
-  kBroken = 11,    // - (the peer violated the protocol)
-  kNotified = 12,  // -; -; number; EncodeRaiser: an event sent to the peer
+  kBroken = 11,    // - (the client violated the protocol)
+  kNotified = 12,  // -; -; number; EncodeRaiser: an event sent to the client
 };
 
 // Positions count the bytes of a connection from its beginning.
@@ -69,7 +69,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 32);
 
-// A peer's greeting.
+// A client's greeting.
 struct Opening {
   uint8_t kind = 0;
   bool described = false;
@@ -103,10 +103,10 @@ struct ConnectionLogState {
   struct Connection {
     Rank rank = 0;
     Opening opening;
-    uint64_t received = 0;  // position after the last byte that was read
-    uint64_t queued = 0;    // position after the last answer
-    std::string input;      // the beginning of a message
-    RequestList requests;   // unanswered
+    uint64_t received = 0;        // position after the last byte that was read
+    uint64_t queued = 0;          // position after the last answer
+    std::string input;            // the beginning of a message
+    RequestList requests;         // unanswered
     std::vector<Answer> answers;  // not known to be sent, in order
     uint64_t unsent_at = 0;       // position of the first byte of `unsent`
     std::string_view unsent;
@@ -130,7 +130,7 @@ struct ConnectionLogState {
   // Applies a record. Returns false if it is invalid, which invalidates the
   // log.
   bool Apply(const Record& record, std::string_view bytes);
-  // Records that the peer has received all answers up to `position`.
+  // Records that the client has received all answers up to `position`.
   void Sent(Connection* connection, uint64_t position);
   // Writes records from which this state can be replayed.
   using Write = std::function<void(Record record, std::string_view bytes)>;

@@ -1,4 +1,4 @@
-// Encodes the answer to PMIx_Get_credential for peers.
+// Encodes the answer to PMIx_Get_credential for OpenPMIx clients.
 #ifndef CANOPY_SERVER_OPENPMIX_CREDENTIAL_REPLY_H_
 #define CANOPY_SERVER_OPENPMIX_CREDENTIAL_REPLY_H_
 

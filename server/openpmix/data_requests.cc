@@ -52,7 +52,7 @@ bool ReadScope(Decoder& in, core::ScopedData* data) {
   return true;
 }
 
-// Decompresses strings, because many peers cannot read compressed ones.
+// Decompresses strings, because many clients cannot read compressed ones.
 bool Inflate(Decoder& in, InfoList* infos) {
   for (size_t i = 0; i < infos->size(); ++i) {
     pmix_value_t& value = infos->mutable_data()[i].value;
@@ -66,7 +66,7 @@ bool Inflate(Decoder& in, InfoList* infos) {
   return true;
 }
 
-// Skips the user that a peer claims to be.
+// Skips the user that a client claims to be.
 void SkipUser(Decoder& in) {
   uint32_t user = 0;
   size_t count = 0;

@@ -14,7 +14,7 @@
 namespace canopy::openpmix {
 
 // The header of every message has 16 bytes in network byte order, except that a
-// peer's first message uses the peer's own order.
+// client's first message uses the client's own order.
 inline constexpr size_t kHeaderSize = 16;
 // Largest first message, in bytes.
 inline constexpr uint32_t kMaxConnectPayload = 128 << 10;
@@ -58,7 +58,7 @@ struct ConnectMessage {
   std::string_view credential;
   PeerKind kind = PeerKind::kClient;
   std::optional<uint32_t> uid;  // as claimed; absent for plain clients
-  // The identity that the peer claims; absent if the peer requests one.
+  // The identity that the client claims; absent if the client requests one.
   std::optional<ProcId> identity;
   std::string_view version;
   std::string_view codec;
@@ -75,14 +75,14 @@ Result<ConnectMessage> ParseConnect(std::string_view payload);
 // credential.
 std::optional<uint32_t> CredentialUid(std::string_view credential);
 
-// Returns true if the peer expects the answer for tools.
+// Returns true if the client expects the answer for tools.
 bool IsTool(PeerKind kind);
 
-// Return the answers that accept a peer. A peer is rejected only by closing its
-// connection, because several versions wait forever after an error.
+// Return the answers that accept a client. A client is rejected only by closing
+// its connection, because several versions wait forever after an error.
 std::string MakeClientWelcome(uint32_t index);
-// `assigned` is the identity for a peer that requests one; null for other
-// peers.
+// `assigned` is the identity for a client that requests one; null for other
+// clients.
 std::string MakeToolWelcome(const ProcId* assigned, const ProcId& server);
 
 }  // namespace canopy::openpmix

@@ -1,4 +1,4 @@
-// Fuzz target: a peer's first message, and the headers after it.
+// Fuzz target: a client's first message, and the headers after it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -13,14 +13,14 @@
 namespace canopy::openpmix {
 namespace {
 
-// Keys of the session that peers since 4.2 look up only among the session's
+// Keys of the session that clients since 4.2 look up only among the session's
 // data.
 constexpr std::array<std::string_view, 8> kSessionKeys = {
     PMIX_SESSION_ID, PMIX_UNIV_SIZE, PMIX_CLUSTER_ID,   PMIX_RM_NAME,
     PMIX_RM_VERSION, PMIX_TMPDIR,    PMIX_TDIR_RMCLEAN, PMIX_HOSTNAME_KEEP_FQDN,
 };
 
-// Keys that peers look up locally for any rank.
+// Keys that clients look up locally for any rank.
 constexpr std::array<std::string_view, 2> kNeededKeys = {
     PMIX_HOSTNAME,
     PMIX_NODEID,
@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 9> kPlaceKeys = {
     PMIX_CPUSET,     PMIX_LOCALITY_STRING, PMIX_REINCARNATION,
 };
 
-// Keys that are included because some peers have no request for them.
+// Keys that are included because some clients have no request for them.
 constexpr std::array<std::string_view, 1> kUnaskedKeys = {PMIX_PROCDIR};
 
 // Keys of the other ranks on the same node, which programs read without
@@ -45,9 +45,9 @@ constexpr std::array<std::string_view, 3> kNeighbourKeys = {
 };
 
 // If the job has more ranks, the job info contains only the necessary keys of
-// other ranks, and peers request the rest when a program needs it. Every peer
-// reads the whole job info before its PMIx_Init returns; a complete rank costs
-// 3 us more.
+// other ranks, and clients request the rest when a program needs it. Every
+// client reads the whole job info before its PMIx_Init returns; a complete rank
+// costs 3 us more.
 constexpr uint32_t kMaxCompleteRanks = 32;
 
 bool Has(const auto& keys, std::string_view key) {
@@ -68,7 +68,7 @@ class InfoArray {
     ++count_;
   }
 
-  // Returns the VALUE in the peer's form.
+  // Returns the VALUE in the client's form.
   std::string Take() {
     Encoder array(peer_.form);
     array.PutUint16(PMIX_DATA_ARRAY);
@@ -207,9 +207,9 @@ std::string PackOwnInfo(const shm::SegmentReader& job, const PeerTraits& peer,
   return Packer(job, peer).PackOne(rank);
 }
 
-// The value names only this rank, although others may have to stop too: peers
-// understand only one rank or all ranks. They look for the key in the job's
-// data.
+// The value names only this rank, although others may have to stop too, because
+// clients understand only one rank or all ranks. They look for the key in the
+// job's data.
 std::string PackStop(const shm::SegmentReader& job, const PeerTraits& peer,
                      Rank rank) {
   const auto encoded = job.FindJob(PMIX_DEBUG_STOP_IN_INIT);

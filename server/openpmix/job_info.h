@@ -1,5 +1,5 @@
-// Job info in the form that a peer stores. A peer gets job info as the answer
-// to its first request, and for namespaces that it connects to.
+// Job info in the form that OpenPMIx clients store. A client gets job info as
+// the answer to its first request, and for namespaces to which it connects.
 #ifndef CANOPY_SERVER_OPENPMIX_JOB_INFO_H_
 #define CANOPY_SERVER_OPENPMIX_JOB_INFO_H_
 
@@ -12,10 +12,10 @@
 
 namespace canopy::openpmix {
 
-// Returns KVAL calls: session, job, nodes, applications, ranks. The result is
-// the same for all peers of this form on this node. Data of ranks that changes
-// while they run is omitted, and so is the name of their directory for a peer
-// that requests it separately.
+// Returns pack calls of KVALs, in this order: session, job, nodes,
+// applications, ranks. The result is the same for all clients of this form on
+// this node. Data of ranks that changes while they run is omitted, and so is
+// the name of their directory for a client that requests it separately.
 std::string PackJobInfo(const shm::SegmentReader& job, const PeerTraits& peer);
 
 // Returns a KVAL call with all keys of the requesting rank that kPlaceKeys

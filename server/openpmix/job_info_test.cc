@@ -115,7 +115,7 @@ TEST(JobInfo, LargeJobsContainOnlyNecessaryKeysOfOtherRanks) {
   const auto brief = Unpack(PackJobInfo(*segment.reader(), asks), asks.form);
   const auto full =
       Unpack(PackJobInfo(*segment.reader(), never_asks), never_asks.form);
-  // Only the older peer gets the session's key among those of the job.
+  // Only the older client gets the session's key among those of the job.
   ASSERT_EQ(brief.size() + 1, full.size());
   const size_t first = 5;
   const size_t last = brief.size() - 1;

@@ -16,7 +16,7 @@
 
 namespace canopy::openpmix {
 
-// The properties of a peer that affect the encoding of job info.
+// The properties of a client that affect the encoding of job info.
 using InfoForm = std::tuple<IntegerForm, bool, pmix_data_type_t, bool, bool>;
 
 struct JobState {

@@ -36,8 +36,8 @@ bool IsStatistics(pmix_data_type_t type) {
   return type >= PMIX_PROC_STATS && type <= PMIX_NODE_STATS;
 }
 
-// Stores a qualified value under a name of its own. Peers send all qualified
-// values under one key. A malformed value keeps the key of the peers.
+// Stores a qualified value under a name of its own, because clients send all
+// qualified values under one key. A malformed value is stored under that key.
 int AppendQualified(std::string_view value, std::string* out) {
   const Result<Value> array = DecodeValue(value);
   if (!array.ok()) return array.code();
@@ -110,7 +110,8 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
   Decoder decoder(kvals);
   KvalView kval;
   while (!decoder.AtEnd() && decoder.GetKval(&kval)) {
-    // A deleted key has no value. Most peers would mistake PMIX_UNDEF for one.
+    // A deleted key has no value. Most clients would mistake PMIX_UNDEF for
+    // one.
     if (kval.type == PMIX_UNDEF) continue;
     if (IsQualifiedName(kval.key)) {
       PackKval(peer, PMIX_QUALIFIED_VALUE, kval.value, out);
@@ -123,7 +124,7 @@ void PackKvals(const PeerTraits& peer, std::string_view kvals, Encoder* out) {
 bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out) {
   InfoList list;
   if (!DecodeInfos(infos, &list)) return false;
-  // Infos that the peer cannot read are omitted individually.
+  // Infos that the client cannot read are omitted individually.
   InfoList readable;
   for (const pmix_info_t& info : list) {
     Encoder probe(peer.form);

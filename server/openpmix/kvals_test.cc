@@ -65,7 +65,7 @@ TEST(Kvals, TruncatedAndMissingOrExtraKeysAreRejected) {
 }
 
 // An array without a type has a size before 6.1 and none since then. It is sent
-// as an empty array of infos, which all peers can read.
+// as an empty array of infos, which all clients can read.
 TEST(Kvals, ArraysWithoutATypeBecomeArraysOfInfos) {
   std::string from_old;
   std::string from_new;

@@ -21,13 +21,13 @@ enum class Part : uint8_t {
   kInfos,
   kInfo,  // exactly one
   kBytes,
-  kDestructProcs,  // PROCs, if the peer's version has them
+  kDestructProcs,  // PROCs, if the client's version has them
 };
 
 // The parts of a message in their order; unused entries are kNone.
 using Parts = std::array<Part, 5>;
 
-// Skips the parts of a peer's message. Returns false if a part is malformed;
+// Skips the parts of a client's message. Returns false if a part is malformed;
 // the decoder has then failed.
 bool SkipParts(Decoder& in, const PeerTraits& peer, const Parts& parts);
 

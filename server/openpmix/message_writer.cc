@@ -40,8 +40,8 @@ bool MessageWriter::SendEvent(Connection& c, int status, const ProcId& source,
   return true;
 }
 
-// Sends a status instead of a message that is too large for the peer: the peer
-// would drop it and wait forever.
+// Sends a status instead of a message that is too large for the client, because
+// the client would drop it and wait forever.
 void MessageWriter::SendPayload(Connection& c, uint32_t tag,
                                 const std::string& head, const Bytes& shared,
                                 std::string tail) {

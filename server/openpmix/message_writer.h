@@ -17,14 +17,14 @@ namespace canopy::openpmix {
 // arguments of the constructor must outlive this object.
 class MessageWriter {
  public:
-  // `max_payload` limits the bytes of a message, in addition to the peer's own
-  // limit.
+  // `max_payload` limits the bytes of a message, in addition to the client's
+  // own limit.
   MessageWriter(Connections* connections, ConnectionPersistence* persistence,
                 uint32_t max_payload);
 
   // Answers request `tag` with only a PMIx status.
   void SendStatus(Connection& c, uint32_t tag, int status);
-  // Sends a payload. If it is too large for the peer and is not an event, a
+  // Sends a payload. If it is too large for the client and is not an event, a
   // status is sent instead.
   void SendPayload(Connection& c, uint32_t tag, const std::string& payload);
   // Sends an event. `infos` are in Canopy's form, SIZE and elements. Returns

@@ -345,8 +345,8 @@ void OpenPmixEndpoint::AdmitLater(core::ClientId id,
   if (c == nullptr || c->ending) return;
   Admit(*c, verdict);
   if (!c->serving()) return;
-  // Ranks do not wait for the host: their log began when the greeting was
-  // handled. A tool's log begins here.
+  // The log of a rank began when its greeting was handled, because a rank does
+  // not wait for the host. The log of a tool begins now.
   if (c->greeting != 0) {
     TakeGreeting(*c);
   } else if (c->is_tool) {

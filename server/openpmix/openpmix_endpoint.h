@@ -61,7 +61,7 @@ class OpenPmixEndpoint : public ClientPort,
   Status Start(UniqueFd listener = UniqueFd());
   // Adds one end of a socket pair of this process, whose other end is forwarded
   // to a tool on another machine. The tool has proved that it belongs to this
-  // process's user. The peer can only be a tool.
+  // process's user. Only a tool is accepted on this connection.
   void Adopt(UniqueFd fd);
   int listener() const { return listener_ ? listener_->fd() : -1; }
   // Returns the port of the listener. Valid after Start.

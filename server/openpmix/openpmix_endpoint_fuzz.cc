@@ -1,4 +1,5 @@
-// Fuzz target: all data of an accepted client, in one piece.
+// Fuzz target: the input is everything that one client sends on its connection,
+// from the greeting on. It is sent by one call.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

@@ -139,7 +139,7 @@ TEST_F(OpenPmixEndpointTest, AFloodingClientDoesNotDelayOthers) {
             static_cast<ssize_t>(fences.size()));
   loop_->RunOnce(1000);
   // The flooding client gets two turns of half a millisecond: one when its data
-  // arrives, and one at the end of the loop's round.
+  // arrives, and one at the end of the round of the loop.
   EXPECT_GT(fences_of(flooder), 0u);
   EXPECT_LE(fences_of(flooder), 12u);
   Send(other, Message(101, "02 03 02 01 02 08 6e737800 feffffff0f 02 00"));

@@ -1,4 +1,4 @@
-// Requests of connected peers, and their answers.
+// Requests of connected clients, and their answers.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -150,7 +150,7 @@ TEST_F(OpenPmixEndpointTest, ARanksDirectoryIsCreatedWhenItsNameIsSent) {
       Ask(fd, 102, "02 04 02 08 6e737800 02 01 02 00 02 14" + name + "00");
   EXPECT_NE(answer.find(ToHex("/run/1")), std::string::npos) << answer;
   EXPECT_EQ(made, (std::vector<ProcId>{{kTestJob, 1}}));
-  // A peer of this version would not request the name of its directory, so it
+  // A client of this version would not request the name of its directory, so it
   // gets the name with the job info.
   const UniqueFd old = Join("4.1.2");
   EXPECT_NE(Ask(old, 100, "02 00").find(name), std::string::npos);

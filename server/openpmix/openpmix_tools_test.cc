@@ -99,7 +99,7 @@ TEST_F(OpenPmixToolTest, TheEndpointReadsOutputForATool) {
   ASSERT_TRUE(
       wire::Decode(sink_.All<core::HostCallArrived>()[2].call.view(), &read));
   EXPECT_EQ(read.cursor, "cursor");
-  // The peer stops its puller, for which the agent has the number 1.
+  // The client stops its puller, for which the agent has the number 1.
   EXPECT_EQ(Ask(fd, 102, "02 1d 02 00 02 01"), "0200");
   ASSERT_TRUE(wire::Decode(sink_.All<core::HostCallArrived>().at(3).call.view(),
                            &read));

@@ -30,8 +30,8 @@ struct OpenPmixOptions {
   ProcId server;     // this agent's PMIx name
   std::string host;  // this node's name
   // The numeric address to listen on, and a port or 0. Whatever the address,
-  // peers must be on this machine, because the identity of a remote peer cannot
-  // be proved.
+  // clients must be on this machine, because the identity of a remote client
+  // cannot be proved.
   std::string address = "127.0.0.1";
   uint16_t port = 0;
   // The places where tools look for a server; empty: tools need an explicit
@@ -66,18 +66,19 @@ struct OpenPmixOptions {
   uint32_t max_connections_per_rank = 64;
   // The registry of tools. Null: the endpoint has its own.
   std::shared_ptr<endpoint::ToolRegistry> tools;
-  // Decides whether a peer that has proved its identity is welcomed. Null:
-  // every such peer is.
+  // Decides whether a client that has proved its identity is welcomed. Null:
+  // every such client is.
   endpoint::AskAboutNewcomer ask;
-  // True: tools of users who have a job here are also served, for the jobs of
-  // their own user only. False: only tools of this process's user are served.
+  // True: tools of users who have a job on this node are also served, for the
+  // jobs of their own user only. False: only tools of this process's user are
+  // served.
   bool serves_job_owners = false;
   // Accepts connections for the endpoint. Null: the endpoint accepts its
   // connections itself.
   endpoint::AcceptElsewhere accept;
   uint32_t max_pending_requests = 1 << 16;
   uint32_t max_payload = uint32_t{256} << 20;
-  // Flow control for a peer that does not read its replies: above the first
+  // Flow control for a client that does not read its replies: above the first
   // number of queued bytes its requests are not read, above the second its
   // connection is closed.
   size_t pause_reading_bytes = size_t{1} << 20;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxPullers = 64;
 
-// Returns the read request for the attributes that a peer may set. All other
+// Returns the read request for the attributes that a client may set. All other
 // attributes are ignored.
 OutputRead ReadOf(const PullRequest& request) {
   OutputRead read;
@@ -139,7 +139,7 @@ void OutputPullers::OnRead(Connection& c, Client& client, FlowId id,
   if (!flow.waits) Read(c, client, id, false);
 }
 
-// Reports by an event that no further output can be read. The peers' library
+// Reports by an event that no further output can be read. The clients' library
 // has no notion of an end of all channels, so the tool gets no other report.
 void OutputPullers::Fail(Connection& c, const Puller& puller, const Flow& flow,
                          int status) {

@@ -21,22 +21,23 @@
 
 namespace canopy::openpmix {
 
-// The next read for a peer follows when the peer has received most of the
-// output sent to it, so a peer that does not read delays only its own output.
+// The next read for a client follows when the client has received most of the
+// output sent to it, so a client that does not read delays only its own output.
 // Loop thread only. The arguments of the constructor must outlive this object.
 class OutputPullers {
  public:
   // The first number that this object uses for its reads among the requests of
-  // a connection. It is above the tags of peers, which count from 100.
+  // a connection. It is above the tags of clients, which count from 100.
   static constexpr uint32_t kFirstRead = 0x80000000;
-  // Output for a peer is not read while more bytes than this are queued for it.
+  // Output for a client is not read while more bytes than this are queued for
+  // it.
   static constexpr size_t kMaxQueued = size_t{512} << 10;
 
   // `server` is this agent's PMIx name.
   OutputPullers(ProcId server, MessageWriter* writer, InputSink* sink)
       : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
-  // Start a puller (PullRequest) or end one (StopPullRequest). The peer gets
+  // Start a puller (PullRequest) or end one (StopPullRequest). The client gets
   // one answer, at once or later: a status and the number of the puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
   void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
@@ -54,11 +55,11 @@ class OutputPullers {
     std::string nspace;
     std::vector<ProcId> targets;
     std::string cursor;
-    bool waits = false;  // until the peer has received its output
+    bool waits = false;  // until the client has received its output
   };
   struct Puller {
-    uint64_t handle = 0;      // chosen by the peer
-    uint32_t tag = 0;         // tag of the peer's request
+    uint64_t handle = 0;      // chosen by the client
+    uint32_t tag = 0;         // tag of the client's request
     OutputRead read;          // without a cursor
     size_t unregistered = 0;  // flows whose first read is unanswered
     int status = 0;           // the first error of these first reads

@@ -98,7 +98,8 @@ TEST_P(PeerProofTest, IsHeldByFindsASocketInAProcessAndItsDescendants) {
   if (!usable_) GTEST_SKIP() << "no such address family here";
   const Child stranger([] {});
   const Child child([this] {
-    // The child's own child connects, and ends with the child.
+    // The child forks another process, which connects, and ends when its
+    // connection is closed. The child itself only waits.
     if (fork() != 0) return;
     const int fd = Connect().Release();
     char end;

@@ -1,6 +1,6 @@
-// The differences between the peers that speak OpenPMIx's protocol, as data.
-// They follow from the version and the codec in a peer's greeting; no other
-// code in this directory examines versions.
+// The differences between OpenPMIx clients, as data. They follow from the
+// version and the codec in a client's greeting; no other code in this directory
+// examines versions.
 #ifndef CANOPY_SERVER_OPENPMIX_PEER_TRAITS_H_
 #define CANOPY_SERVER_OPENPMIX_PEER_TRAITS_H_
 
@@ -15,8 +15,8 @@ namespace canopy::openpmix {
 
 struct PeerTraits {
   CodecForm form;
-  // The largest payload that the peer accepts, in bytes; the peer drops larger
-  // ones unread.
+  // The largest payload that the client accepts, in bytes; the client drops
+  // larger ones unread.
   size_t max_reply_bytes = SIZE_MAX;
   bool iof_pull_has_handle = true;       // since 4.1
   bool group_destruct_has_procs = true;  // since 4.2.4
@@ -28,21 +28,21 @@ struct PeerTraits {
     kWithShared,  // also the data that members share (since 6.1)
   };
   GroupReply group_reply = GroupReply::kWithShared;
-  // True if the peer requests those keys of a rank that job info omits (since
-  // 4.2). Older peers treat these keys as absent.
+  // True if the client requests those keys of a rank that job info omits (since
+  // 4.2). Older clients treat these keys as absent.
   bool asks_for_places = true;
-  // Returns true if the peer looks for the session's keys only in the session.
-  // Older peers look in the job, unless a program names the session (these are
-  // the same versions as for asks_for_places).
+  // Returns true if the client looks for the session's keys only in the
+  // session. Older clients look in the job, unless a program names the session
+  // (these are the same versions as for asks_for_places).
   bool finds_session_keys() const { return asks_for_places; }
-  // True if the peer can read the statistics types (PMIX_PROC_STATS to
+  // True if the client can read the statistics types (PMIX_PROC_STATS to
   // PMIX_NODE_STATS).
   bool reads_statistics = true;
 };
 
-// Returns the traits of a peer; no value for a codec that is not served.
+// Returns the traits of a client; no value for a codec that is not served.
 // `version` is free text that starts with major.minor.release ("4.2.2rc2");
-// missing numbers count as 0. `described` is true if the peer's payloads
+// missing numbers count as 0. `described` is true if the client's payloads
 // contain their types.
 std::optional<PeerTraits> TraitsOf(std::string_view version,
                                    std::string_view codec, bool described);

@@ -62,7 +62,7 @@ Request ReadFence(Reading& r) {
                         AnswerForm::kStatus);
 }
 
-// Ignores the data that newer peers append, which the agents already have.
+// Ignores the data that newer clients append, which the agents already have.
 Request ReadConnect(Reading& r) {
   return ReadCollective(r, core::CollectiveOp::kConnect, "PMIx_Connect",
                         AnswerForm::kConnect);
@@ -73,8 +73,8 @@ Request ReadDisconnect(Reading& r) {
                         AnswerForm::kStatus);
 }
 
-// Ignores the committed data that newer peers append to the infos, because the
-// agents already have it.
+// Ignores the committed data that newer clients append to the infos, because
+// the agents already have it.
 Request ReadGroupConstruct(Reading& r) {
   core::CollectiveArrived input;
   ReadText(r.in, kMaxNspaceLen, &input.name);
@@ -85,8 +85,8 @@ Request ReadGroupConstruct(Reading& r) {
   return request;
 }
 
-// Ignores the members of the group, which some versions repeat here: they are
-// known from its construction.
+// Ignores the members of the group, which some versions repeat here, because
+// they are known from its construction.
 Request ReadGroupDestruct(Reading& r) {
   core::CollectiveArrived input;
   input.client = r.requester.client;
@@ -153,7 +153,7 @@ Request ReadEventsWanted(Reading& r) {
     int32_t code = 0;
     if (r.in.GetInt32(&code)) input.codes.push_back(code);
   }
-  // The peer's own library applies the infos.
+  // The client's own library applies the infos.
   InfoList infos;
   r.in.UnpackCountedInfos(&infos);
   return CoreRequest{std::move(input)};

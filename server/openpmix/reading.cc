@@ -11,8 +11,8 @@
 namespace canopy::openpmix {
 namespace {
 
-// The limit for the number of names in one list: in memory, a name takes many
-// times its bytes in the message.
+// The limit for the number of names in one list. It is needed because a name
+// takes much more room in memory than in the message.
 constexpr size_t kMaxProcs = 1 << 20;
 constexpr uint64_t kMaxTimeoutSeconds = UINT32_MAX / 1000;
 

@@ -1,5 +1,5 @@
-// One message of a peer while it is read, and functions that the readers of all
-// commands share.
+// One message of an OpenPMIx client while it is read, and functions that the
+// readers of all commands share.
 #ifndef CANOPY_SERVER_OPENPMIX_READING_H_
 #define CANOPY_SERVER_OPENPMIX_READING_H_
 

@@ -249,7 +249,7 @@ void Recovery::Close(core::ClientId id, const UniqueFd& fd) {
   }
 }
 
-// Returns null if the peer cannot be a process of this node.
+// Returns null if the client cannot be a process of this node.
 Connection* Recovery::RecoverConnection(
     const std::string& nspace, core::ClientId id, UniqueFd fd,
     ConnectionLogState::Connection* persisted) {

@@ -1,4 +1,4 @@
-// Requests of peers, as plain values.
+// Requests of OpenPMIx clients, as plain values.
 #ifndef CANOPY_SERVER_OPENPMIX_REQUEST_H_
 #define CANOPY_SERVER_OPENPMIX_REQUEST_H_
 
@@ -41,7 +41,7 @@ struct CoreRequest {
   AnswerForm answer = AnswerForm::kStatus;
 };
 
-// REQ: the job info of the peer's own namespace.
+// REQ: the job info of the client's own namespace.
 struct JobInfoRequest {};
 
 struct LogRequest {
@@ -50,7 +50,7 @@ struct LogRequest {
   InfoList directives;
 };
 
-// Empty texts stand for any node and for the peer's own namespace.
+// Empty texts stand for any node and for the client's own namespace.
 struct ResolvePeersRequest {
   std::string node;
   std::string nspace;
@@ -59,8 +59,9 @@ struct ResolveNodesRequest {
   std::string nspace;
 };
 
-// Requests the output of these processes. `handle` is the peer's number; 0 if
-// the peer has none because its library writes the output itself.
+// Requests the output of these processes. `handle` is the client's number for
+// the puller; 0 if the client has none because its library writes the output
+// itself.
 struct PullRequest {
   std::vector<ProcId> procs;
   InfoList infos;

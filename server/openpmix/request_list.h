@@ -12,7 +12,7 @@
 
 namespace canopy::openpmix {
 
-// A peer chooses the tags of its requests and may leave any number of them
+// A client chooses the tags of its requests and may leave any number of them
 // unanswered, so an answer must not cost a search over all of them. Not
 // synchronised.
 class RequestList {

@@ -42,7 +42,7 @@ TEST(RequestList, RequestsAddedFirstPrecedeTheOthers) {
   EXPECT_EQ(Tags(list), (std::vector<uint32_t>{8, 2}));
 }
 
-// A peer leaves its first requests unanswered, and sends the others with one
+// A client leaves its first requests unanswered, and sends the others with one
 // tag or with many.
 TEST(RequestList, TheCostOfAnswersBehindWaitingRequestsIsLinear) {
   for (const uint32_t tags : {1u, 1u << 20}) {

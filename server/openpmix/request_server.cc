@@ -179,7 +179,7 @@ void RequestServer::NameParticipants(const Connection& c,
   }
 }
 
-// Allows the jobs of the peer's own user, and all jobs for a tool of the
+// Allows the jobs of the client's own user, and all jobs for a tool of the
 // agent's user. The core decides about the jobs of other users.
 bool RequestServer::MaySee(const Connection& c,
                            const std::string& nspace) const {
@@ -246,7 +246,7 @@ void RequestServer::Serve(Connection& c, uint32_t tag, JobInfoRequest&) {
     own = PackOwnInfo(*data, c.traits, c.proc.rank) +
           PackStop(*data, c.traits, c.proc.rank);
   }
-  // A request for job info cannot be rejected, because a peer treats every
+  // A request for job info cannot be rejected, because a client treats every
   // answer as job info.
   const size_t size = head.size() + info.size() + own.size();
   if (size > c.traits.max_reply_bytes) {
@@ -398,7 +398,7 @@ void RequestServer::Answer(Connection& c, uint32_t tag,
 }
 
 // Answers a get. The answer about another namespace begins with its whole job
-// info, which the peer must receive first.
+// info, which the client must receive first.
 void RequestServer::AnswerGet(Connection& c, uint32_t tag,
                               const PendingRequest& request,
                               std::string_view kvals) {

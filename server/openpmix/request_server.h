@@ -48,7 +48,7 @@ class RequestServer {
   void Handle(Connection& c, uint32_t tag, std::string_view payload);
   // Sends the core's answer to a request.
   void Reply(Connection& c, const core::ReplyClient& reply);
-  // Sends an event to the peer.
+  // Sends an event to the client.
   void Notify(Connection& c, const core::ClientEvent& event);
 
  private:

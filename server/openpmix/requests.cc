@@ -64,7 +64,7 @@ constexpr CommandRow kCommands[] = {
     {"stop output", ReadStopPull},
     {"fabric register", ReadFabricRegister},
     {"fabric update", ReadFabricUpdate},
-    // The topology in this request has the peer's own memory layout, so it
+    // The topology in this request has the client's own memory layout, so it
     // cannot be read.
     {"device distances", nullptr},
     {"refresh cache", ReadRefresh},
@@ -73,7 +73,7 @@ constexpr CommandRow kCommands[] = {
     {"system info", nullptr},
     {"resolve peers", ReadResolvePeers},
     {"resolve nodes", ReadResolveNodes},
-    // This command requests job info in the form that every peer can read,
+    // This command requests job info in the form that every client can read,
     // which is the only form here.
     {"store fallback", ReadJobInfo},
 };

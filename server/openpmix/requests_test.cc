@@ -575,7 +575,7 @@ TEST(Requests, ThePartsOfARequestDependOnThePeersVersion) {
   const char* with_procs = "02 1c 02" M_KEY M_PROCS M_INFOS;
   EXPECT_TRUE(Parse(Of("4.2.4", "v41"), with_procs).ok());
   EXPECT_FALSE(Parse(Of("4.2.4", "v41"), "02 1c 02" M_KEY).ok());
-  // A peer of version 4.0 pulls output without a handle.
+  // A client of version 4.0 pulls output without a handle.
   EXPECT_TRUE(Parse(Of("4.0.0", "v4"), "02 16" M_PROCS M_NONE "02 06").ok());
   EXPECT_FALSE(Parse(Of("4.1.0", "v41"), "02 16" M_PROCS M_NONE "02 06").ok());
   // Two units of a device type.

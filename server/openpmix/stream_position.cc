@@ -47,7 +47,7 @@ Result<StreamPosition> PositionOf(int fd) {
         before.tcpi_bytes_acked != after.tcpi_bytes_acked) {
       continue;
     }
-    // The end of the peer's stream counts as one received byte.
+    // The end of the client's stream counts as one received byte.
     const uint64_t end = after.tcpi_state == kCloseWait ? 1 : 0;
     const uint64_t received = after.tcpi_bytes_received;
     if (received < static_cast<uint64_t>(unread) + end) break;

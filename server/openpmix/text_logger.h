@@ -36,7 +36,8 @@ class TextLogger {
   MessageWriter* const writer_;
   bool replaying_ = false;
   IgnoredLog ignored_log_;
-  // Set to null when this object is destroyed.
+  // Points to this object, and to null after its destruction, so that callbacks
+  // of pending requests do not call a destroyed object.
   std::shared_ptr<TextLogger*> self_;
 };
 

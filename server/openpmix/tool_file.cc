@@ -60,7 +60,7 @@ bool IsToolFile(const std::string& name) {
           (name.ends_with(".tool") || name.find(".tool.") < name.size()));
 }
 
-// Returns false for a name with '/': the name came from a peer and must not
+// Returns false for a name with '/': the name came from a client and must not
 // lead out of the directory.
 bool IsHostName(const std::string& name) {
   return !name.empty() && name.size() <= HOST_NAME_MAX &&

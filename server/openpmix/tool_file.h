@@ -38,17 +38,16 @@ struct ToolFilePlaces {
   // A further file for the program that has started this server; it must not
   // exist. Empty: there is none.
   std::string launcher_file;
-  // If this server represents a server of another machine, that machine's own
-  // name: the server's directory gets a file of that name too. Empty: there is
-  // none.
+  // The own name of another machine, if this server represents a server of that
+  // machine. The directory of this server then gets a file of that name too.
+  // Empty: there is none.
   std::string other_host;
   // True if all users that this process's umask permits may read the files,
   // because the server serves tools of several users; false if only its own
   // user may.
   bool for_all_users = false;
-  // A user's directory that also gets the files of `own_directory`: the
-  // directory that the host has named for this server, if users can change it.
-  // Empty: there is none.
+  // The directory that the host has named for this server, if users can change
+  // it. It also gets the files of `own_directory`. Empty: there is none.
   std::string users_directory = {};
 };
 
@@ -58,10 +57,10 @@ struct ToolFilePlaces {
 class ToolFile {
  public:
   // Writes the files. Returns kErrExists if the machine has another system
-  // server that is alive or the launcher's file exists, kErrNoPermissions if
-  // the system server's file belongs to another user or a directory does not
-  // permit a new file, and kErrJobSysOpFailed if a file cannot be written for
-  // another reason.
+  // server that is alive, or if the launcher's file exists. Returns
+  // kErrNoPermissions if the system server's file belongs to another user, or
+  // if a directory does not permit a new file. Returns kErrJobSysOpFailed if a
+  // file cannot be written for another reason.
   static Result<ToolFile> Write(const ToolFilePlaces& places,
                                 const ToolContact& contact);
   // Removes the files of any server from `directory`. Called for the directory

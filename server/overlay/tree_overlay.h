@@ -87,7 +87,8 @@ class TreeOverlay final : public OverlayPort,
   void Leave(std::function<void()> done);
   // Announces a handover: the neighbours wait up to `ms` milliseconds for the
   // successor. Calls `done` on the loop thread when the announcement has been
-  // sent, at the latest after leave_ms; the caller should then end this agent.
+  // sent, at the latest after leave_ms; the caller should then replace this
+  // agent's program.
   void AnnounceHandover(uint32_t ms, std::function<void()> done);
   // Sends a message to `dst`, which must be another member. A message to a lost
   // member is dropped.

@@ -27,8 +27,8 @@ void Done(Connection& c) {
   c.request = {};
 }
 
-// Sends the answer without blocking: the kernel has room for many answers, and
-// a client sends one request at a time.
+// Sends the answer without blocking, because the kernel has room for many
+// answers, and a client sends one request at a time.
 void Answer(Connections* connections, Connection& c, const Reply& reply) {
   const bool is_line = !c.state.pmi2 || c.request.operation == Operation::kInit;
   const std::string text =

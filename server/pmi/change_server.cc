@@ -301,7 +301,8 @@ void ChangeServer::Forget(Connection& c) {
 }
 
 // Removes the first line from the socket if it is the last one that the
-// predecessor persisted: the predecessor died before it removed this line.
+// predecessor persisted. In this case the predecessor died before it removed
+// the line.
 bool ChangeServer::FinishLines(Connection& c, std::string_view line) {
   if (!line.empty() && line == c.spawn->last_line()) Done(c);
   c.command_size = 0;

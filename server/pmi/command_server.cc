@@ -210,7 +210,8 @@ void CommandServer::HandleGet(Connection& c) {
   if (!IsJobName(c.request.job))
     return Refuse(c, PMI2_ERR_INVALID_ARG, "unknown_kvs");
   // Without the number of the rank that has put the value, the agent does not
-  // know where to request it, and searches only the data that has arrived here.
+  // know where to request it, and searches only the data that has arrived at
+  // this agent.
   if (!c.request.source || !IsKey(c.request.key)) return AnswerGet(c, kSuccess);
   Ask(c, c.request.key, {c.request.job, *c.request.source}, false);
 }

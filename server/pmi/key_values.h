@@ -37,7 +37,7 @@ class KeyValues {
   // Finds a key of the client's own job.
   std::optional<std::string> Find(const Connection& c,
                                   const std::string& key) const;
-  // Finds a key of another job in the data that has arrived here.
+  // Finds a key of another job in the data that has arrived at this agent.
   std::optional<std::string> FindOf(const std::string& job,
                                     const std::string& key) const;
   // Returns the value that the rank gave in a ring that has ended; an empty

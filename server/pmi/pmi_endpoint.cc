@@ -150,8 +150,8 @@ void PmiEndpoint::OnClosed(endpoint::Connection& connection) {
   if (c.state.initialized) sink_->OnInput(core::ClientGone{c.id});
 }
 
-// Only peeks at the data: a command is removed from the socket when it is
-// answered, so that a successor finds the commands without an answer.
+// Only peeks at the data, because a command is removed from the socket when it
+// is answered, so that a successor finds the commands without an answer.
 std::string_view PmiEndpoint::Read(endpoint::Connection& connection) {
   auto& c = static_cast<Connection&>(connection);
   if (c.command_size != 0) {

@@ -32,7 +32,7 @@ namespace canopy::pmi {
 
 // A rank's process inherits one end of a socket pair, so no other process can
 // act as this rank. Its first command selects the version of PMI. Each put is
-// committed at once. A barrier or fence of PMI is a PMIx_Fence over the
+// committed immediately. A barrier or fence of PMI is a PMIx_Fence over the
 // namespace that also collects data. Names are published data, a spawn is
 // PMIx_Spawn, and a connection with another job is PMIx_Connect of both whole
 // jobs.

@@ -392,7 +392,7 @@ TEST_F(PmiFloodTest, AFloodingClientDoesNotDelayOthers) {
   Flood("cmd=get kvsname=job-1 key=k\n");
   loop_.RunOnce(0);
   // The flooding client gets two turns of half a millisecond: one when its data
-  // arrives, and one at the end of the loop's round.
+  // arrives, and one at the end of the round of the loop.
   EXPECT_GT(lines_, 0);
   EXPECT_LE(lines_, 12);
   Send(other_, "cmd=get_appnum\n");

@@ -63,7 +63,8 @@ class SocketPersistence {
   const PmiOptions* const options_;
   Jobs* const jobs_;
   const Connections* const connections_;
-  // Set to null when this object is destroyed.
+  // Points to this object, and to null after its destruction, so that deferred
+  // work does not call a destroyed object.
   std::shared_ptr<SocketPersistence*> self_;
 };
 

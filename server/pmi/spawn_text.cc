@@ -70,8 +70,8 @@ Status ReadCommand(const Fields& fields, SpawnCommand* command) {
   return Status();
 }
 
-// Reads the pairs of a command, unless an earlier command had pairs: each
-// command repeats the same ones.
+// Reads the pairs of a command, unless an earlier command had pairs, because
+// each command repeats the same ones.
 void ReadPreput(const Fields& fields, SpawnRequest* request) {
   if (!request->env.empty()) return;
   ForPairs(fields, "preput", [&](std::string_view key, std::string_view value) {

@@ -26,7 +26,7 @@ class FdStorePort {
 
   // Stores a memory file or a listening socket, of which a job has few. The
   // file is stored when the call returns and replaces an earlier one of the
-  // same name. No effect for a job without processes here.
+  // same name. No effect for a job without processes on this node.
   virtual void HoldFile(const std::string& nspace, NamedFd file) = 0;
   // Stores connections of the job's processes, of which there may be many.
   // Returns false and stores no connection if there is no room for all of them

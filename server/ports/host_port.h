@@ -30,8 +30,8 @@ class HostPort {
   virtual void Ask(const core::AskHost& request) = 0;
   // Decides whether to serve the tool. Calls `done` once, within this call or
   // later, even if the decider fails, but not after this object is destroyed.
-  // By default every tool is served: only tools of the agent's own user get
-  // this far.
+  // By default every tool is served, because only tools of the agent's own user
+  // get this far.
   virtual void AskAboutTool(
       const ArrivingTool&,
       // NOLINTNEXTLINE(performance-unnecessary-value-param): overrides keep it

@@ -15,7 +15,7 @@ class InputSink {
  public:
   virtual ~InputSink() = default;
   // Queues the input. The core handles it at the next Drain, at the latest at
-  // the end of the loop's round.
+  // the end of the round of the loop.
   virtual void OnInput(core::Input input) = 0;
   // Handles the queued inputs, and those that arrive meanwhile, before it
   // returns. An adapter may call Drain only where the core may call the

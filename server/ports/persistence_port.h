@@ -13,8 +13,8 @@ namespace canopy {
 class PersistencePort {
  public:
   virtual ~PersistencePort() = default;
-  // Called when the job's processes are about to be started: a shim that can
-  // hold the job's descriptors exists from now on.
+  // Called when the job's processes are about to be started. From now on, there
+  // is a shim that can hold the job's descriptors.
   virtual void AddJob(const std::string& nspace) = 0;
   virtual void Persist(const core::PersistRecord& record) = 0;
   virtual void Persist(const core::PersistControlState& record) = 0;

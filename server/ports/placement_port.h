@@ -95,7 +95,7 @@ struct NodeUse {
   std::vector<std::string> gpus = {};
 };
 
-// A job on nodes that were granted by name.
+// A job whose grant lists its nodes.
 struct PlacedJob {
   PlacementId id;
   std::string host_job;
@@ -140,8 +140,8 @@ class PlacementPort {
   // Called when a job of any kind has ended.
   virtual void SlotsFreed() {}
 
-  // The following notifications concern jobs on nodes that were granted by
-  // name. `recovered` is true if a predecessor launched the job.
+  // The following notifications concern jobs whose grants list their nodes.
+  // `recovered` is true if a predecessor launched the job.
   virtual void Launched(const PlacedJob& job, bool recovered) = 0;
   // The job has reached a phase, or `procs_ended` of its processes have ended.
   virtual void Changed(const std::string& nspace, core::JobPhase phase,

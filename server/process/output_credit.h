@@ -30,7 +30,7 @@ class OutputCredit {
   // Allows `streams` further reports of the end of a stream.
   void AllowEnds(size_t streams) { ends_left_ += streams; }
   // Records a report of the output between two positions; an empty report is
-  // the end of a stream. Returns false if the shim may not have sent it: the
+  // the end of a stream. Returns false if the shim may not have sent it. The
   // agents on the output's way rely on the window, and each report costs them
   // the same, however small it is.
   bool OnReport(uint64_t begin, uint64_t end);

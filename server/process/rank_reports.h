@@ -35,8 +35,8 @@ class RankReports {
   // Reports that all ranks are being started.
   void ReportStarting();
   void ReportStarted(const Started& started);
-  // Reports a start that has created no processes: it has failed, or, with
-  // status 0, the job has no local ranks.
+  // Reports a start that has created no processes, because it has failed or,
+  // with status 0, because the job has no local ranks.
   void ReportStart(int status, const std::string& text);
   // Expects another process of a rank whose last process has an exit.
   void Await(Rank rank, uint32_t incarnation);

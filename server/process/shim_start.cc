@@ -47,7 +47,7 @@ Result<UniqueFd> Listen(int directory, const std::string& name,
 
 // Returns the flag that determines the session of the shim. The kernel gives
 // every session an equal share of a CPU, and lets a process that wakes up
-// preempt processes of another session at once. An agent that answers many
+// preempt processes of another session immediately. An agent that answers many
 // ranks is most efficient if it runs when all of them wait, so the ranks share
 // the agent's session if that session has no terminal. Process groups separate
 // the signals.

@@ -11,9 +11,9 @@ namespace canopy::process {
 
 // A job ends when its shim has reported the exits of its ranks. A shim that is
 // stopped, or whose connection is no longer usable, would never report them.
-// Processes may also take long to die, so a kill without exits is not enough:
-// the shim is asked for an answer. Loop thread only; the loop outlives this
-// object.
+// But a kill without exits is no proof of this, because processes may also take
+// long to die. So a request is sent to the shim, which must answer it in time.
+// Loop thread only; the loop outlives this object.
 class ShimWatch {
  public:
   struct Events {

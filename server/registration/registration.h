@@ -99,8 +99,9 @@ struct Registration {
 // The node of a process is determined, in this order, by PMIX_NODE_MAP with
 // PMIX_PROC_MAP (or else PMIX_ANL_MAP), by PMIX_HOSTNAME of the process, by
 // PMIX_LOCAL_PEERS of a node, and by PMIX_NODEID of the process; a job with
-// only local processes needs none of these. A PMIX_NODEID that contradicts the
-// others is ignored, because some hosts give their own for every process.
+// only local processes needs none of these. A PMIX_NODEID of a process that
+// contradicts the other entries is ignored, because some hosts state the number
+// of this server's node for every process.
 //
 // Errors have one line that names the entry: kErrBadParam (missing,
 // contradictory or malformed), kErrTypeMismatch (a value of another kind),

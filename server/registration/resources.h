@@ -27,9 +27,10 @@ class Resources {
   // way, and entries outside them, which apply to each job. A later value of a
   // key replaces an earlier one. Returns kErrBadParam for an array of jobs,
   // applications or processes, or for an array that does not identify its
-  // session or node; kErrTypeMismatch; kErrOutOfResource; kErrNotSupported for
-  // a required value that cannot be passed to processes. After an error nothing
-  // is registered.
+  // session or node; kErrTypeMismatch for a value of another type;
+  // kErrOutOfResource for a number above its limit and for too many nodes;
+  // kErrNotSupported for a required value that cannot be passed to processes.
+  // After an error nothing is registered.
   Status Register(std::span<const pmix_info_t> infos);
   // Like Register, for the data of PMIx_server_collect_inventory, but without
   // the complete description of the hardware, which is not part of a job's

@@ -14,7 +14,7 @@ class CompletionQueue;
 namespace canopy::rpc {
 
 // Loop thread only. While attached, every tag that the queue returns is
-// completed in the loop's rounds. Every tag must be a Completion
+// completed in a round of the loop. Every tag must be a Completion
 // (completion.h).
 class LoopDriver {
  public:

@@ -64,7 +64,7 @@ class AgentRuntime : public InputSink {
   void NoteWork(int64_t began_ms,
                 const std::function<std::string()>& cause) override;
 
-  // Returns the number of turns that took longer than kSlowTurnMs.
+  // Returns the number of turns that took at least kSlowTurnMs (slow_turns.h).
   uint64_t slow_turns() const { return slow_turns_.count(); }
 
  private:

@@ -2,9 +2,10 @@
 
 namespace canopy {
 
-// The turn of a message contains the step of the message's input. If that step
-// was counted as slow, the turn is not counted: it began before the end of the
-// last slow turn.
+// The same time may be reported several times: as the step of an input, as the
+// drain that contains the step, and as the handling of the message that caused
+// the drain. Only the first report of a slow period is counted. A later report
+// that began before the end of that period (counted_until_) is ignored.
 std::optional<std::string> SlowTurns::Note(
     int64_t began, int64_t ended, const std::function<std::string()>& cause) {
   constexpr int64_t kBetweenLines = 10'000;

@@ -1,4 +1,6 @@
-// Counts the turns of the loop that take long.
+// Counts the work of the loop that takes long. Here, a turn is the step of one
+// input, one drain, or the handling of one message of a connection. It is not
+// the turn of a connection (server/endpoint/rotation.h).
 #ifndef CANOPY_SERVER_RUNTIME_SLOW_TURNS_H_
 #define CANOPY_SERVER_RUNTIME_SLOW_TURNS_H_
 
@@ -9,8 +11,8 @@
 
 namespace canopy {
 
-// The least duration of a slow turn. Slow turns delay all processes of the
-// node, and a link that is lost for that reason ends jobs. No input is expected
+// The least duration of a slow turn. A slow turn delays all processes of the
+// node. If it lasts so long that a link is lost, jobs end. No input is expected
 // to take this long.
 inline constexpr int64_t kSlowTurnMs = 50;
 

@@ -50,7 +50,8 @@ class CommandHistory {
   // the next call.
   const Known* Find(const std::string& id, int64_t now) const;
   // Records that the command begins. Called before commands that must not be
-  // repeated. `request` is the request of the job that the command launches.
+  // repeated. `request` is the name of the request for the job that the command
+  // launches.
   void Begin(const std::string& id, const std::string& request, int64_t now);
   // Removes a command that was not executed.
   void Forget(const std::string& id);

@@ -96,8 +96,8 @@ TEST(InfosTest, MalformedInfosAreRejected) {
   }));
 }
 
-// A few bytes of a message must not use an unlimited amount of memory: each
-// info takes half a KiB.
+// Each info takes half a KiB. A few bytes of a message must not use an
+// unlimited amount of memory.
 TEST(InfosTest, TheTotalNumberOfInfosIsLimited) {
   const auto nested = [](int lists, int infos) {
     Infos all;

@@ -18,7 +18,7 @@ constexpr int64_t kNoteMs = 10'000;
 // The limit of notes that wait. If the scheduler is unreachable for so long
 // that older notes are dropped, it learns of their events from the snapshot.
 constexpr size_t kMaxNotes = 10'000;
-// After this number of failures a note no longer keeps others waiting: a note
+// After this number of failures a note no longer keeps others waiting. A note
 // with a `release` goes to the end of the queue, and any other note is dropped.
 constexpr uint32_t kMaxFailures = 10;
 constexpr size_t kMaxCookie = 4096;
@@ -292,7 +292,7 @@ v1::JobReport JobPlacement::Running::Report() const {
                   procs_ended);
 }
 
-// Handles the end of a job. The release is recorded first: if the agent is
+// Handles the end of a job. The release is recorded first. If the agent is
 // killed before it records the end of the job, its successor observes the end
 // again.
 void JobPlacement::Released(const PlacedJob& job, const PlacedEnd& end) {

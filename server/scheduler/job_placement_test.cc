@@ -548,8 +548,9 @@ TEST_F(JobPlacementTest, AJobIsRequestedAfterItsPendingRelease) {
   EXPECT_EQ(client_.places[1].request.placement().attempt(), 1u);
 }
 
-// A successor need not release the placement: its snapshot does not contain the
-// placement, so the scheduler takes back a grant that was on its way.
+// A successor need not release the placement. The successor's snapshot does not
+// contain the placement, so the scheduler takes back a grant that was on its
+// way.
 TEST_F(JobPlacementTest, ACancellationIsNotStoredForASuccessor) {
   Up();
   placement_->Place(Request());

@@ -50,7 +50,7 @@ class Link {
   std::string WhyDown() const;
   // Records that a call has found the service unreachable, for this reason.
   void Lost(const std::string& why);
-  // Handles the error of a call. Returns true if the connection has failed: the
+  // Handles the error of a call. Returns true if the connection has failed. The
   // call can then be repeated when the service is reachable.
   bool LostBy(const CallEnd& end);
 

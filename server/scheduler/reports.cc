@@ -118,8 +118,9 @@ void Reports::TakeStore() {
 }
 
 // Handles a command that a predecessor had begun. If the command has launched a
-// job, the job is known here, because its end has not been reported. If the
-// command was to launch a job that is not known, it may be executed again.
+// job, the job is known to this agent, because its end has not been reported.
+// If the command was to launch a job that is not known, it may be executed
+// again.
 void Reports::OnLeft(const std::string& command) {
   const std::string request =
       history_.Find(command, options_.wall_clock_ms())->request;

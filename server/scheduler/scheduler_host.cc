@@ -27,8 +27,8 @@ constexpr uint32_t kCallersSession = UINT32_MAX;
 
 using Infos = google::protobuf::RepeatedPtrField<v1::Info>;
 
-// The numbers of requests about tools begin here, above all numbers of the
-// core.
+// The numbers of requests about tools begin with this number, above all numbers
+// of the core.
 constexpr uint64_t kOfTool = uint64_t{1} << 62;
 
 std::optional<v1::Feature> FeatureOfCall(HostOp op) {

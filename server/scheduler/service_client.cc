@@ -47,9 +47,9 @@ class Gate {
 };
 
 // The calls of a client that have not ended. Loop thread only. The call objects
-// are destroyed with the loop's references, never on one of gRPC's threads: the
-// last call may destroy its channel, and with the last channel gRPC ends and
-// joins these threads.
+// are destroyed with the loop's references, never on one of gRPC's threads,
+// because the last call may destroy its channel, and with the last channel gRPC
+// ends and joins these threads.
 class Calls {
  public:
   Calls(EventLoop* loop, const std::string& token)

@@ -26,8 +26,8 @@ class AgentReports {
   AgentReports(const AgentReports&) = delete;
   AgentReports& operator=(const AgentReports&) = delete;
 
-  // Starts sending and drops the exits that were added before: the caller adds
-  // all exits again.
+  // Starts sending and drops the exits that were added before, because the
+  // caller adds all exits again.
   void Resume();
   void Pause() { flowing_ = false; }
 

@@ -46,8 +46,8 @@ class FrameChannel {
   FrameChannel& operator=(const FrameChannel&) = delete;
 
   // Queues a frame of `head` and `body`, which is written at the end of the
-  // loop's round. Has no effect on a closed channel. `fds` contains at most
-  // kMaxFrameFds descriptors.
+  // round of the loop. Has no effect on a closed channel. `fds` contains at
+  // most kMaxFrameFds descriptors.
   void Send(FrameType type, std::string_view head, Bytes body = Bytes(),
             std::vector<UniqueFd> fds = {});
   // Writes as much as the socket accepts. Returns true if nothing remains.

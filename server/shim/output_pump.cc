@@ -154,8 +154,8 @@ void OutputPump::EndIfOver(Stream* stream) {
   RankStreams& of_rank = ranks_.at(stream->rank);
   if (stream->pipe || stream->ended || !of_rank.process_ended) return;
   if (stream->texts.empty()) on_ending_(stream->rank, stream->channel);
-  // The callback may have put texts. If these were consumed at once, the stream
-  // may have ended.
+  // The callback may have put texts. If these were consumed immediately, the
+  // stream may have ended.
   if (!stream->texts.empty() || stream->ended) return;
   stream->ended = true;
   if (flowing_) emit_(stream->rank, stream->channel, Bytes());

@@ -19,10 +19,13 @@
 
 namespace canopy::process {
 
-// A kind is a key and a value. The first request of a kind is printed. Later
-// requests are only counted. After a delay, the count is printed on the stream
-// of the last counted request, but not later than the end of that stream. Loop
-// thread only.
+// Prints texts that processes request (TextRequest). Requests with the same key
+// and the same value are of one kind. Of each kind, only the text of the first
+// request is printed. After a delay, a line reports how many processes have
+// made further requests. The line is printed on the stream of the last of these
+// requests, and not later than the end of that stream. Requests without a key
+// or a value are always printed, and so are requests of further kinds when
+// kMaxKinds kinds are recorded. Loop thread only.
 class ProcessTexts {
  public:
   // Returns true if the rank has only the stream of standard output.

@@ -323,7 +323,7 @@ struct ExitedRank {
 };
 
 // The answer to a Text. `status` is kErrOutOfResource if too much text is
-// waiting already, and kErrNotFound if the rank has no such stream here.
+// waiting already, and kErrNotFound if the shim has no such stream of the rank.
 struct TextTaken {
   int status = 0;
 };

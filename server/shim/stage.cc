@@ -42,8 +42,9 @@ bool WriteAll(std::string_view data) {
   return true;
 }
 
-// Closes the pipe of standard input: all ranks of the job receive the archive,
-// and a rank that kept its pipe open without reading would block the others.
+// Closes the pipe of standard input, because all ranks of the job receive the
+// archive, and a rank that kept its pipe open without reading would block the
+// others.
 void LeaveInput() {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) return;

@@ -40,7 +40,7 @@ enum class Place : uint8_t { kAgent, kLauncher, kReader };
 struct Row {
   std::string_view key;
   Setter set;
-  // True if the attribute concerns a whole job: then it is not honoured for one
+  // True if the attribute concerns a whole job. It is then not honoured for one
   // of several applications.
   bool of_job = true;
   // The part of Canopy in which the attribute has its effect.

@@ -82,9 +82,9 @@ class PeerTest : public testing::Test {
   }
 };
 
-// Excludes types that the other library does not know or encodes incorrectly:
-// it writes addresses in place of node statistics. Also excludes arrays without
-// a type, which the two libraries encode differently.
+// Excludes types that the other library does not know or encodes incorrectly,
+// such as node statistics, for which it writes addresses. Also excludes arrays
+// without a type, which the two libraries encode differently.
 bool Comparable(const Sample& sample) {
   return sample.type < PMIX_DEVICE && sample.type != PMIX_NODE_STATS &&
          sample.name != "array without a type" && sample.name != "blob regex";

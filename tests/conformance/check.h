@@ -101,8 +101,8 @@ static inline pmix_proc_t ProcOf(pmix_rank_t rank) {
 
 // ---------------------------------------------------------- directives ---
 
-// A short list of directives, which is never freed: its values are scalars and
-// texts of the caller.
+// A short list of directives, which is never freed, because its values are
+// scalars and texts of the caller.
 typedef struct {
   pmix_info_t info[8];
   size_t count;

@@ -1,6 +1,6 @@
-// Used by programs that run as two jobs at once: each job learns the namespace
-// of the other. The program's words are a directory with the pipes "first" and
-// "second", and the number of this job, "first" or "second".
+// Used by programs that run as two jobs at the same time. Each job learns the
+// namespace of the other. The program's words are a directory with the pipes
+// "first" and "second", and the number of this job, "first" or "second".
 #ifndef CANOPY_TESTS_CONFORMANCE_MEET_H_
 #define CANOPY_TESTS_CONFORMANCE_MEET_H_
 

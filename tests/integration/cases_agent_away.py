@@ -69,7 +69,7 @@ def named(bench, overlay):
 
 
 def lost(bench, overlay):
-    """A node is lost between the launch and the start of the processes: the job
+    """A node is lost between the launch and the start of the processes. The job
     runs on the others, and was not started before."""
     agent = overlay.pid("node3")
     os.kill(agent, signal.SIGSTOP)

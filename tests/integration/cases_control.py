@@ -76,8 +76,8 @@ def json_of_commands(bench):
 
 
 def security_of_run(bench, context):
-    """A job's own agents use the requested security; running agents keep
-    theirs."""
+    """A job's own agents use the requested security. Agents that already run
+    keep the security with which they were started."""
     run = ["run", "--oversubscribe", "-n", 2, "--map-by", "node"]
     plain = bench.run(*run, "--emulate", 2, "--security", "plaintext", "true")
     plain.expect(err=["--security plaintext"])

@@ -74,8 +74,8 @@ class Example:
         later.finish(30).expect(out=["hello ok size 2"])
 
     def detached(self, address):
-        """A job in the background gets its name at once, although it is queued. The
-        scheduler passes its check while it is in use."""
+        """A job in the background gets its name immediately, although it is
+        queued. The scheduler passes its check while it is in use."""
         busy = self.start("-n", self.slots(), "sh", "-c",
                           "echo is up; exec sleep 1000")
         busy.wait_for("is up", self.slots())

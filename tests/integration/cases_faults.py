@@ -141,7 +141,7 @@ def root_dies(bench, command):
     start = time.monotonic()
     os.kill(int(nodes_of(bench)["node1"]["pid"]), signal.SIGKILL)
     result = ends_soon(job, start)
-    # The launcher does not wait for another agent: none can take over.
+    # The launcher does not wait for another agent, because none can take over.
     words = [line for line in result.err.splitlines() if "canopy: " in line]
     check(result.code not in (0, -signal.SIGKILL) and len(words) == 1 and
           "lost the agent that controls the job" in words[0] and

@@ -9,7 +9,7 @@ from cases_user_story import row
 from harness import check, until
 
 # Starts the agents of other hosts on this machine, and lists them. The host "away" is
-# another machine, whose runtime directory is visible here.
+# another machine, whose runtime directory is visible on this one.
 AGENTS = """#!/bin/sh
 echo "$1" >> %(place)s/started
 [ "$1" = away ] || exec %(place)s/launch "$@"
@@ -65,8 +65,8 @@ def silent_host(bench):
 
 
 def visible_directory(bench):
-    """A killed agent of another machine is replaced there, even if the directory of
-    its socket is visible here."""
+    """A killed agent of another machine is replaced on that machine, even if
+    the directory of its socket is visible on this one."""
     started = up_hosts(bench, "visible", "near1,away", "--restart-grace", 60)
     where = ("--context", "visible")
     away = bench.json("status", *where)["nodes"][1]

@@ -279,8 +279,8 @@ def next_run_sweeps(bench):
 
 
 def private(bench):
-    """Other users cannot read the keys. A directory of another user is not
-    used: then the job runs, but is not found."""
+    """Other users cannot read the keys. A directory to which they have access
+    is not used. Then the job runs, but commands do not find it."""
     job, _, context = waiting(bench)
     for path in (BASE, f"{BASE}/{context}"):
         check(os.stat(path).st_mode & 0o7777 == 0o700, f"mode of {path}")

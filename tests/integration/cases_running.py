@@ -187,7 +187,7 @@ def stack(bench):
         bench.run("stack", *where, "--threads").expect(out=["PMIx_Fence"])
         bench.run("stack", "--context", CONTEXT, "nobody").expect_refusal(
             1, "nobody")
-        # The processes continue: the fence still waits for no rank but 0.
+        # The processes continue, and the fence still waits for no rank but 0.
         bench.run("why", *where, "--stacks").expect(
             out=["rank 0 on node1", "not_in_the_fence"],
             absent=["PMIx_Fence from"])
@@ -270,8 +270,8 @@ def queued(bench):
 
 
 def queue(bench):
-    """Jobs that wait for slots run in the order of their requests. Without --wait,
-    a job for which no slots are free fails at once."""
+    """Jobs that wait for slots run in the order of their requests. Without
+    --wait, a job for which no slots are free fails immediately."""
     run = ["run", "--context", CONTEXT]
     slots = slots_of(bench)
     first = bench.start(*run, "-n", slots, "sh", "-c", "echo up; exec sleep 600")

@@ -187,8 +187,8 @@ def not_requeued(bench, scheduler):
 
 
 def requeue_over_restart(bench, scheduler, overlay):
-    """The root's agent is killed at once: its successor continues the requeue.
-    """
+    """The root's agent is killed immediately after the command for a requeue.
+    Its successor continues the requeue."""
     job = waiting_job(bench, SLOTS, bench.pmix("warned"))
     command(scheduler, 0, "requeue", number_of(scheduler))
     overlay.kill("node1")
@@ -224,8 +224,8 @@ def faults(bench):
 
 
 def without(bench, scheduler):
-    """If the scheduler lacks the slot, the query fails at once, and other keys are
-    not affected."""
+    """If the scheduler lacks the slot, the query fails immediately, and other
+    keys are not affected."""
     scheduler.kill()
     scheduler.start(NO_QUERY="1")
     until(lambda: f"query: {NOT_SUPPORTED}, 0 results" in ask(bench, QUEUE_LIST).out,

@@ -193,8 +193,8 @@ def by_certificates(bench):
     in_overlay(bench, "a scheduler of another authority",
                lambda: waits(bench, "certificate verify failed"), port,
                files(foreign), *agents)
-    # The scheduler trusts only its own authority, and has a certificate of
-    # theirs.
+    # The scheduler trusts only the other authority, but has a certificate of
+    # the agents' authority.
     own_only = ["--tls", theirs.path("ca.pem"), *files(agents)()[2:]]
     in_overlay(bench, "agents of another authority",
                lambda: waits(bench, "called by TLS", "--tls-cert"), port,

@@ -105,7 +105,7 @@ def restarted(bench, overlay, nodes):
 
 
 def without_launcher(bench, overlay, restart):
-    """The launcher is killed: a job with PMIX_NOHUP continues, the others end.
+    """The launcher is killed. A job with PMIX_NOHUP continues, the others end.
     """
     def running():
         listed = bench.json("ps", "--context", overlay.name)["jobs"]

@@ -71,8 +71,8 @@ def output_files(bench):
 
 
 def background(bench):
-    """A job in the background: its name is printed at once, its output is in a
-    file, and its end can be requested any number of times."""
+    """The name of a job in the background is printed immediately, its output is
+    in a file, and its end can be requested any number of times."""
     place = os.path.join(bench.work, "background")
     os.makedirs(place)
     name = row(bench, "run", *WHERE, "--detach", "-n", 1, "sh", "-c",
@@ -93,7 +93,7 @@ def background(bench):
 
 
 def queued_in_background(bench):
-    """--detach prints the name of a job at once, even if the job is queued."""
+    """--detach prints the name of a job immediately, even if it is queued."""
     busy, _ = busy_overlay(bench)
     name = row(bench, "run", *WHERE, "--wait", "--detach", "-n", 2, "echo",
                "started").out.strip()

@@ -20,9 +20,9 @@ def ip(*args):
 
 
 class Relay:
-    """Carries packets between two links, because not every kernel's traffic
-    control can: packets from NEAR arrive SECONDS late, and some of either
-    direction are lost."""
+    """Carries packets between two links. Packets from NEAR arrive SECONDS late,
+    and some of either direction are lost. Not every kernel's traffic control
+    can do that."""
 
     ETH_P_ALL = 3
     SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING = 263, 15, 23

@@ -48,9 +48,9 @@ def listing(script, words):
 
 
 def worlds(script, keep, words, found):
-    """Runs SCRIPT in several worlds at once, and then in one world for the cases
-    that must run alone. Starts no more worlds than FOUND has parts for. Returns
-    whether every world reached its end."""
+    """Runs SCRIPT in several worlds together, and then in one world for the
+    cases that must run alone. Starts no more worlds than FOUND has parts for.
+    Returns whether every world reached its end."""
     codes = []
     count = min(shards.COUNT, found["beside"])
     with concurrent.futures.ThreadPoolExecutor(max(count, 1)) as pool:

@@ -125,7 +125,7 @@ class Cluster:
         with open(self.env["SLURM_CONF"], "w", encoding="utf-8") as file:
             file.write(text)
         # Slurm searches this file beside the other file, and loads a plug-in
-        # even if none is used: this plug-in has no requirements.
+        # even if none is used. This plug-in has no requirements.
         with open(os.path.join(self.directory, "cgroup.conf"), "w",
                   encoding="utf-8") as file:
             file.write("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")

@@ -107,8 +107,8 @@ class Cluster {
   // return of all other agents, and they see its loss and return. Its processes
   // survive.
   void Rejoin(NodeId node);
-  // Cuts the links between two sides: agents on different sides declare each
-  // other lost after a time. `cut_off` has the agents that are not on the
+  // Cuts the links between two sides. Agents on different sides then declare
+  // each other lost after a time. `cut_off` has the agents that are not on the
   // root's side.
   void Split(const std::set<NodeId>& cut_off);
   // Restores the links: the agents that were cut off join again.

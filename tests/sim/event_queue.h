@@ -16,8 +16,8 @@
 namespace canopy::sim {
 
 // Events in order of their times; events of the same time are in the order in
-// which they were posted. Deadlines are kept separately: a cluster that has
-// only deadlines is quiet.
+// which they were posted. Deadlines are kept separately, because a cluster that
+// has only deadlines is quiet.
 class EventQueue {
  public:
   TimeNs now() const { return now_; }

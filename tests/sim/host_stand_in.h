@@ -74,7 +74,7 @@ class HostStandIn {
 
   void On(NodeId node, core::AskHost& a);
   void On(NodeId node, core::DropJob& a);
-  // Called when the agent is lost or restarted: its calls are over.
+  // Called when the agent is lost or restarted. Forgets the agent's open calls.
   void LoseAgent(NodeId node);
 
   // Returns the call with these bytes, which are unique; null if it has not

@@ -87,7 +87,7 @@ bool Network::Delivers(const InTransit& message) const {
 }
 
 // Returns whether a message is lost with a lost agent on its route. If it is
-// not, it may be retained on its route until the loss is detected: then
+// not, it may be retained on its route until the loss is detected. Then
 // `*when`, the time of its arrival, becomes later.
 bool Network::IsLost(NodeId from, NodeId to, TimeNs* when) {
   const TimeNs now = queue_.now();

@@ -13,7 +13,8 @@ using namespace core;  // NOLINT: the vocabulary of this file
 
 namespace {
 
-// Returns whether the operation continues after its caller's reply.
+// Returns whether the operation continues after its caller has received the
+// reply.
 bool Lingers(const Operation& o) {
   return o.phase == Phase::kPublished || o.phase == Phase::kConnected ||
          (o.phase == Phase::kLookupEnding && !o.calls.empty()) ||

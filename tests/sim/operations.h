@@ -101,7 +101,8 @@ class Operations {
   void ForEach(const F& f) const {
     for (const auto& [number, operation] : all_) f(operation);
   }
-  // Returns the operations that were affected since the last call.
+  // Returns the operations that were created, or may have changed, since the
+  // last call.
   std::vector<Number> TakeTouched() { return std::exchange(touched_, {}); }
 
  private:
@@ -136,8 +137,8 @@ class Operations {
   void Came(const core::PeerMessage& message, Operation* operation);
   void OnReply(const core::ReplyClient& reply);
   void OnPulls(NodeId node, const std::set<uint64_t>& pulls);
-  // Called when the agent that handles the request in this step would send a
-  // message to itself: it serves the request alone.
+  // Called when the agent that handles the request in this step serves it
+  // alone, where it would otherwise send a message to itself.
   void ServeAlone(NodeId node);
   void EndIfOver(Number number);
   void Erase(Number number);

@@ -193,8 +193,8 @@ std::map<std::string, uint64_t> Oracle::CheckKvals(const ProcId& proc,
 
 void Oracle::OnGetReply(const ProcId& target, std::string_view kvals) {
   if (!procs_.contains(target)) return;
-  // A key for either side, local or remote, is allowed here: the data was
-  // checked when it was published.
+  // A key for either side, local or remote, is allowed here, because the data
+  // was checked when it was published.
   KvalPiece piece;
   while (TakeKval(&kvals, &piece)) {
     if (!procs_[target].keys.contains(std::string(piece.key))) {

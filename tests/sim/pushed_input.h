@@ -34,7 +34,7 @@ class PushedInput {
   }
   // Returns the number of pushes that a pusher has made.
   uint64_t count(const ProcId& pusher) const;
-  // Called when the job has a new controller: pushes that were not consumed by
+  // Called when the job has a new controller. Pushes that were not consumed by
   // then may be read twice.
   void MayRepeat() { repeats_ = true; }
 

@@ -63,8 +63,8 @@ struct Options {
   bool trace = false;
 };
 
-// Each hook may be empty. Hooks are called from inside of the cluster: they may
-// post events, and must not run the cluster or inject faults.
+// Each hook may be empty. Hooks are called from inside of the cluster, so they
+// may post events, but must not run the cluster or inject faults.
 struct Hooks {
   // Called when a process was started; the hook's owner simulates it.
   std::function<void(const ProcId&)> on_start;

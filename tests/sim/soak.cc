@@ -265,8 +265,8 @@ void Soak::OnAnswer(RequestId request) {
 
 // Continues the process after a pause. In the pause between two operations,
 // faults can hit the results of the first operation, such as published keys or
-// connections. Most processes wait until a restart is over: an operation that
-// begins during a restart cannot be hit by the next restart.
+// connections. Most processes wait until a restart is over, because an
+// operation that begins during a restart cannot be hit by the next restart.
 void Soak::GoOnLater(const ProcId& proc) {
   if (aims_.empty()) return ready_.push_back(proc);
   const bool waits = !OneIn(kHasty);

@@ -1,5 +1,7 @@
-// Faults at chosen moments: each run has a list of cells of the matrix, and
-// injects their faults when an operation of a process is in the cell's phase.
+// Injects faults at chosen moments. A cell of the fault matrix (fault_matrix.h)
+// is a phase of operations and a fault. Each run has a list of cells. It
+// injects the fault of a cell while an operation of a process is in the phase
+// of the cell.
 #include <algorithm>
 #include <iterator>
 
@@ -190,8 +192,8 @@ bool Soak::StrikeNode(Fault fault, const Operation& o) {
 }
 
 // Sends false information about the operation, and about other operations of
-// the same kind: most requests are not repeated, so that false information
-// about a single operation would rarely concern a repeated request.
+// the same kind. Most requests are not repeated, so false information about a
+// single operation would rarely concern a repeated request.
 bool Soak::LieAbout(const Operation& o) {
   std::vector<ProcId> liars;
   for (const auto& [proc, actor] : actors_) {

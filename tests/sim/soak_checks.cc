@@ -41,8 +41,8 @@ void Soak::CheckWhy(const PlannedJob& job) {
   }
 }
 
-// Called when the cluster is quiet: every process that waits must wait for a
-// stopped process.
+// Called when the cluster is quiet. Every process that waits must then wait for
+// a stopped process.
 void Soak::CheckQuiet() {
   for (const auto& [proc, actor] : actors_) {
     const bool waits_for_others =
@@ -67,8 +67,8 @@ void Soak::KillStopped() {
     cluster_.Input(cluster_.members().root(),
                    KillRequested{job->spec.nspace, 0, ""});
   }
-  // A job whose controller is lost needs no KillRequested: the agents have
-  // ended it already.
+  // A job whose controller is lost needs no KillRequested, because the agents
+  // have ended it already.
   RunToQuiet();
   for (const auto& [proc, actor] : actors_) {
     Error(ToString(proc) + " is left although its job was to be ended");

@@ -89,8 +89,8 @@ bool Soak::MaySee(const ProcId& proc, const PlannedEvent& event) const {
   }
 }
 
-// Records an answer. The events of a job are dropped at its end: a process that
-// registers later is not notified.
+// Records an answer. The events of a job are dropped at its end, so a process
+// that registers later is not notified.
 void Soak::NoteAnswer(const ProcId& proc, Actor& actor, int status) {
   NoteGroupAnswer(actor, status);
   NoteSetAnswer(actor, status);

@@ -97,8 +97,8 @@ bool Soak::IsDropped(const PlannedJob& job) {
 }
 
 // Records the status of a construct or destruct. Checks after a construct that
-// all members have the same group: the members have called the construct, and
-// no other group has its context id.
+// all members have the same group, that the members have called the construct,
+// and that no other group has its context id.
 void Soak::CheckConstruct(const ProcId& proc, const Actor& actor,
                           const Answer& answer) {
   const std::string played =
@@ -150,8 +150,8 @@ void Soak::CheckSameGroup(const ProcId& proc, const std::string& played,
   group.told[proc] = {context, members};
 }
 
-// Checks that all statuses agree. After a fault they may differ: a lost top may
-// have released a collective that the other agents have to fail.
+// Checks that all statuses agree. After a fault they may differ, because a lost
+// top may have released a collective that the other agents have to fail.
 void Soak::CheckOneDecision(const std::string& what,
                             const std::set<int>& statuses) {
   const bool succeeded = std::ranges::any_of(statuses, IsSuccess);

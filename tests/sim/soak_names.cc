@@ -91,7 +91,7 @@ void Soak::BeginName(const ProcId& proc, Actor& actor,
       actor.waiting = clients.Publish(proc, contest, false);
       return;
     case 9:
-      // One of these keys is never published: the lookup reserves the other,
+      // One of these keys is never published. The lookup reserves the other,
       // waits in vain, and gives it back.
       actor.expected = {proc.rank % 4 == 1 ? kErrTimeout : kSuccess};
       actor.waiting = proc.rank % 4 == 1

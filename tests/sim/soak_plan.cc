@@ -56,13 +56,13 @@ void AddNames(std::mt19937_64& rng, std::vector<Op>* script) {
 namespace {
 
 constexpr size_t kNumAims = 8;
-// Number of aims at engines with few cells: with more aims, early phases would
+// Number of aims at engines with few cells. With more aims, early phases would
 // be hit in every run, and late phases hardly ever.
 constexpr size_t kFewAims = 4;
 
 // One in kFocused of the runs that have only rare cells and losses has all its
-// aims at one phase: aims at other phases would often keep an operation from
-// reaching that phase.
+// aims at one phase, because aims at other phases would often keep an operation
+// from reaching that phase.
 constexpr uint64_t kFocused = 3;
 
 constexpr uint64_t kMostRare = 8;

@@ -266,8 +266,9 @@ class Soak {
   const bool with_names_;
   // A further engine that processes use in a run without aims.
   const std::optional<Engine> newer_;
-  // True if processes invite each other to groups, or define process sets.
+  // True if processes invite each other to groups.
   const bool with_invitations_;
+  // True if processes define process sets.
   const bool with_sets_;
   SoakResult result_;
   std::mt19937_64 rng_;

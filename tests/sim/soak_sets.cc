@@ -106,7 +106,7 @@ void Soak::AskForSet(const ProcId& proc, Actor& actor, uint32_t number) {
   }
 }
 
-// Returns whether the set may be gone: it is dropped with the job of its
+// Returns whether the set may be gone. A set is dropped with the job of its
 // definer.
 bool Soak::MayBeGone(const PlayedSet& set) const {
   const auto job = std::ranges::find_if(jobs_, [&](const auto& one) {

@@ -28,7 +28,7 @@ Bytes SpawnCallFor(const std::vector<NodeId>& agents);
 
 // Executes spawns, and reports an error if a spawn is executed twice. Like the
 // control service, it keeps the state for its successor in files, except for
-// spawns that wait for their placement: these are requested again.
+// spawns that wait for their placement, which are requested again.
 class SpawnHost {
  public:
   // When a spawn is executed or refused, and with which status it is answered.
@@ -54,8 +54,8 @@ class SpawnHost {
   // Returns the inputs by which the node's successor learns of its
   // predecessor's spawns.
   std::vector<core::Input> Recovered(NodeId node);
-  // Drops the spawns that wait for their placement: a successor does not know
-  // them.
+  // Drops the spawns that wait for their placement, because a successor does
+  // not know them.
   void LoseAgent(NodeId node);
   // Removes the files of a machine that fails.
   void Reset(NodeId node);

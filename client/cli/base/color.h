@@ -9,7 +9,8 @@ namespace canopy::cli {
 
 // Returns true if text is to be coloured. `when` is "always", "never" or
 // "auto". With "auto", text is coloured if standard output is a terminal
-// (`is_terminal`), unless the environment has NO_COLOR or TERM is "dumb".
+// (`is_terminal`), unless NO_COLOR is set and not empty, or TERM is not set or
+// is "dumb".
 bool WantsColor(const std::string& when, bool is_terminal,
                 const std::function<const char*(const char*)>& environment);
 

@@ -28,7 +28,7 @@ struct NodeAddition {
 };
 
 // Removes the directories that dead agents of these members have left on this
-// machine. Agents that still run remove their own.
+// machine. An agent that still runs removes its own directory.
 void RemoveDirectoriesOf(
     const v1::Context& context,
     const std::function<bool(const bootstrap::v1::NodeInfo&)>& is_gone);

@@ -72,7 +72,7 @@ class ContextStore {
   // Does nothing for the context of the cluster. Otherwise
   // replaces the context of that name atomically, or adds it: readers see the
   // old or the new one. The directory must exist (Save). If two processes
-  // update one context at once, one of them may fail.
+  // update one context at the same time, one of them may fail.
   Status Update(const v1::Context& context) const;
   // Removes the context, if it exists, and then the directory and its parent
   // directory, if they are empty.

@@ -44,7 +44,8 @@ struct HistoryEntry {
 };
 
 // The database may be removed or replaced between calls. Any number of
-// processes may use it at once. The errors name the file and the reason.
+// processes may use it at the same time. The errors name the file and the
+// reason.
 class HistoryStore {
  public:
   // Number of entries that are retained.

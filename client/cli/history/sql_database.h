@@ -31,8 +31,8 @@ class SqlRow {
   sqlite3_stmt* const statement_;
 };
 
-// Used by one thread. Several processes may use the database at once: a
-// statement waits up to five seconds for the others. Errors are
+// Used by one thread. Several processes may use the database at the same time.
+// A statement waits up to five seconds for those of other processes. Errors are
 // kErrJobSysOpFailed, or kErrTypeMismatch for a file that is not an intact
 // database; their messages state the reason without the path.
 class SqlDatabase {
@@ -40,7 +40,7 @@ class SqlDatabase {
   enum class Mode { kExisting, kCreate };
 
   // Opens a database. Changes are not forced to the disk, which would take as
-  // long as a short job does: they survive the end of this process, but a
+  // long as a short job does. They survive the end of this process, but a
   // failure of the machine may damage the database.
   //
   // `path` must not contain a symbolic link. Returns kErrNotFound for kExisting

@@ -1,5 +1,5 @@
-// The steps of the check that concern the needs of a job, many jobs at once,
-// and two overlays.
+// The steps of the check that concern the needs of a job, many jobs at the same
+// time, and two overlays.
 #include <memory>
 #include <string>
 #include <utility>
@@ -98,8 +98,8 @@ void PlacementCheck::EarlierRequest() {
   ExpectNoGrant(later.get(), "the job that was requested later");
 }
 
-// Lets many calls wait at once. A scheduler whose threads each wait in one call
-// would have no thread left for the release that ends the wait.
+// Lets many calls wait at the same time. A scheduler whose threads each wait in
+// one call would have no thread left for the release that ends the wait.
 void PlacementCheck::ManyWaitingJobs() {
   const Call all = Granted(Ask(kAllSlots), "a job that takes all free nodes");
   if (findings_->failed()) return;

@@ -39,8 +39,8 @@ void AddAgentOptions(AgentOptions* to, OptionTable* table);
 // been applied.
 Status CheckAgentOptions(const AgentOptions& options);
 // Returns the names of the given options that affect only agents that are
-// started now, for example "--radix". Security options are not included: they
-// can be compared with those of a running overlay.
+// started now, for example "--radix". Security options are not included,
+// because they can be compared with those of a running overlay.
 std::vector<std::string> GivenStartOptions(const AgentOptions& options);
 
 }  // namespace canopy::cli

@@ -32,8 +32,9 @@ Status AddHosts(Result<std::vector<Host>> more, JobApp* app) {
   return Status();
 }
 
-// Stores the number of processes. A second number is an error: it contradicts
-// the first, or the user meant something else, such as srun's -c.
+// Stores the number of processes. A second number is an error, because it
+// contradicts the first, or because the user meant something else, such as
+// srun's -c.
 Option::Apply SetCount(uint32_t* to) {
   return [to](const TypedOption& typed) {
     if (*to != 0) {

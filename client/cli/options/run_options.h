@@ -15,7 +15,7 @@
 namespace canopy::cli {
 
 struct RunOptions {
-  // The request of the job, as far as the command line states it. There are no
+  // The request for the job, as far as the command line states it. There are no
   // applications if a tool has started this launcher and spawns its jobs
   // itself. Paths are as typed; an application's `env` contains the variables
   // of -x, --mca and --path.
@@ -73,8 +73,8 @@ struct RunOptions {
            (!output_directory.empty() && only_to_files);
   }
   bool reads_input() const { return job.stdin_target != StdinTarget::kNone; }
-  // True for a detached job with a stdin target: it gets its input from `canopy
-  // attach`.
+  // True for a detached job with a stdin target, which gets its input from
+  // `canopy attach`.
   bool input_is_pushed() const {
     return detach && stdin_given && reads_input();
   }

@@ -35,11 +35,12 @@ struct LineAssemblerOptions {
       replacement = nullptr;
 };
 
-// Assembles one destination of output. The caller writes the text that the
-// functions append to `out`, in that order. Whole lines are released at once.
-// An unfinished line is held until it ends, its stream ends, or it is flushed
-// because of its age. A part that was released without its end is closed by a
-// line feed before another stream's text follows. Used by one thread.
+// Assembles the lines for one destination of output. The functions append text
+// to `out`, which the caller writes in the order of the calls. Whole lines are
+// released immediately. An unfinished line is held until it ends, until its
+// stream ends, until it is flushed, or until a limit of LineAssemblerOptions is
+// exceeded. If the last released text ended within a line, a line feed precedes
+// the text of another stream. Used by one thread.
 class LineAssembler {
  public:
   explicit LineAssembler(LineAssemblerOptions options);

@@ -86,8 +86,8 @@ bool AllowsRoot(const RunOptions& options, const std::string& program) {
 }
 
 // Prints a hint that Canopy's library may be the reason why a program could not
-// be loaded. The exit code 127 alone is not enough: a script in which a command
-// is missing has it too.
+// be loaded. The exit code 127 alone is not enough, because a script in which a
+// command is missing has it too.
 void HintAtInjection(const RunOptions& options, const RunOutcome& outcome,
                      const RunReport& report) {
   if (outcome.end.exit_code() == 0 || options.job.inject == Inject::kNever ||

@@ -74,7 +74,7 @@ def _types(rows):
 
 
 def _functions(rows):
-  """Returns a declaration of each function: if its type differs from that in
+  """Returns a declaration of each function. If its type differs from that in
   the headers, the program does not compile."""
   out = []
   for row in rows:

@@ -35,8 +35,8 @@ def _nspace(arguments, name):
 
 
 class Registration:
-    """Calls with `cbfunc` return at once and call it with the status and
-    `cbdata`; without it they wait."""
+    """Calls with `cbfunc` return immediately, and `cbfunc` is called later with
+    the status and `cbdata`. Calls without it wait."""
 
     @returns()
     def register_nspace(self, nspace, nlocalprocs, dicts, cbfunc=None,

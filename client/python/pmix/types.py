@@ -93,7 +93,7 @@ class Nspace:
 
 class Bytes:
     """Byte objects: a dict with 'bytes' and 'size', or the bytes alone. The
-    member 'size' is ignored: the number of bytes counts."""
+    member 'size' is ignored; the number of bytes counts."""
 
     ctype = "pmix_byte_object_t"
 

@@ -39,17 +39,21 @@ class NodeCommands {
   };
   explicit NodeCommands(Parts parts) : p_(std::move(parts)) {}
 
-  // Implements Control.AddNodes. Returns kErrUnreach if this agent is not the
-  // root or half of the members or more are lost, kErrNotSupported if the
-  // agents end with their launcher, kErrBadParam for a malformed name,
-  // kErrNotFound if a node that is described is no member, and the errors of
-  // `decide`.
+  // Implements Control.AddNodes. Returns kErrNotSupported if the agents end
+  // with their launcher. Returns kErrUnreach if this agent is not the root, or
+  // if at least half of the members are lost. Returns kErrBadParam for a
+  // malformed description or name. Returns kErrNotFound if a description has an
+  // address, but its node is no member. Otherwise returns an error of
+  // Parts::decide, or the reply.
   Result<control::v1::AddNodesReply> Add(
       const control::v1::AddNodesRequest& request);
 
-  // Implements Control.DecideNodes. Returns kErrUnreach as Add does,
-  // kErrNotFound for an unknown node, kErrResourceBusy for a node in use, and
-  // kErrBadParam for an unknown decision or the removal of all nodes.
+  // Implements Control.DecideNodes. Returns kErrNotSupported and kErrUnreach as
+  // Add does. Returns kErrNotFound for an unknown node, and kErrBadParam for an
+  // unknown decision or if a removal would leave no node that is up. Without
+  // `force`, returns kErrResourceBusy for the removal of a node that runs
+  // processes of jobs, or of this agent while there are jobs. Otherwise returns
+  // an error of Parts::decide, or the reply.
   Result<control::v1::DecideNodesReply> Decide(
       const control::v1::DecideNodesRequest& request);
 

@@ -15,8 +15,9 @@ namespace canopy::agent {
 Status SaveState(const std::string& directory,
                  const bootstrap::v1::AgentState& state);
 // Loads the state. Returns kErrNotFound if no agent has stored a file,
-// kErrUnpackFailure if the file is damaged, and kErrNoPermissions if other
-// users have access.
+// kErrUnpackFailure if the file is damaged, kErrNoPermissions if the file
+// belongs to another user or others have access, and kErrJobSysOpFailed if the
+// file cannot be opened.
 Result<bootstrap::v1::AgentState> LoadState(const std::string& directory);
 // Removes the file, if there is one.
 void RemoveState(const std::string& directory);

@@ -175,8 +175,8 @@ void Aborts::Send(const StepContext& step, const AbortMessage& message) {
   step.out.push_back(SendPeer{PeerMessage{self_, to, message}});
 }
 
-// If the job is unknown here, a reply of any agent is accepted, because the
-// root may have forwarded the message.
+// If the job is unknown to this agent, a reply of any agent is accepted,
+// because the root may have forwarded the message.
 void Aborts::OnReply(const StepContext& step, NodeId src,
                      const AbortReply& reply) {
   const bool known = jobs_.Find(reply.nspace) != nullptr;

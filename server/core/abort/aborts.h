@@ -85,7 +85,7 @@ class Aborts final : public Engine {
     int status = 0;                            // the first error
     std::map<std::string, AbortMessage> open;  // by job; not answered yet
   };
-  // The targets of one abort in a job that is controlled here.
+  // The targets of one abort in a job that this agent controls.
   struct Targets {
     AbortMessage message;
     TimeNs since = 0;

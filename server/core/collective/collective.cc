@@ -338,8 +338,9 @@ void Collectives::OnJobUnknown(const StepContext& step,
 }
 
 // Returns whether a process may repeat a request that it sent to the
-// predecessor: it has not reattached since the collective ended, here or under
-// the predecessor. A result without members exists only in that case.
+// predecessor. It may if it has not reattached since the collective ended, at
+// this agent or at the predecessor. A result without members exists only in
+// that case.
 bool Collectives::MayBeAskedAgain(const Series& series) const {
   if (series.completed.empty()) return false;
   if (!series.members) return true;
@@ -415,7 +416,7 @@ void Collectives::OnRankGone(const StepContext& step, const ProcId& proc) {
   const bool lost = state.lost && !state.ended && !job->ending;
   if (lost) {
     // Other processes may wait for this process in a fence that has not begun
-    // here.
+    // at this agent.
     lookup_.Resolve(
         step, table_.FindOrAdd(
                   {CollectiveOp::kFence, {{proc.nspace, kRankWildcard}}, 0}));

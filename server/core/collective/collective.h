@@ -59,7 +59,7 @@ class Collectives final : public Engine {
   void OnLocalFence(const StepContext& step, const LocalFenceArrived& in);
   void OnUp(const StepContext& step, NodeId src, const CollectiveUp& up);
   void OnDown(const StepContext& step, NodeId src, const CollectiveDown& down);
-  // Called when the connection has ended: replies to it are dropped. The
+  // Called when the connection has ended. Replies to it are dropped. The
   // arrivals of its process stay valid.
   void OnClientGone(const StepContext& step, ClientId client) override;
   // Called when a job's map became known or was reported unknown, whether or
@@ -147,7 +147,7 @@ class Collectives final : public Engine {
   // Handles the arrivals and messages that were deferred until the members of
   // the series are known.
   void TakeUpDeferred(const StepContext& step, Series& series);
-  // Keeps the arrival until the maps of all jobs are here.
+  // Keeps the arrival until this agent has the maps of all jobs.
   void Defer(const StepContext& step, Series& series,
              const CollectiveArrived& in, const ProcId& proc, TimeNs deadline);
   void DropWaiters(Series& series, ClientId client);

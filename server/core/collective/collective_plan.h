@@ -21,8 +21,8 @@ namespace canopy::core {
 bool NamesNobody(const std::vector<ProcId>& participants,
                  const std::string& own_nspace, const JobTable& jobs);
 
-// Limits of the names in a list: the number of processes of jobs whose map is
-// not here, and the number of different jobs.
+// Limits of the names in a list: the number of processes of jobs whose map this
+// agent does not have, and the number of different jobs.
 inline constexpr size_t kMaxUnknownNames = size_t{1} << 16;
 inline constexpr size_t kMaxJobsInList = size_t{1} << 12;
 

@@ -83,10 +83,10 @@ void CollectiveProgress::ApplyUp(const StepContext& step, Series& series,
   Advance(step, series, sequence);
 }
 
-// Handles a contribution to a collective that has completed here. Unless this
-// agent has already notified the sender, the sender has lost its parent since,
-// and needs the result. A sender that reports the failure of a fence knows the
-// outcome, because the fence has failed there.
+// Handles a contribution to a collective that has completed at this agent.
+// Unless this agent has already notified the sender, the sender has lost its
+// parent since, and needs the result. A sender that reports the failure of a
+// fence knows the outcome, because the fence has failed there.
 void CollectiveProgress::AnswerLate(const StepContext& step, Series& series,
                                     NodeId src, const CollectiveUp& up) {
   const bool knows =
@@ -141,8 +141,8 @@ void CollectiveProgress::SendDown(const StepContext& step, const Series& series,
 void CollectiveProgress::AddOwnContribution(const Series& series,
                                             uint64_t sequence,
                                             Instance& instance) {
-  // Contributions are made in order: each implies that the previous collective
-  // was released here.
+  // Contributions are made in order, so each implies that the previous
+  // collective was released at this agent.
   if (sequence != series.next || instance.arrived.empty() ||
       AwaitsLocals(series, instance, p_.jobs) ||
       instance.contributions.contains(p_.self)) {

@@ -2,11 +2,11 @@
 // a release, a failure or a change of the tree.
 //
 // An active collective gathers contributions. This agent adds its own when its
-// local participants have arrived and all earlier collectives have completed
-// here. When the contributions of all nodes below are here, they are sent to
-// the parent, once to each parent; the top releases the collective instead. A
-// release travels down: neighbours below first, then this node's shared memory
-// and the record for a successor, local clients last.
+// local participants have arrived and all earlier collectives have completed at
+// this agent. When the contributions of all nodes below have arrived, they are
+// sent to the parent, once to each parent; the top releases the collective
+// instead. A release travels down: neighbours below first, then this node's
+// shared memory and the record for a successor, local clients last.
 //
 // A failure completes a collective in the same way. A fence may fail at one
 // agent and succeed at another. Operations that connect processes or change a
@@ -61,7 +61,7 @@ class CollectiveProgress {
     return recovered_.contains(nspace);
   }
 
-  // Returns the collective, which begins here if it is not active yet.
+  // Returns the collective. If it is not active yet, it begins.
   Instance& FindOrBegin(TimeNs now, Series& series, uint64_t sequence);
   void ApplyUp(const StepContext& step, Series& series, NodeId src,
                const CollectiveUp& up);

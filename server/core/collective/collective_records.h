@@ -16,9 +16,9 @@
 
 namespace canopy::core {
 
-// A collective of a series that has completed here. Of all records of one list
-// of participants, whatever their operation, only the last has the valid
-// `connected`.
+// A collective of a series that has completed at this agent. Of all records of
+// one list of participants, whatever their operation, only the last has the
+// valid `connected`.
 struct CollectiveRecord {
   uint64_t sequence = 0;
   int status = 0;
@@ -26,9 +26,9 @@ struct CollectiveRecord {
   bool connected = false;
   bool collect = true;  // the collective carried data
   Bytes result = {};    // of a group operation, as in CollectiveDown
-  // For a group's construct: the members that have left since, ascending; after
-  // the group's end, only those of this node. For a destruct: the group's
-  // members on this node.
+  // In the record of a group's construct, the members that have left the group
+  // since, ascending; after the group's end, only those of this node. In the
+  // record of a destruct, the group's members on this node.
   std::vector<ProcId> left = {};
 };
 

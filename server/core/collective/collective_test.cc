@@ -537,8 +537,8 @@ TEST(CollectiveGrowth, AFenceAfterALossChecksOnlySuspects) {
   EXPECT_LT(growth, kAlmostLinear);
 }
 
-// A restarted child requests a failure from its parent: its predecessor may
-// have contributed, and the answer to the predecessor may be lost.
+// A restarted child requests a failure from its parent, because its predecessor
+// may have contributed, and the answer to the predecessor may be lost.
 TEST_F(CollectiveTest, AFailedConnectIsAnsweredAgainAfterTheChildsRestart) {
   for (const CollectiveOp op : {CollectiveOp::kFence, CollectiveOp::kConnect}) {
     CollectiveUp failure{Id(0), kErrProcAborted, {}, {{"job", 2}}};

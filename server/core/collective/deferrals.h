@@ -26,8 +26,8 @@ class Deferrals {
   // in Series::refused. Arrivals of clients count against the limits of their
   // jobs.
   void Add(const StepContext& step, Series& series, DeferredCollective one);
-  // Removes and returns the deferred arrivals and messages. Called when the
-  // maps are here.
+  // Removes and returns the deferred arrivals and messages. Called when this
+  // agent has the maps.
   std::vector<DeferredCollective> Take(Series& series);
   // Replies to arrivals with `status`. Called when the maps will not come.
   void Fail(const StepContext& step, Series& series, int status);

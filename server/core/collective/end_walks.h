@@ -17,12 +17,12 @@
 
 namespace canopy::core {
 
-// There may be much to do at once, because a process may take part in as many
-// collectives as its job's limits allow, and a job's processes end together.
-// Add and Continue therefore work for some milliseconds only; later calls of
-// Continue do the rest. Until then a collective that waits for a process that
-// is gone stays active: it cannot succeed without that process. Used by one
-// thread.
+// The ends of processes may cause much work at the same time, because a process
+// may take part in as many collectives as its job's limits allow, and a job's
+// processes end together. Add and Continue therefore work for some milliseconds
+// only; later calls of Continue do the rest. Until then a collective that waits
+// for a process that is gone stays active, because it cannot succeed without
+// that process. Used by one thread.
 class EndWalks {
  public:
   // The work of one slice, in units that take about a microsecond each.

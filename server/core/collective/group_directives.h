@@ -16,9 +16,9 @@ namespace canopy::core {
 // Maximum number of bytes that one member may share with its group; a larger
 // amount is refused.
 inline constexpr size_t kMaxSharedBytes = 1 << 20;
-// Maximum number of bytes shared by all members together: the agent of every
-// member receives them, and keeps them while another agent may need them. A
-// construct with more fails with kErrOutOfResource.
+// Maximum number of bytes shared by all members together. The agent of every
+// member receives these bytes, and keeps them while another agent may need
+// them. A construct with more fails with kErrOutOfResource.
 inline constexpr size_t kMaxSharedOfGroup = 16 << 20;
 
 struct GroupDirectives {

@@ -21,7 +21,7 @@
 
 namespace canopy::core {
 
-// A process that has left a group no longer takes part in the group's end: its
+// A process that has left a group no longer takes part in the group's end. Its
 // agent arrives in place of the process. A successor agent knows from records
 // which processes have left, but not which of them have received the reply.
 // Used by one thread.
@@ -39,7 +39,7 @@ class GroupEnds {
 
   // Handles the leave of a process. Returns false if the process is not a
   // member. A nonzero `made` names one group (GroupRecord), which may not exist
-  // here yet; 0 stands for any group of that name.
+  // at this agent yet; 0 stands for any group of that name.
   bool OnLeft(const StepContext& step, const ProcId& proc,
               const std::string& group, uint64_t made);
   // Returns true, once, if the process has left a group of that name under a
@@ -69,8 +69,9 @@ class GroupEnds {
 
   // Restores the record of a construct, even if the group has ended since.
   void Recover(const CollectiveId& construct, const std::vector<ProcId>& left);
-  // Called when the map of the job is here. Processes of the job may have left
-  // groups whose end the predecessor has not reported to other agents.
+  // Called when this agent has the map of the job. Processes of the job may
+  // have left groups whose end the predecessor has not reported to other
+  // agents.
   void Resume(const StepContext& step, const std::string& nspace);
   void DropJob(const std::string& nspace);
 

@@ -37,7 +37,7 @@ bool IsHere(const Job& job, Rank rank) {
 }
 
 // Calls `what` for each job with participants on this node. The journal of
-// every such job has the record of a group: a change that reached only one
+// every such job has the record of a group. A change that reached only one
 // journal would leave old records in the others. Participants are sorted by
 // namespace.
 void ForEachLocalJob(const std::vector<ProcId>& participants,
@@ -254,8 +254,8 @@ void GroupDestruct::OnCompleted(const StepContext& step, Series& series,
   const CollectiveId id = IdOf(series, sequence);
   const Group* group = parts().groups.Find(id.name, id.participants);
   const uint64_t made = MadeOf(instance);
-  // A process that has left may be in the next group before the end of the
-  // previous group is known here.
+  // A process that has left may be in the next group before this agent learns
+  // of the end of the previous group.
   if (group != nullptr && made != 0 && group->record.made != made) return;
   if (group != nullptr) {
     completed->members = SkipEndsBefore(*group, sequence, series);

@@ -53,8 +53,9 @@ class GroupConstruct final : public GroupOperation {
 
   // Persists, for a successor, which members have left the group.
   void PersistLeft(const StepContext& step, const Group& group) const;
-  // Called when the group has ended: drops the results of its construct, here
-  // and in the journals. `group` is null if no member was here.
+  // Called when the group has ended: drops the results of its construct, at
+  // this agent and in the journals. `group` is null if no member was on this
+  // node.
   void Forget(const StepContext& step, const Series& destruct,
               const Group* group) const;
 
@@ -63,7 +64,8 @@ class GroupConstruct final : public GroupOperation {
                 const Group& group) const;
 
   bool persists_ = false;
-  uint64_t last_made_ = 0;  // number of the last group that was made here
+  // number of the last group that was made by this agent
+  uint64_t last_made_ = 0;
 };
 
 class GroupDestruct final : public GroupOperation {

@@ -34,8 +34,8 @@ uint32_t IncarnationOf(const ProcId& proc, const JobTable& jobs) {
              : job->ranks[proc.rank].incarnation;
 }
 
-// Returns the members of a group. Participants of jobs that are over here are
-// named as in the call.
+// Returns the members of a group. Participants of jobs that are over at this
+// agent are named as in the call.
 std::vector<ProcId> MembersOf(const CollectiveId& id, const GroupRecord& record,
                               const JobTable& jobs) {
   std::vector<ProcId> missing = record.missing;

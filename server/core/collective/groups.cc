@@ -40,8 +40,8 @@ void Groups::Recover(const CollectiveId& id, bool exists, const Bytes& result,
     groups_.erase(key);
     return;
   }
-  // The record of a destruct may state that the group exists: then it is the
-  // next group of that name, which the record of its construct restores.
+  // If the record of a destruct states that the group exists, that group is the
+  // next one of that name. The record of its construct restores it.
   if (id.op != CollectiveOp::kGroupConstruct) return;
   std::optional<GroupRecord> record = DecodeGroupRecord(result);
   if (!record) return;

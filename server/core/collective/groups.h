@@ -38,15 +38,15 @@ struct Group {
   std::vector<ProcId> Members(const JobTable& jobs) const;
 };
 
-// Maximum number of records of processes that left a group which is unknown
-// here; the latest ones are kept.
+// Maximum number of records of processes that left a group which this agent
+// does not know; the latest ones are kept.
 inline constexpr size_t kMaxLeftEarly = 1024;
 
 // Several groups may have one name if no process is in two of them. Pointers
 // stay valid until the group ends. Used by one thread.
 class Groups {
  public:
-  // Records that a construct or destruct has ended here. `result` is a
+  // Records that a construct or destruct has ended at this agent. `result` is a
   // GroupRecord.
   void OnCompleted(const CollectiveId& id, int status, const Bytes& result);
   // Restores a predecessor's record. `left` is as in Group.
@@ -72,7 +72,8 @@ class Groups {
   // any group of that name.
   const Group* Leave(const std::string& name, const ProcId& proc,
                      uint64_t made = 0);
-  // Records that a process has left a group that may not exist here yet.
+  // Records that a process has left a group that may not exist at this agent
+  // yet.
   void NoteLeft(uint64_t made, const ProcId& proc);
   std::vector<ProcId> TakeLeftEarly(uint64_t made);
 

@@ -23,9 +23,9 @@ std::map<CollectiveId, uint64_t> CountsOf(
     const std::vector<CollectiveCount>& counts, const ProcId& proc,
     const JobTable& jobs);
 
-// Called when the map of the job is here. If the job takes part in a group as a
-// whole, the group's series gets another identity, and the counts are moved to
-// the series with that identity.
+// Called when this agent has the map of the job. If the job takes part in a
+// group as a whole, the group's series gets another identity, and the counts
+// are moved to the series with that identity.
 void RenameCounts(const std::string& nspace, const JobTable& jobs,
                   SeriesTable* table);
 

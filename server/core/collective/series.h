@@ -12,10 +12,10 @@
 //   completed    below `next`, or in `completed`; a CompletedCollective keeps
 //                the result while another agent or a local process may need it
 //
-// Invariants: all sequences below `next` have completed here. All sequences
-// below `recovered` completed under a predecessor; `recovered <= next`. This
-// agent contributes to a collective only if it is number `next`, so a
-// contribution shows that its sender has the results of all earlier
+// Invariants: all sequences below `next` have completed at this agent. All
+// sequences below `recovered` completed under a predecessor; `recovered <=
+// next`. This agent contributes to a collective only if it is number `next`, so
+// a contribution shows that its sender has the results of all earlier
 // collectives. The delta base `acknowledged` depends on that.
 // docs/design/collectives.md has the table of transitions.
 #ifndef CANOPY_SERVER_CORE_COLLECTIVE_SERIES_H_
@@ -54,7 +54,8 @@ struct CollectiveWaiter {
   bool at_barrier = false;  // as in CollectiveArrived
 };
 
-// The contribution of one node, and the neighbour that brought it here.
+// The contribution of one node, and the neighbour that brought it to this
+// agent.
 struct Contribution {
   Bytes data;
   NodeId via = kNoNode;
@@ -77,8 +78,8 @@ struct Instance {
   Contributions contributions;
   std::set<NodeId> contributors;  // neighbours that have contributed
   NodeId sent_to = kNoNode;       // last parent to which this agent contributed
-  // True if this agent has contributed to any parent: the top may have released
-  // the collective.
+  // True if this agent has contributed to any parent, so that the top may have
+  // released the collective.
   bool sent = false;
   // The failure status requested from the top; kSuccess: no request was made.
   int asked = 0;
@@ -100,8 +101,8 @@ struct Instance {
   PendingCharge charge;  // charged to the process that arrived first
 };
 
-// A collective that has completed here. It is retained while a participant, or
-// a neighbour whose parent is lost, may still need its result.
+// A collective that has completed at this agent. It is retained while a
+// participant, or a neighbour whose parent is lost, may still need its result.
 struct CompletedCollective {
   int status = 0;
   std::vector<ProcId> missing;
@@ -131,7 +132,8 @@ struct Series {
   uint64_t number = 0;
   std::vector<std::string> jobs;
   std::set<DeadlineKey> deadlines;
-  std::optional<CollectiveMembers> members;  // set once all maps are here
+  // Set once this agent has all maps.
+  std::optional<CollectiveMembers> members;
   CollectiveTree place;
   uint64_t place_version = UINT64_MAX;
   // Members that may be gone, or whose node may be lost. This is a superset of
@@ -142,7 +144,8 @@ struct Series {
   // recovery, it becomes known when the process reattaches or arrives.
   std::vector<uint64_t> arrivals;
   std::vector<bool> arrivals_known;
-  uint64_t next = 0;  // all sequences below have completed here
+  // All sequences below have completed at this agent.
+  uint64_t next = 0;
   // all sequences below this completed under a predecessor
   uint64_t recovered = 0;
   // true if the last recovered collective carried data
@@ -162,7 +165,8 @@ struct Series {
   // there was no room to defer one of their messages.
   std::set<uint64_t> refused;
 
-  // Returns whether the collective has completed here or under a predecessor.
+  // Returns whether the collective has completed at this agent or at a
+  // predecessor.
   bool IsOver(uint64_t sequence) const {
     return sequence < next || completed.contains(sequence);
   }
@@ -182,8 +186,9 @@ struct Series {
   bool Includes(const ProcId& proc) const;
   std::vector<uint64_t> ActiveSequences() const;
 
-  // Looks up the members; the maps of all jobs must be here. Returns false and
-  // sets no members if the participants name a process that does not exist.
+  // Looks up the members; this agent must have the maps of all jobs. Returns
+  // false and sets no members if the participants name a process that does not
+  // exist.
   bool SetMembers(const JobTable& jobs, const Tree& tree, NodeId self);
   // Updates `place` after a change of the tree. If the place has changed, the
   // suspects are determined again.

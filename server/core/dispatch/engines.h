@@ -83,9 +83,9 @@ struct Engines {
   TimeNs NextDeadline() const;
   // Returns how much the engines hold, by kind.
   ResourceCounts Count() const;
-  // Returns the state that is known here of the job, or of all jobs if `nspace`
-  // is empty. Adds the waiting operations (why.h) if `what` is "why". `t` is
-  // the current time, for ages.
+  // Returns what this agent knows of the state of the job, or of all jobs if
+  // `nspace` is empty. Adds the waiting operations (why.h) if `what` is "why".
+  // `t` is the current time, for ages.
   StateAnswer Describe(TimeNs t, const std::string& what,
                        const std::string& nspace) const;
   // Returns whether this operation is handled by the core's Forwarding and not

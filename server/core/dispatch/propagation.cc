@@ -148,8 +148,8 @@ void On(Engines& e, const HoldsRecorded& holds) {
   if (e.config.persists) e.out.push_back(holds.record);
 }
 
-// When a hold begins, nothing is done for the time limits of the job: they are
-// checked when they are due.
+// When a hold begins, nothing is done for the time limits of the job, because
+// they are checked when they are due.
 void On(Engines& e, const HoldChanged& change) {
   if (!change.held) e.engine.OnHoldEnded(e.step(), change.nspace);
   e.out.push_back(JobHeld{change.nspace, change.held});
@@ -165,7 +165,8 @@ void On(Engines& e, const LateSetEnded& set) {
   if (e.tree.root() == e.self) RaiseForAll(e, set.event);
 }
 
-// The events of the job are dropped, as at the end of a job that is known here.
+// The events of the job are dropped, as at the end of a job that is known to
+// this agent.
 void On(Engines& e, const SetsDropped& sets) {
   e.events.OnJobRemoved(e.step(), {sets.nspace});
 }

@@ -171,8 +171,8 @@ void DebugStops::OnProcess(const Job& job, const EventMessage& event,
   stop->ranks.clear();
 }
 
-// The only target is a rank that does not exist: the event passes the agents on
-// its way to the controller, and no process receives it.
+// The only target is a rank that does not exist, so the event passes the agents
+// on its way to the controller, and no process receives it.
 void DebugStops::TellController(const Job& job, const std::string& breakpoint,
                                 const std::map<Rank, uint64_t>& waiting) const {
   EventRaised here = ReadyEvent(job, breakpoint);

@@ -41,7 +41,7 @@ inline constexpr size_t kMaxBreakpointName = 255;
 // Not synchronised. `jobs` outlives this object. Times are in nanoseconds.
 class DebugStops final : public Engine {
  public:
-  // Returns the agent that controls the job, which is known here.
+  // Returns the agent that controls the job, which must be known to this agent.
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
 
   DebugStops(NodeId self, const JobTable& jobs, ControllerOf controller_of)

@@ -22,7 +22,7 @@ namespace canopy::core {
 // object.
 class EndEvents final : public Engine {
  public:
-  // Returns the agent that controls the job, which is known here.
+  // Returns the agent that controls the job, which must be known to this agent.
   using ControllerOf = std::function<NodeId(const std::string& nspace)>;
 
   EndEvents(const CoreConfig& config, const JobTable& jobs,
@@ -36,7 +36,8 @@ class EndEvents final : public Engine {
               bool told);
   // Called when no process of the job could be started on this node.
   void OnNoneStarted(const StepContext& step, const Job& job);
-  // Called when a group was constructed here without some of its participants.
+  // Called when a group was constructed at this agent without some of its
+  // participants.
   void OnIncomplete(const StepContext& step, const Group& group);
   // Reports the missing participants of a failed construct to the leader of the
   // group.

@@ -21,9 +21,9 @@ namespace canopy::core {
 inline constexpr size_t kMaxCachedEvents = 512;
 inline constexpr size_t kMaxCachedEventBytes = size_t{4} << 20;
 
-// Number of events by which an agent recognises duplicates: an event may arrive
-// along another path of the tree, from a neighbour's cache, or be raised a
-// second time.
+// The number of recent events that an agent remembers in order to drop
+// duplicates. An event is a duplicate if it arrives again, along another path
+// of the tree or from a neighbour's cache, or if it is raised a second time.
 inline constexpr size_t kRecentEvents = size_t{16} << 10;
 
 // Flag in EventRaised::id: the identity was made by an agent, not by a client.
@@ -34,7 +34,8 @@ EventId IdOf(const EventMessage& message);
 
 struct CachedEvent {
   EventMessage message;
-  ClientId raised_by = 0;  // the client, if it raised the event here
+  // The client, if a client of this agent raised the event.
+  ClientId raised_by = 0;
   std::set<ClientId> delivered = {};
   // True if every agent raises the event for itself. With `stays_here`, each
   // agent gives the event a different number.
@@ -42,11 +43,11 @@ struct CachedEvent {
   bool stays_here = false;  // never forwarded, whatever its range
   // True if only clients that registered for the event's code get it.
   bool by_code = false;
-  // True if the event describes the whole job, or is for other jobs: it is kept
-  // after the job is over.
+  // True if the event describes the whole job, or is for other jobs. Such an
+  // event is kept after the job is over.
   bool outlives_job = false;
-  // True if the job is over at this agent: only clients that reattached after a
-  // restart of the agent still get the event.
+  // True if the job is over at this agent. Then only clients that reattached
+  // after a restart of the agent still get the event.
   bool job_over = false;
   std::set<NodeId> passed = {};  // if routed: neighbours that have it
   uint64_t arrival = 0;  // its position in the order of arrival at this agent
@@ -68,7 +69,7 @@ class EventCache {
   void OnClientGone(ClientId client);
   // Restricts the job's events to clients that reattach
   // (CachedEvent::job_over), except events that outlive the job. Definitions of
-  // process sets are erased: the sets have ended.
+  // process sets are erased, because the sets have ended.
   void OnJobOver(const std::string& nspace);
 
  private:

@@ -35,9 +35,9 @@ bool MayBeKept(const EventMessage& message) {
   return !frees_all && !HasFlag(message.info, kDoNotCacheKey);
 }
 
-// Returns true for events about whole jobs, and for a release with targets:
-// some targets may reach their breakpoint only after the debugger's job is
-// over.
+// Returns true for events about whole jobs, and for a release with targets,
+// because some targets may reach their breakpoint only after the debugger's job
+// is over.
 bool OutlivesJob(const EventMessage& message) {
   const bool frees = message.status == kDebuggerRelease &&
                      message.range == static_cast<uint8_t>(DataRange::kCustom);
@@ -257,9 +257,9 @@ void Events::Flood(const StepContext& step, const EventMessage& message,
 }
 
 // Returns true if the event is of another user's process and not for this
-// receiver: an event may make its receiver end. Jobs that took part in one
-// operation get each other's events, and tools that may see all jobs get the
-// events of all users. Events of root's processes are for every receiver,
+// receiver, because an event may make its receiver end. Jobs that took part in
+// one operation get each other's events, and tools that may see all jobs get
+// the events of all users. Events of root's processes are for every receiver,
 // because root could end the receiver anyway.
 bool Events::IsOfOtherUser(const ProcId& receiver,
                            const EventMessage& message) const {

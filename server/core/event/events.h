@@ -70,7 +70,7 @@ class Events final : public Engine {
   // no effect. The client and request of `in` are not used.
   void RaiseForAll(const StepContext& step, const EventRaised& in);
   // Raises an event that every agent raises for itself, because every agent
-  // learns of its cause: only local clients get the event. If the event has an
+  // learns of its cause. Only local clients get the event. If the event has an
   // id, a duplicate has no effect, and the event is forwarded to a neighbour
   // that was restarted. The client and request of `in` are not used.
   void OnKnownEverywhere(const StepContext& step, const EventRaised& in);

@@ -16,7 +16,8 @@
 namespace canopy::core {
 namespace {
 
-// A code's index is its bit in messages between agents: append new codes only.
+// A code's index is its bit in messages between agents, so new codes are only
+// appended.
 constexpr int kCodes[] = {kEventProcTerminated,  kErrProcKilledByCmd,
                           kErrProcFailedToStart, kErrProcAbortedBySig,
                           kErrExitNonzeroTerm,   kEventJobStart,

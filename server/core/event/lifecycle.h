@@ -88,7 +88,7 @@ EventRaised JobLifecycleEvent(const std::string& nspace, int code, Bytes info,
 EventRaised NodeLifecycleEvent(const ProcId& agent, const std::string& name,
                                uint64_t life, bool left);
 
-// Returns true if the event's identity is one of IdOfLoss: every agent raises
+// Returns true if the event's identity is one of IdOfLoss. Every agent raises
 // such an event for itself.
 bool IsLoss(const EventMessage& message);
 

@@ -57,13 +57,13 @@ class LocalHolds {
   void OnJobRemoved(const std::string& nspace);
   void Recover(TimeNs now, const std::string& nspace,
                const PersistedRecord& record);
-  // Called when a peer has joined or returned: notifies it of the processes
-  // that are held here.
+  // Called when a peer has joined or returned: notifies it of the held
+  // processes of this node.
   void OnPeerIsNew(TimeNs now) const;
 
   // Appends, for each job or only for `nspace`, one operation for the processes
-  // held here at their exec, and one for those held in PMIx_Init or the
-  // program. `Waiting::missing` has the processes.
+  // of this node that are held at their exec, and one for those held in
+  // PMIx_Init or the program. `Waiting::missing` has the processes.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const;
 

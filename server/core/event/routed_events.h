@@ -38,9 +38,10 @@ class RoutedEvents {
   // in any earlier call.
   void Tell(const StepContext& step, uint64_t number);
 
-  // Accepts an event from the neighbour `from`, or one raised here (kNoNode).
-  // Returns null for a duplicate. Otherwise returns the kept event, which the
-  // caller delivers to clients; the pointer is valid until the next call.
+  // Accepts an event from the neighbour `from`, or one raised at this agent
+  // (kNoNode). Returns null for a duplicate. Otherwise returns the kept event,
+  // which the caller delivers to clients; the pointer is valid until the next
+  // call.
   CachedEvent* Take(const StepContext& step, CachedEvent event, NodeId from);
   // Handles a change of a neighbour's interest. The caller calls Tell
   // afterwards.

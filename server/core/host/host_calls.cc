@@ -80,8 +80,8 @@ void HostCalls::ControlJobs(const StepContext& step, const ProcId& caller,
   int status = ParseJobControl(in.call, &control);
   LogRefused(step, control);
   if (status == kSuccess && control.cleanup) {
-    // Only a caller with a job can register files: they are removed at the end
-    // of that job.
+    // Only a caller with a job can register files, because they are removed at
+    // the end of that job.
     if (jobs_.Find(caller.nspace) != nullptr) {
       return AskLocalHost(step, caller, in);
     }

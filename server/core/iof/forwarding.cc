@@ -302,10 +302,10 @@ int Forwarding::Check(const HostRequest& request, const OutputRead& read,
                                                            : kErrNotSupported;
 }
 
-// Returns true if the read is a repetition and its puller has ended: the answer
-// may have been lost with an agent that forwarded it. A repeated first read,
-// which has no cursor, is recognised for a limited time only; later it may be
-// the first read of another process.
+// Returns true if the read is a repetition and its puller has ended. The answer
+// may then have been lost with an agent that forwarded it. A repeated first
+// read, which has no cursor, is recognised for a limited time only; later it
+// may be the first read of another process.
 bool Forwarding::HasEnded(TimeNs now, const Source& source,
                           const HostRequest& request, const OutputRead& read) {
   const PullerId id{request.proc, read.handle};
@@ -319,8 +319,8 @@ bool Forwarding::HasEnded(TimeNs now, const Source& source,
 
 // Returns true if the read is repeated although its process has had the answer.
 // A read without a cursor may also come from a new process, which replaces a
-// process whose end is unknown here; in this case the agent that forwards the
-// read was restarted (`expires` is set).
+// process whose end is unknown to this agent; in this case the agent that
+// forwards the read was restarted (`expires` is set).
 bool Forwarding::IsLate(const Source& source, const HostRequest& request,
                         const OutputRead& read) {
   const auto known = source.pullers.find({request.proc, read.handle});
@@ -501,9 +501,9 @@ void Forwarding::OnNodeRestarted(const StepContext& step, NodeId node) {
 
 void Forwarding::OnTreeChanged(const StepContext& step) { AskAgain(step, ""); }
 
-// Sends the pending requests of the job again, or those of all jobs if `nspace`
-// is empty. Each request goes to the agent that controls its job now, or to the
-// root if this agent has removed the job.
+// Sends the pending requests about the job again, or those about all jobs if
+// `nspace` is empty. Each request goes to the agent that controls its job now,
+// or to the root if this agent has removed the job.
 void Forwarding::AskAgain(const StepContext& step, const std::string& nspace) {
   const auto is_meant = [&](const HostRequest& request) {
     return nspace.empty() || request.nspace == nspace;

@@ -80,8 +80,10 @@ class Forwarding final : public Engine, public OutputTap {
 
   // ------------------------------------------------- the caller's agent ---
 
-  // Handles HostOp::kReadOutput and kPushInput. Replies kErrInit, kErrBadParam
-  // or kErrOutOfResource at once; other results come from the controller.
+  // Handles HostOp::kReadOutput and kPushInput. Immediately replies kErrInit if
+  // the caller is unknown, kErrBadParam for a malformed read, no targets or
+  // targets of several jobs, or kErrOutOfResource if the caller has too many
+  // pending requests. Other results come from the controller.
   void OnArrived(const StepContext& step, const HostCallArrived& in);
   // Handles a reply. Returns false if no request of this agent expects it.
   bool OnReply(const StepContext& step, NodeId src, const HostReply& reply);
@@ -103,8 +105,8 @@ class Forwarding final : public Engine, public OutputTap {
   bool OnOutput(const StepContext& step, const TappedOutput& output) override;
   void OnInputTaken(const StepContext& step, const std::string& nspace,
                     uint64_t bytes) override;
-  // Called for a job that this agent's predecessor controlled: the job's
-  // pullers may resume here.
+  // Called for a job that this agent's predecessor controlled. The job's
+  // pullers may resume at this agent.
   void OnJobRecovered(const StepContext& step, const JobRecovered& in) override;
   void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
 
@@ -169,16 +171,17 @@ class Forwarding final : public Engine, public OutputTap {
     uint64_t end = 0;    // number of the request that ended it
     TimeNs until = 0;    // time until which its first read may be repeated
   };
-  // The output of a job that is controlled here or is over.
+  // The output of a job that this agent controls, or that is over.
   struct Source {
     OutputCache cache;
     std::map<PullerId, Entry> pullers;
-    // Pullers that ended recently: a late read does not revive them.
+    // Pullers that ended recently. They are kept so that a late read does not
+    // revive them.
     std::map<PullerId, Ended> ended;
     uint32_t uid = 0;
     bool over = false;
     // For a job that another agent controlled before: the time until which
-    // pullers that are unknown here may appear. 0: no more may appear.
+    // pullers that are unknown to this agent may appear. 0: no more may appear.
     TimeNs until = 0;
   };
 

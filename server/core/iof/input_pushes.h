@@ -51,10 +51,11 @@ class InputPushes {
       : jobs_(jobs), engine_(engine) {}
 
   // Handles a push. Returns its status, or no value if the answer follows
-  // later. Errors: kErrBadParam for a malformed push, kErrNotFound for an
-  // unknown job, kErrNoPermissions for a job of another user, kErrNotSupported
-  // if input may not be pushed to the job or to these targets, kErrIofComplete
-  // if the input has ended, kErrOutOfResource if too much is pending.
+  // later. Errors: kErrBadParam for a malformed or empty push, kErrNotFound for
+  // an unknown job, kErrNoPermissions for a job of another user,
+  // kErrNotSupported if input may not be pushed to the job or to these targets,
+  // kErrIofComplete if the input has ended, kErrOutOfResource if too much is
+  // pending.
   std::optional<int> OnRequest(const StepContext& step, NodeId src,
                                const HostRequest& request);
   // Called when the processes of the job have consumed `bytes` more bytes of

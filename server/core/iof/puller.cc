@@ -120,9 +120,9 @@ bool Puller::Wants(Rank rank, uint16_t channel) const {
          (ranks_.empty() || ranks_.contains(rank));
 }
 
-// Sets the positions. If no output of a node has arrived here, the first output
-// of the node may follow a gap, because earlier output may have gone to another
-// controller.
+// Sets the positions. If no output of a node has arrived at this agent, the
+// first output of the node may follow a gap, because earlier output may have
+// gone to another controller.
 void Puller::Begin(const std::vector<uint64_t>& seen, uint64_t dropped,
                    bool from_now) {
   seen_ = seen;
@@ -139,7 +139,8 @@ void Puller::Add(const JobOutput& output) {
   Bytes data = output.data;
   if (data.empty()) {
     // The end position of a close shows how much output preceded the close.
-    // Another agent may have received that output, and none may follow here.
+    // Another agent may have received that output, and none may follow at this
+    // agent.
     if (output.end > seen_[output.node]) SkipKnown(output, &data);
   } else if (!SkipKnown(output, &data)) {
     return;
@@ -163,7 +164,7 @@ void Puller::TellClosed(Rank rank, uint16_t channel) {
 }
 
 // Removes the part of `data` that is known already. A cursor from another
-// controller may be behind or ahead of the output that arrives here.
+// controller may be behind or ahead of the output that arrives at this agent.
 bool Puller::SkipKnown(const JobOutput& output, Bytes* data) {
   if (output.end == 0) return true;
   uint64_t& seen = seen_[output.node];

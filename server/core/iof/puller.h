@@ -34,11 +34,11 @@ inline constexpr size_t kMaxRun = size_t{256} << 10;
 inline constexpr uint64_t kDefaultCache = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxCache = uint64_t{64} << 20;
 
-// Output in flight stays here until the next read acknowledges it, so a lost
-// answer can be repeated. A cursor contains more than an acknowledgement: it
-// has the position in each node's output from which another agent that becomes
-// the controller can resume. A puller only makes the answers; the caller sends
-// them. Not synchronised.
+// Output in flight stays in the puller until the next read acknowledges it, so
+// a lost answer can be repeated. A cursor contains more than an
+// acknowledgement: it has the position in each node's output from which another
+// agent that becomes the controller can resume. A puller only makes the
+// answers; the caller sends them. Not synchronised.
 class Puller {
  public:
   // `epoch` differs from that of every earlier puller. Empty `ranks` means all.

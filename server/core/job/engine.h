@@ -36,7 +36,7 @@ namespace canopy::core {
 //     JobHead      the decisions of the controller; JobStreams, the streams of
 //                  the whole job
 //   JobMessages  messages of other agents
-//   JobResync    divergent views, and jobs that are unknown here
+//   JobResync    divergent views, and jobs that this agent does not have
 //
 // AgentCore calls the engine from one thread. The engine appends its actions to
 // those of the step. AgentCore updates the tree before it calls OnNodeLost.
@@ -53,8 +53,8 @@ class JobEngine final : public Engine {
   // Makes the engine emit PersistRecord and PersistControlState for a
   // successor.
   void set_persists(bool persists) override { jobs_.set_persists(persists); }
-  // The tap receives the output of the jobs controlled here. It outlives the
-  // engine.
+  // The tap receives the output of the jobs that this agent controls. It
+  // outlives the engine.
   void set_tap(OutputTap* tap) { tap_ = tap; }
   // Begins the resynchronisation of an agent that was started at `when`, while
   // other agents may know of jobs.
@@ -95,7 +95,8 @@ class JobEngine final : public Engine {
   void OnSignalRequested(const StepContext& step, const SignalRequested& in);
   void OnKillRequested(const StepContext& step, const KillRequested& in);
   void OnTimeLimitSet(const StepContext& step, const TimeLimitSet& in);
-  // Records that debuggers no longer hold the job, which moves its time limit.
+  // Records that debuggers no longer hold the job, which postpones its time
+  // limit.
   void OnHoldEnded(const StepContext& step, const std::string& nspace);
   void OnAbort(const StepContext& step, const AbortMessage& in);
   // Ends `ranks` of the job (empty: all). `reason` is one line of text.
@@ -132,9 +133,9 @@ class JobEngine final : public Engine {
   void OnTick(const StepContext& step) override;
   // Returns when OnTick must be called next, or kNever.
   TimeNs NextDeadline() const override;
-  // Appends the operations for which the jobs controlled here wait: agents that
-  // have yet to prepare or start, processes that have yet to end, and output.
-  // An empty namespace means all jobs.
+  // Appends the operations for which the jobs that this agent controls wait:
+  // agents that have yet to prepare or start, processes that have yet to end,
+  // and output. An empty namespace means all jobs.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
   void Count(ResourceCounts* counts) const override {
@@ -145,13 +146,13 @@ class JobEngine final : public Engine {
   // kSuccess.
   int StatusOf(const std::string& nspace) const;
   // Returns when the time limit ends the job; kNever if the job has no limit or
-  // is not controlled here.
+  // another agent controls it.
   TimeNs EndsAt(const std::string& nspace) const;
   // Returns the agents of the job that were lost with their ranks since its
   // launch, ascending; none if this agent has no part in the job.
   std::vector<NodeId> LostOf(const std::string& nspace) const;
   // Returns the agent that controls the job, or the root if the job is unknown
-  // here.
+  // to this agent.
   NodeId ControllerOf(const std::string& nspace) const;
   // Returns whether the agent has a part in the job, and not only its map.
   bool TakesPart(const std::string& nspace) const {
@@ -161,7 +162,7 @@ class JobEngine final : public Engine {
   bool HasEnded(const std::string& nspace) const {
     return resync_.HasEnded(nspace);
   }
-  // Returns whether a job that is unknown here is unknown everywhere.
+  // Returns whether a job that is unknown to this agent is unknown everywhere.
   bool IsAuthoritative() const { return resync_.IsAuthoritative(); }
   size_t num_jobs() const { return jobs_.size() + resync_.size(); }
 

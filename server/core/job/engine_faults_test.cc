@@ -40,7 +40,7 @@ TEST(JobEngine, TheLossOfANodeInEachPhaseOfTheLaunchEndsTheJob) {
   }
 }
 
-// Agent 1 has no rank: the job must not be affected by its loss, at any step.
+// Agent 1 has no rank, so its loss must not affect the job, at any step.
 TEST(JobEngine, ALostAgentWithoutRanksDoesNotAffectTheJob) {
   for (int when = 0; when < 60; ++when) {
     Cluster c(5, 2);

@@ -137,8 +137,8 @@ bool JobHead::Finish(const JobStep& step) {
 
 // ---------------------------------------------------------------- ending ---
 
-// The state is persisted before the kill is sent: a successor must not mistake
-// the ends that the kill causes for failures of the ranks.
+// The state is persisted before the kill is sent, because a successor must not
+// mistake the ends that the kill causes for failures of the ranks.
 void JobHead::End(const JobStep& step, JobFailure failure) {
   changed_ = true;
   const JobKill kill{part_.nspace(), {}, failure.status, failure.text};

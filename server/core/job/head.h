@@ -148,10 +148,9 @@ class JobHead {
   bool out_of_time_ = false;
   uint32_t limits_ = 0;      // number of time limits set after the launch
   TimeNs warn_at_ = kNever;  // when to warn of the last of these limits
-  // `timeout_` and `warn_at_` already include the holds before this time, which
-  // is 0 after a recovery. This agent then knows the holds in effect when its
-  // predecessor ended, which must still be added, but no hold that had ended
-  // before.
+  // The time up to which holds are included in `timeout_` and `warn_at_`. It is
+  // 0 after a recovery: a successor knows only the holds that were in effect
+  // when its predecessor ended, and none of these is included yet.
   TimeNs counted_from_ = 0;
   std::optional<TimeWarning> warning_;  // a warning that is yet to be reported
   bool check_only_ = false;  // the programs are checked; no process is started

@@ -52,9 +52,9 @@ class JobSet {
 
   void set_persists(bool persists) { persists_ = persists; }
 
-  // Return the job; null if it is not here. FindControlled also returns null if
-  // this agent does not control the job. The pointer is valid until the job is
-  // dropped.
+  // Return the job; null if this agent does not have it. FindControlled also
+  // returns null if this agent does not control the job. The pointer is valid
+  // until the job is dropped.
   JobEntry* Find(const std::string& nspace);
   JobEntry* FindControlled(const std::string& nspace);
   const JobEntry* Find(const std::string& nspace) const;
@@ -67,7 +67,7 @@ class JobSet {
 
   // ------------------------------------------------------------ beginning ---
 
-  // Returns an error with the reason if the job cannot be launched here.
+  // Returns an error with the reason if this agent cannot launch the job.
   Status MayLaunch(const JobSpec& spec) const;
   void Launch(const JobStep& step, const LaunchRequested& in);
   // Creates the part that the parent has assigned in a new job.
@@ -97,8 +97,8 @@ class JobSet {
                   const std::string& reason);
   // Called when the map of a job was added to the table. If this agent's part
   // in the job has ended before, the map was added again because a local client
-  // refers to the job. No rank of the job lives here then, so the local ranks
-  // are marked as ended.
+  // refers to the job. No rank of the job lives on this node then, so the local
+  // ranks are marked as ended.
   void OnMap(const std::string& nspace);
 
   // --------------------------------------------------------------- ending ---

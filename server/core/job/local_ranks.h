@@ -24,16 +24,16 @@ class LocalRanks {
   const JobLayout& layout() const { return *layout_; }
   uint32_t node() const { return node_; }
   bool any() const { return node_ != kNoNode; }
-  // Returns whether the rank runs here; false also for a rank that the job does
-  // not have.
+  // Returns whether the rank runs on this node; false also for a rank that the
+  // job does not have.
   bool Has(Rank rank) const {
     return any() && rank < spec_->procs.size() &&
            spec_->procs[rank].node == node_;
   }
   // Returns the local ranks, ascending. Requires any().
   const std::vector<Rank>& all() const { return layout_->ranks_on(node_); }
-  // Returns those of `ranks` that run here, or all local ranks if `ranks` is
-  // empty. Requires any().
+  // Returns those of `ranks` that run on this node, or all local ranks if
+  // `ranks` is empty. Requires any().
   std::vector<Rank> Of(const std::vector<Rank>& ranks) const;
 
  private:

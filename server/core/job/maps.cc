@@ -186,8 +186,8 @@ void JobMaps::DropLost(const StepContext& step) {
     for (const auto& [nspace, ask] : asked_) Post(MapUnknown{nspace});
     asked_.clear();
   }
-  // The request is repeated even to the same root: the request, or the job's
-  // end that follows the answer, may be lost with an agent on the way. An
+  // The request is repeated even to the same root, because the request, or the
+  // job's end that follows the answer, may be lost with an agent on the way. An
   // answer to the earlier request is not accepted.
   for (auto& [nspace, ask] : asked_) Send(step, nspace, &ask);
 }

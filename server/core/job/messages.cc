@@ -166,7 +166,7 @@ void JobMessages::OnOver(const JobStep& step, NodeId src,
   if (job == nullptr || job->head) return;
   const JobPlace& place = job->part.place();
   if (!place.MayEnd(src)) {
-    // `src` may not end the job here, so the parent is queried.
+    // `src` may not end the job at this agent, so the parent is queried.
     if (place.parent() != kNoNode) {
       step.Send(place.parent(), JobQuery{m.nspace});
     }

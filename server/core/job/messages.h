@@ -10,8 +10,9 @@
 
 namespace canopy::core {
 
-// A message about a job that is not here is ignored, deferred until the part is
-// here, or answered by JobResync. Not synchronised.
+// A message about a job that this agent does not have is ignored, deferred
+// until the agent has its part of the job, or answered by JobResync. Not
+// synchronised.
 class JobMessages {
  public:
   // Both references outlive this object.
@@ -25,8 +26,8 @@ class JobMessages {
 
  private:
   bool Defer(const PeerMessage& message);
-  // Returns the job about which `src` reports. If it is not here, returns null,
-  // and `src` gets an answer from JobResync.
+  // Returns the job about which `src` reports. If this agent does not have the
+  // job, returns null, and `src` gets an answer from JobResync.
   JobEntry* FindReported(const JobStep& step, NodeId src,
                          const std::string& nspace);
   void PrepareAgain(const JobStep& step, NodeId src, JobEntry& job,

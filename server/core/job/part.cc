@@ -8,7 +8,7 @@
 
 namespace canopy::core {
 
-// An agent that has returned since the launch has lost its ranks: it counts as
+// An agent that has returned since the launch has lost its ranks. It counts as
 // an agent without a node of the job, and only forwards messages.
 JobPart::JobPart(JobTable& table, const Job& entry, JobPlace place,
                  const JobPrepare& prepare, bool persists)
@@ -222,8 +222,8 @@ void JobPart::Kill(const JobStep& step, const JobKill& kill) {
   KillLocalRanks(step, std::move(ranks));
 }
 
-// The record precedes the kill: a successor must not restart these processes,
-// and must report that their ends were ordered.
+// The record precedes the kill, because a successor must not restart these
+// processes, and must report that their ends were ordered.
 void JobPart::MarkKilled(const JobStep& step, const std::vector<Rank>& ranks) {
   const size_t before = killed_.size();
   killed_.insert(ranks.begin(), ranks.end());
@@ -244,8 +244,8 @@ void JobPart::SendForget(const JobStep& step) const {
   }
 }
 
-// A controller may release a job without knowing that processes still run here.
-// The part then waits until they have ended.
+// A controller may release a job without knowing that processes still run on
+// this node. The part then waits until they have ended.
 bool JobPart::Release(const JobStep& step) {
   if (!RunsHere()) return true;
   if (std::exchange(state_, JobPartState::kReleasing) !=

@@ -81,7 +81,7 @@ class JobPart {
   // Returns the job-relative index of this node; kNoNode if it runs no rank.
   uint32_t local_node() const { return local_.node(); }
   bool has_local() const { return local_.any(); }
-  // Returns whether a process of the job may be alive here.
+  // Returns whether a process of the job may be alive on this node.
   bool RunsHere() const;
   // Returns whether the part has neither a rank nor a child, so that it is not
   // needed.
@@ -104,7 +104,7 @@ class JobPart {
   // of rank 0 (JobStart). Only the first call has an effect.
   void Start(const JobStep& step, uint16_t port);
   // Derives the state from the answers: kRunning when every answer to the start
-  // is here, or one of them is an error.
+  // has arrived, or one of them is an error.
   void Advance();
   // Sends the parent the answers and ends that it does not have.
   void ReportUp(const JobStep& step);
@@ -129,8 +129,9 @@ class JobPart {
   void Kill(const JobStep& step, const JobKill& kill);
   // Sends the job's end to all agents below.
   void SendForget(const JobStep& step) const;
-  // Handles the job's end. Returns true if no process runs here; otherwise the
-  // local processes are killed, and the part waits for their ends.
+  // Handles the job's end. Returns true if no process runs on this node;
+  // otherwise the local processes are killed, and the part waits for their
+  // ends.
   bool Release(const JobStep& step);
   // Releases the adapters' resources for the job. The caller destroys the part
   // next.
@@ -138,8 +139,8 @@ class JobPart {
 
   // ----------------------------------------------------- changes of tree ---
 
-  // Called when the node is lost, whichever agent detected the loss: it takes
-  // no part in the job any more.
+  // Called when the node is lost, whichever agent detected the loss. From then
+  // on, the node takes no part in the job.
   void OnNodeLost(const JobStep& step, NodeId node);
   // Marks the node's ranks as ended, for the other engines.
   void MarkNodeEnded(NodeId node);

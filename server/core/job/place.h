@@ -46,12 +46,13 @@ class JobPlace {
   // `agent`, or this agent itself.
   NodeId HopTo(NodeId agent) const;
 
-  // Returns whether `src` may end the job here. The agents on the route to the
-  // controller may, and so may the root, which knows every remaining job.
+  // Returns whether `src` may end the job at this agent. The agents on the
+  // route to the controller may, and so may the root, which knows every
+  // remaining job.
   bool MayEnd(NodeId src) const;
   // Records that `src` reports about the job. If `src` is not a child, it
-  // becomes a provisional child: it has learned of its parent's loss before
-  // this agent did. Returns whether `src` is a child.
+  // becomes a provisional child, because it has learned of its parent's loss
+  // before this agent did. Returns whether `src` is a child.
   bool AddReporter(NodeId src);
   void AddProvisional(NodeId node) { provisional_children_.insert(node); }
   // Returns the living children and provisional children.

@@ -26,8 +26,8 @@ namespace canopy::core {
 // stops waiting for an agent that has sent SyncComplete.
 inline constexpr TimeNs kResyncTimeout = 10'000'000'000;
 
-// The namespaces of the last 1024 jobs that are over here, so that a late
-// message does not start a job again.
+// The namespaces of the last 1024 jobs that are over at this agent, so that a
+// late message does not start a job again.
 class RecentJobs {
  public:
   void Add(const std::string& nspace);
@@ -38,8 +38,8 @@ class RecentJobs {
   std::deque<std::string> names_;
 };
 
-// Returns the namespace of a message that is deferred if the part that it
-// addresses is not here yet; null for all other messages.
+// Returns the namespace of a message that is deferred if this agent does not
+// have the part that it addresses yet; null for all other messages.
 const std::string* DeferrableNspace(const MessageBody& body);
 
 // Only the controller knows that a job has ended. An agent that gets a message
@@ -62,8 +62,9 @@ class JobResync {
   // Begins the resynchronisation of an agent that was started at `when`, while
   // other agents may know of jobs.
   void Begin(TimeNs when);
-  // Returns whether a job unknown here is unknown everywhere: this agent is the
-  // confirmed root and has completed its resynchronisation.
+  // Returns whether a job that is unknown to this agent is unknown everywhere.
+  // This is so if the agent is the confirmed root and has completed its
+  // resynchronisation.
   bool IsAuthoritative() const;
   // Returns whether the node has not been seen since this agent was partitioned
   // from all others. Such a node may have been alive all the time.
@@ -90,8 +91,8 @@ class JobResync {
   bool HasEnded(const std::string& nspace) const {
     return ended_.Contains(nspace);
   }
-  // Called if `src` has sent a message about a job that is unknown here. `src`
-  // gets an answer now, or when the root has answered this agent.
+  // Called if `src` has sent a message about a job that is unknown to this
+  // agent. `src` gets an answer now, or when the root has answered this agent.
   void OnUnknown(const JobStep& step, NodeId src, const std::string& nspace);
   // Forwards the reply about a job to its inquirers.
   void AnswerInquirers(const JobStep& step, const JobQueryReply& reply);
@@ -110,8 +111,8 @@ class JobResync {
   // Returns whether the message was deferred, because it follows a deferred
   // JobPrepare.
   bool Defer(const PeerMessage& message);
-  // Drops the messages that are deferred for the job. Called when the part is
-  // here.
+  // Drops the messages that are deferred for the job. Called when this agent
+  // has the part.
   void Undefer(const std::string& nspace) { deferred_.erase(nspace); }
   // Called when the views may have converged. Repeats the queries, and posts
   // the deferred messages (MessagesReleased).
@@ -126,14 +127,15 @@ class JobResync {
 
   const NodeId self_;
   const Tree& tree_;
-  // By job, the agents that sent messages about a job unknown here.
+  // By job, the agents that sent messages about a job that is unknown to this
+  // agent.
   std::map<std::string, std::set<NodeId>> inquirers_;
   std::set<NodeId> unconfirmed_members_;
   // The time at which the remaining unconfirmed members count as lost.
   TimeNs confirm_deadline_ = kNever;
   // Members that have not completed their resynchronisation with this new
-  // agent. Meanwhile jobs may run that are unknown here because this agent only
-  // forwards their messages.
+  // agent. Meanwhile jobs may run that are unknown to this agent because this
+  // agent only forwards their messages.
   std::set<NodeId> unsynced_members_;
   // The time at which the remaining members count as resynchronised.
   TimeNs resync_deadline_ = kNever;

@@ -76,8 +76,8 @@ class InputFlow {
   uint64_t Advance(const std::vector<uint32_t>& takers);
   // Returns the number of bytes that all takers have consumed.
   uint64_t done() const { return done_; }
-  // Records how much input the node's processes have consumed while the
-  // position of the input is unknown here.
+  // Records how much input the node's processes have consumed, while this
+  // object does not know the position of the input.
   void NoteTaken(uint32_t node, uint64_t total) {
     noted_[node] = std::max(noted_[node], total);
   }
@@ -100,14 +100,15 @@ class InputFlow {
 // arrive first. Such input would leave a gap: it is dropped, and requested
 // again when the gap is filled.
 //
-// Positions here count all input that the local ranks have received. Positions
-// in messages count from the start of an input run (InputData::run). A run
-// begins here after all input received before it.
+// Positions in this class count all input that the local ranks have received.
+// Positions in messages count from the start of an input run (InputData::run).
+// Run::begin converts between the two: it is the amount of input that had
+// arrived when the run began.
 class InputOrder {
  public:
   struct Run {
     uint64_t id = 0;
-    uint64_t begin = 0;  // start of the input run, as a position here
+    uint64_t begin = 0;  // input that had arrived before the run
   };
 
   // Returns the number of bytes that the local ranks have consumed; no value if

@@ -68,7 +68,7 @@ struct JobFacts {
   uint64_t ends_in_ms = 0;
 };
 
-// Bytes of memory of one node.
+// The memory of one node's agent and of the processes of jobs there, in bytes.
 struct MemoryFacts {
   uint64_t agent = 0;    // memory of the agent
   uint64_t clients = 0;  // memory of all processes of jobs

@@ -136,7 +136,7 @@ struct JobKill {
   std::string reason;  // one line
 };
 
-// Sent downwards when every process has ended and was reported: the receiver
+// Sent downwards when every process has ended and was reported. The receiver
 // releases the job.
 struct JobForget {
   std::string nspace;
@@ -161,7 +161,7 @@ enum class JobVerdict : uint8_t {
   kNoRecord = 2,  // a root that knows all jobs has no record of the job
 };
 
-// Reports that the job is over: the receiver releases its resources.
+// Reports that the job is over. The receiver releases the job's resources.
 struct JobQueryReply {
   std::string nspace;
   JobVerdict verdict = JobVerdict::kEnded;
@@ -171,9 +171,10 @@ struct JobQueryReply {
 // that has rejoined or was restarted.
 struct SyncComplete {};
 
-// Reports that nodes of a job were lost with their ranks. Sent towards the root
-// by an agent between these nodes and the controller. The controller may learn
-// of the loss later, or may have learned of it before the launch.
+// Reports to the parent in the job's tree that nodes of the job were lost with
+// their ranks. The sender is an agent between these nodes and the controller.
+// Each agent may notice the loss by itself, before or after this report; the
+// receiver ignores a loss that it has recorded already.
 struct NodeLost {
   std::string nspace;
   std::vector<Rank> ranks;  // at least one rank of each lost node
@@ -207,8 +208,8 @@ struct SpawnRequest {
   Bytes call;            // codec form: SIZE n, n INFO, SIZE m, m APP
 };
 
-// The answer to a SpawnRequest: every process of the new job has started, or,
-// with an error, no process of it is left.
+// The answer to a SpawnRequest. Without an error, every process of the new job
+// has started; with an error, no process of it is left.
 struct SpawnReply {
   ProcId proc;
   uint64_t request = 0;

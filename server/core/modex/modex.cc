@@ -26,7 +26,8 @@ constexpr size_t kMaxNews = 64 << 10;
 constexpr size_t kMaxScanned = 4 << 10;
 
 // Returns `piece` as a slice of `whole`, or as a copy if the slice would keep
-// much more memory than it needs: most of `whole` may be known already.
+// much more memory than it needs. That is so if most of `whole` is known
+// already.
 Bytes PieceOf(const Bytes& whole, std::string_view piece) {
   if (2 * piece.size() > whole.size()) return SliceOf(whole, piece);
   return Bytes(std::string(piece));

@@ -76,7 +76,8 @@ class ModexStore {
     kYes,
     kOutside,  // the key exists, but its scope hides it from this side
     kNo,
-    kNothing,  // the rank has no data here at all
+    // This agent has no data of the rank at all.
+    kNothing,
   };
 
   // Posts a DataChange to `events` for each change. `events` outlives the
@@ -89,10 +90,10 @@ class ModexStore {
               const std::vector<ScopedData>& data);
   // Applies an update from another node. Returns false and changes nothing if
   // the update is malformed, not newer, or a delta to a version that never
-  // arrived here; in the last case, gets of the rank's data are sent to its
-  // node. After recovery the base is the predecessor's state, whose version is
-  // unknown: any delta applies to it, and of two complete states the one with
-  // fewer keys is the older (see IsOlder).
+  // arrived at this agent; in the last case, gets of the rank's data are sent
+  // to its node. After recovery the base is the predecessor's state, whose
+  // version is unknown: any delta applies to it, and of two complete states the
+  // one with fewer keys is the older (see IsOlder).
   bool StoreRemote(const RankUpdate& update);
   // Adds KVALs of a remote rank that did not come from the rank's agent, such
   // as those that the rank shares with a group. The rank's agent stores them as
@@ -184,8 +185,8 @@ class ModexStore {
   };
   struct JobData {
     std::map<Rank, RankData> ranks;
-    // Built by the first OwnerOf and maintained from then on: jobs without gets
-    // of rank UNDEF need no memory for it.
+    // Built by the first OwnerOf and maintained from then on. So jobs without
+    // gets of rank UNDEF need no memory for it.
     mutable std::unique_ptr<KeyOwners> owners;
   };
 

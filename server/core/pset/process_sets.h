@@ -45,10 +45,10 @@ class ProcessSets final : public Engine {
   explicit ProcessSets(const JobTable& jobs) : jobs_(jobs) {}
 
   // Checks a set that the job `owner` defines. Returns kErrBadParam for a name
-  // that is empty, too long, or a possible job name of any overlay, and for
-  // ranks that do not exist; kErrExists for the name of another set;
-  // kErrNotFound for members of jobs unknown to this agent; kErrOutOfResource
-  // beyond the limits.
+  // that is empty, too long, the name of a job or a possible job name of any
+  // overlay, and for ranks that do not exist; kErrExists for the name of
+  // another set; kErrNotFound for members of jobs unknown to this agent;
+  // kErrOutOfResource beyond the limits.
   int Check(const std::string& owner, const std::string& name,
             const std::vector<ProcId>& members) const;
 
@@ -73,7 +73,7 @@ class ProcessSets final : public Engine {
   }
   // Drops the sets of a job that is over.
   void Drop(const std::string& nspace);
-  // Called if the job was over when its sets became known here. Posts a
+  // Called if the job was over when this agent learned of its sets. Posts a
   // LateSetEnded for each set of the job.
   void EndLate(const std::string& nspace);
 

@@ -36,10 +36,10 @@ class SetOwners final : public Engine {
   // Records that this agent was started at `when`, while other agents may have
   // sets.
   void set_began(TimeNs when) override;
-  // Called after the caller has updated the tree: messages in flight may be
+  // Called after the caller has updated the tree. Messages in flight may be
   // lost.
   void OnTreeChanged(const StepContext& step) override;
-  // Called when the node has a new agent: messages in flight to the node or
+  // Called when the node has a new agent. Messages in flight to the node or
   // through it may be lost.
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
   // Called when a set of the job has become known.
@@ -51,8 +51,8 @@ class SetOwners final : public Engine {
                     const RemovedJob& job) override {
     asked_.erase(job.nspace);
   }
-  // Called when this agent is the root and has completed its resynchronisation:
-  // jobs that it does not know do not exist.
+  // Called when this agent is the root and has completed its resynchronisation.
+  // Jobs that it does not know then do not exist.
   void OnAuthoritative();
 
   // Returns whether OnAuthoritative has nothing to do.

@@ -162,8 +162,8 @@ const Publication* Directory::HolderOf(const Publication& p) const {
   return nullptr;
 }
 
-// After a partition two agents may believe that they are the steward: only the
-// removal that the rightful steward sends counts.
+// After a partition two agents may believe that they are the steward, so only
+// the removal that the rightful steward sends counts.
 bool Directory::MayRemove(NodeId src, const PublicationId& id) const {
   const auto it = all_.find(id);
   if (it == all_.end() || it->second.steward == src) return true;

@@ -70,7 +70,7 @@ class Directory {
   // lost its publications. This agent sends the publications back, and erases
   // those that the new agent disowns.
   void OnNodeRestarted(PublishStep& step, NodeId node);
-  // Called when the tree has changed: answers to the pulls in progress no
+  // Called when the tree has changed. Answers to the pulls in progress no
   // longer count. The caller calls VoidPulls before it repeats other requests,
   // and OnMembersChanged afterwards.
   void VoidPulls();

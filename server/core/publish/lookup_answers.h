@@ -46,13 +46,14 @@ class LookupAnswers {
   // Persists the answer for a successor.
   void Store(PublishStep& step, const ProcId& proc, LookupAnswer answer);
   // Persists the answer and keeps it in memory, for a request that a
-  // predecessor received: the client may repeat that request to this agent.
+  // predecessor received, because the client may repeat that request to this
+  // agent.
   void Keep(PublishStep& step, const ProcId& proc, const LookupAnswer& answer);
   // Removes and returns the answer to a request that a predecessor received; no
   // value if there is none.
   std::optional<LookupAnswer> Take(const ProcId& proc, uint64_t request);
-  // Called if the process will repeat none of its earlier calls: erases its
-  // answers.
+  // Erases the answers for the process. Called if the process will repeat none
+  // of its earlier calls.
   void Clear(PublishStep& step, const ProcId& proc);
   void OnJobRemoved(const std::string& nspace);
   void Recover(const std::string& nspace, const PersistedRecord& record);

@@ -112,8 +112,8 @@ void Lookups::OnFound(PublishStep& step, NodeId src,
   if (it == lookups_.end() || !it->second.asked.contains(src)) return;
   for (const Publication& p : found.found) Accept(step, found.request, p);
   for (const LookupKey& missing : found.missing) {
-    // Skips this answer if another agent has become the owner meanwhile: a
-    // request was sent to the new owner, too.
+    // Skips this answer if another agent has become the owner meanwhile,
+    // because a request was sent to the new owner, too.
     if (HomesOf(missing.key, tree_).owner != src) continue;
     const auto key = it->second.keys.find(missing.key);
     if (key == it->second.keys.end() || key->second.state != State::kUnknown) {
@@ -153,7 +153,7 @@ void Lookups::Accept(PublishStep& step, uint64_t number, const Publication& p) {
                         });
 }
 
-// After a failed claim, the key is looked up again: if another reader has won
+// After a failed claim, the key is looked up again. If another reader has won
 // the publication, the owner may have another publication of the same key.
 void Lookups::OnClaimed(PublishStep& step, uint64_t number,
                         const std::string& name, uint64_t claim, int status) {

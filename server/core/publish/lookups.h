@@ -64,8 +64,8 @@ class Lookups {
   void OnClientGone(PublishStep& step, ClientId client);
   void OnFinalized(PublishStep& step, const ProcId& proc);
   void OnJobRemoved(PublishStep& step, const std::string& nspace);
-  // Sends the requests again: keys may have other owners, and messages may have
-  // been lost.
+  // Sends the requests again, because keys may have other owners, and messages
+  // may have been lost.
   void OnMembersChanged(PublishStep& step);
   void OnTick(PublishStep& step);
   TimeNs NextDeadline() const {

@@ -35,8 +35,8 @@ bool StaysHere(const Publication& publication);
 // Returns true if the publication outlives its publisher's job.
 bool OutlivesJob(const Publication& publication);
 // Returns true if the publication also outlives the loss of its steward. A
-// publication for one reader does not: the steward may be cut off but alive,
-// and could hand it to a second reader.
+// publication for one reader does not, because the steward may be cut off but
+// alive, and could hand it to a second reader.
 bool OutlivesSteward(const Publication& publication);
 // Returns true for PMIX_PERSIST_FIRST_READ: one reader gets the publication,
 // which ends it.

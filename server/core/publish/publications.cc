@@ -105,8 +105,9 @@ void Publications::OnOffered(PublishStep& step, const PublicationId& id,
                              NodeId owner, int status, const Adding& done) {
   Owned* owned = FindOwned(id);
   if (owned == nullptr) return done(step, kErrNotFound);
-  // An owner that refused the publication stays in `holders`: a repetition of
-  // the offer may still be under way, and be accepted when the key is free.
+  // An owner that refused the publication stays in `holders`, because a
+  // repetition of the offer may still be under way, and be accepted when the
+  // key is free.
   if (status == kErrUnreach) owned->holders.erase(owner);
   if (status == kErrUnreach || OwnerOf(owned->publication) != owner) {
     return Offer(step, id, done);
@@ -145,7 +146,8 @@ void Publications::Copy(PublishStep& step, Owned& owned, NodeId to,
       });
 }
 
-// Gives up the publication: another agent is the steward or has removed it.
+// Gives up the publication, because another agent is the steward or has removed
+// it.
 void Publications::Yield(const PublicationId& id) {
   const Owned* owned = FindOwned(id);
   if (owned != nullptr && owned->publication.home != self_) Erase(id);

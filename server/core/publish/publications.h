@@ -2,8 +2,8 @@
 // lives. An agent is the steward of the publications of its own processes, and
 // of those that it adopted when the steward of a surviving copy was lost.
 //
-// States of a publication:
-// - offered: added here and sent to the owner of its key, which accepts it
+// States of a publication: - offered: added at this agent and sent to the owner
+// of its key, which accepts it
 //   (`accepted`) or rejects it because the key is taken. If the key has another
 //   owner when the answer arrives, the steward offers it again, to that owner.
 // - confirmed: its call of PMIx_Publish succeeds. The publication is now
@@ -92,10 +92,10 @@ class Publications {
   // so the clients are compared.
   bool WasExecuted(const ProcId& publisher, uint64_t request,
                    ClientId client) const;
-  // Returns the publication; null if it is not here. The pointer is valid until
-  // the next call of a non-const method.
+  // Returns the publication; null if this agent does not have it. The pointer
+  // is valid until the next call of a non-const method.
   const Publication* Find(const PublicationId& id) const;
-  // Called when the process has finalized: it will repeat none of its calls.
+  // Called when the process has finalized and will repeat none of its calls.
   void OnFinalized(PublishStep& step, const ProcId& publisher);
   void OnRankEnded(PublishStep& step, const ProcId& publisher);
   // Called when a tool, which is in no job, has disconnected. Ends the

@@ -62,7 +62,7 @@ int ReadRange(const Info& info, PublishCall* call) {
 }
 
 // Reads the range of a lookup or an unpublish. An invalid range means an
-// unrestricted search: Open MPI 5 passes uninitialised memory when
+// unrestricted search, because Open MPI 5 passes uninitialised memory when
 // MPI_Lookup_name has no info.
 int ReadSearchRange(const Info& info, PublishCall* call) {
   const int status = ReadRange(info, call);

@@ -51,8 +51,9 @@ enum class PublishFunction : uint8_t {
 // and PMIx_Unpublish, such an info counts as a directive that is not honoured,
 // and an invalid range does not limit the search. Returns kErrNotSupported for
 // a required directive that the function does not honour, and for the range of
-// the resource manager; kErrBadParam for malformed infos and values;
-// kErrOutOfResource for more than kMaxKeysOfCall keys.
+// the resource manager; kErrBadParam for malformed infos and values, an invalid
+// key, and a custom range without members; kErrOutOfResource for more than
+// kMaxKeysOfCall infos, or elements of a directive.
 int ReadCall(const Bytes& info, PublishFunction function, PublishCall* call);
 
 }  // namespace canopy::core

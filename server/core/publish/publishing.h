@@ -93,8 +93,8 @@ class Publishing final : public Engine {
     lookups_.Describe(now, nspace, out);
   }
   void Count(ResourceCounts* counts) const override;
-  // Returns the number of publications that end with their jobs, published here
-  // or by other agents.
+  // Returns the number of publications that end with their jobs, published by
+  // this agent or by others.
   size_t num_publications() const;
   // Returns the number of operations in progress, of clients and of other
   // agents.

@@ -1,5 +1,5 @@
 // Computes the owner of a published key by rendezvous hashing (highest random
-// weight): all agents compute the same owner, and the loss of an agent moves
+// weight). All agents compute the same owner, and the loss of an agent moves
 // only its own keys.
 #ifndef CANOPY_SERVER_CORE_PUBLISH_RENDEZVOUS_H_
 #define CANOPY_SERVER_CORE_PUBLISH_RENDEZVOUS_H_

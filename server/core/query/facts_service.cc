@@ -123,8 +123,8 @@ void FactsService::AddJobs(TimeNs now, const FactsRequest& request,
   }
 }
 
-// Adds the facts of the job if this agent controls it: only the controller
-// knows the job's status.
+// Adds the facts of the job if this agent controls it, because only the
+// controller knows the job's status.
 void FactsService::AddControlled(TimeNs now, const std::string& nspace,
                                  FactsReply* reply) const {
   const Job* job = jobs_.Find(nspace);

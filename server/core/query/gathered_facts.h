@@ -30,10 +30,12 @@ struct GatheredFacts {
   std::map<std::string, JobFacts> local_jobs;
   // Facts of single jobs, as the jobs' controllers reported them.
   std::map<std::string, JobFacts> controlled;
-  // VALUEs of the keys of job data, in the order of the queries; empty if there
-  // is no value.
+  // The values of the requested keys of job data, each as an encoded VALUE, in
+  // the order in which the queries name the keys. An element is empty if its
+  // key has no value.
   std::vector<Bytes> data;
-  // The host's answers: VALUEs, by the number of the query and the key.
+  // The host's answers, each as an encoded VALUE, by the number of the query
+  // and the key.
   std::map<std::pair<size_t, std::string>, std::string> host;
   // Bits of server/core/step/host_services.h.
   uint64_t host_services = 0;

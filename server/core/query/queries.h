@@ -120,7 +120,7 @@ class Queries final : public Engine {
     TimeNs since = 0;
     TimeNs deadline = kNever;
     bool timed = false;            // the caller has set the deadline
-    std::set<std::string> maps;    // job maps not yet here
+    std::set<std::string> maps;    // job maps that have not arrived
     std::map<uint64_t, Ask> asks;  // requests without answer
     // Requests to the host: the number of the AskHost and the index of the
     // query.
@@ -144,9 +144,10 @@ class Queries final : public Engine {
   void WantMaps(Call* call);
   void WantMap(const std::string& nspace, Call* call);
   void OnMap(const StepContext& step, const std::string& nspace);
-  // Sends the requests of the call when all maps are here.
+  // Sends the requests of the call when all maps have arrived.
   void Begin(const StepContext& step, uint64_t id);
-  // Finishes the call if all answers are here; the call may be gone afterwards.
+  // Finishes the call if all answers have arrived; the call may be gone
+  // afterwards.
   void Advance(const StepContext& step, uint64_t id);
   bool AskAgents(const StepContext& step, uint64_t id, Call* call);
   using Asks = std::vector<std::pair<NodeId, FactsRequest>>;

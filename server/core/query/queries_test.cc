@@ -337,8 +337,8 @@ TEST_F(QueriesTest, NamespacesAreReportedWithTheirCommands) {
   EXPECT_EQ(answer_[0].value.type, PMIX_STATUS);
 }
 
-// This agent is not the root: the facts for one query of a call must not be
-// used for another.
+// The global query needs facts from the root, which is another agent. These
+// facts must not be used for the local query of the same call.
 TEST_F(QueriesTest, LocalAndGlobalQueriesOfOneCallAreAnsweredSeparately) {
   JobTable jobs{1};
   jobs.Add(JobOf("job", kUser, {0, 0, 1}));

@@ -58,12 +58,12 @@ struct Query {
 };
 
 // Parses the queries of a call. `encoded` is in codec form: SIZE n, then n
-// QUERY. Returns kErrBadParam for a query without keys, a process that is named
-// twice or has an invalid rank, and an invalid value of a qualifier;
-// kErrNotSupported for a required qualifier that does not affect any key,
-// unless all keys are for the host, which decides about the qualifier;
-// kErrOutOfResource beyond the limits; otherwise the status of the decoder.
-// Never reads more than the limits allow.
+// QUERY. Returns kErrBadParam for a call without queries, a query without keys,
+// an invalid key, a process that is named twice or has an invalid rank, and an
+// invalid value of a qualifier; kErrNotSupported for a required qualifier that
+// does not affect any key, unless all keys are for the host, which decides
+// about the qualifier; kErrOutOfResource beyond the limits; otherwise the
+// status of the decoder. Never reads more than the limits allow.
 int ParseQueries(std::string_view encoded, std::vector<Query>* queries);
 
 // Returns the keys that are requested from the host, without duplicates.

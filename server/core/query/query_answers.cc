@@ -229,7 +229,7 @@ Value QueryAnswers::TimeRemaining(const Query& query) const {
 // --------------------------------------------------------- process sets ---
 
 // Returns whether the caller may see the set. The access is not checked if the
-// job that owns the set is unknown here.
+// job that owns the set is unknown to this agent.
 bool QueryAnswers::MaySee(const ProcessSets::Set& set) const {
   const Job* job = scope_.jobs().Find(set.owner);
   return job == nullptr || scope_.MaySee(job->spec->uid);

@@ -38,8 +38,8 @@ class QueryScope {
 
   // Returns the namespace that the query is about.
   const std::string& NspaceOf(const Query& query) const;
-  // Returns the query's job; null if the job is unknown here or the caller may
-  // not see it.
+  // Returns the query's job; null if the job is unknown to this agent or the
+  // caller may not see it.
   const Job* JobOf(const Query& query) const;
   // Returns true if the caller may see jobs of that user.
   bool MaySee(uint32_t uid) const;
@@ -67,7 +67,7 @@ class QueryScope {
   const JobTable& jobs_;
   const ProcId& caller_;
   const std::optional<uint32_t> uid_;
-  // Results by host name: a call may contain the same name many times.
+  // Results by host name, because a call may contain the same name many times.
   mutable std::map<std::string, std::optional<NodeId>> named_;
 };
 

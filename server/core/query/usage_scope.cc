@@ -65,7 +65,7 @@ void UsageScope::NamePids() {
   }
 }
 
-// Selects the jobs of the caller's session. A tool belongs to no session: it
+// Selects the jobs of the caller's session. A tool belongs to no session, so it
 // gets all known jobs that it may see.
 void UsageScope::SelectSession() {
   const Job* own = scope_.jobs().Find(scope_.caller().nspace);

@@ -83,7 +83,8 @@ void Spawns::OnReply(const StepContext& step, const SpawnReply& reply) {
 }
 
 // A tool's spawns end with the tool. The root is notified even if this agent
-// holds no spawn of the tool: it may be a successor that does not know of them.
+// holds no spawn of the tool, because this agent may be a successor that does
+// not know of the spawns.
 void Spawns::OnClientGone(const StepContext& step, ClientId client) {
   std::erase_if(held_, [client](const auto& entry) {
     return entry.second.client == client;

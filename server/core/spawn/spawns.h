@@ -50,9 +50,9 @@ class Spawns final : public Engine {
   // Called at the spawner's agent. The reply is kErrOutOfResource if the
   // process has too many pending requests or the call is too large.
   void OnArrived(const StepContext& step, const SpawnArrived& in);
-  // Returns true if the answer belongs to a request held here and comes from
-  // the agent that executes the request. The caller then adds the job's map to
-  // the table before it calls OnReply.
+  // Returns true if the answer belongs to a request that this agent holds and
+  // comes from the agent that executes the request. The caller then adds the
+  // job's map to the table before it calls OnReply.
   bool Awaits(NodeId src, const SpawnReply& reply) const;
   void OnReply(const StepContext& step, const SpawnReply& reply);
   // Must be called while the process of the client is still known.
@@ -76,15 +76,15 @@ class Spawns final : public Engine {
 
   // Called when the job is over, so that its processes get no more answers.
   void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
-  // Appends the requests held here. An empty namespace means all.
+  // Appends the requests that this agent holds. An empty namespace means all.
   void Describe(TimeNs now, const std::string& nspace,
                 std::vector<Waiting>* out) const override;
   void Count(ResourceCounts* counts) const override {
     counts->spawns = num_pending();
   }
-  // Returns the number of requests that are held or executed here.
+  // Returns the number of requests that this agent holds or executes.
   size_t num_pending() const { return held_.size() + executing_.size(); }
-  // Returns the number of processes whose requests were answered here.
+  // Returns the number of processes whose requests this agent has answered.
   size_t num_answered() const { return answers_.size(); }
 
  private:
@@ -119,7 +119,7 @@ class Spawns final : public Engine {
   std::map<Id, Held> held_;
   std::set<Id> executing_;
   std::map<ProcId, std::deque<SpawnDone>> answers_;  // newest last
-  // the agents of tools whose spawns are executed here
+  // the agents of tools whose spawns this agent executes
   std::map<ProcId, NodeId> tools_;
 };
 

@@ -16,7 +16,7 @@ namespace canopy::core {
 inline constexpr uint32_t kUnknownGroup = UINT32_MAX;
 
 // Reports that a process has proved its identity and requested its job's data.
-// A tool is in no job: its namespace is its own.
+// A tool is in no job and has a namespace of its own.
 struct ClientConnected {
   ClientId client = 0;
   ProcId proc;

@@ -69,8 +69,8 @@ struct JobChanged {
 // request the results of the same number of its last spawns again.
 inline constexpr size_t kMaxSpawnsOfProcess = 32;
 
-// Requests the execution of a spawn for a process of a job controlled here. The
-// answer is SpawnDone.
+// Requests the execution of a spawn for a process of a job that this agent
+// controls. The answer is SpawnDone.
 struct HostSpawn {
   ProcId proc;
   RequestId request = 0;
@@ -88,7 +88,7 @@ struct DeliverOutput {
 };
 
 // Reports that all of the job's output was sent to the launcher. The launcher
-// must acknowledge all of it at once (OutputConsumed).
+// must acknowledge all of it immediately (OutputConsumed).
 struct OutputDelivered {
   std::string nspace;
 };

@@ -18,10 +18,10 @@ namespace canopy::core {
 
 struct LaunchRequested {
   std::shared_ptr<const JobSpec> job;
-  // True if the launcher acknowledges OutputDelivered: the job is not over
+  // True if the launcher acknowledges OutputDelivered. The job is then not over
   // before the acknowledgement.
   bool acknowledges = false;
-  // True if no process is to be started: the job ends when every node is
+  // True if no process is to be started. The job then ends when every node is
   // prepared, with detailed notes about its programs.
   bool check_only = false;
 };
@@ -39,8 +39,8 @@ struct LauncherReattached {
   std::optional<uint64_t> input_begin = std::nullopt;
 };
 
-// Reports that a HostSpawn has ended: every process of the job has started, or,
-// with an error, no process of the job runs any more.
+// Reports that a HostSpawn has ended. Without an error, every process of the
+// job has started; with an error, no process of the job runs any more.
 struct SpawnDone {
   ProcId proc;
   RequestId request = 0;

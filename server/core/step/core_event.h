@@ -91,7 +91,7 @@ struct MapUnknown {
 
 // ------------------------------------------------------------------ groups ---
 
-// A group was constructed here without some of its participants.
+// A group was constructed at this agent without some of its participants.
 struct GroupIncomplete {
   std::string name;
   std::vector<ProcId> participants;
@@ -106,7 +106,7 @@ struct FailedConstruct {
 };
 
 // The process of a member was replaced, or the member left, before the
-// construct completed here.
+// construct completed at this agent.
 struct MemberFollowed {
   std::string name;
   std::vector<ProcId> participants;
@@ -147,7 +147,7 @@ struct LateSetEnded {
   EventRaised event;
 };
 
-// The sets of the job, which is unknown here, were dropped.
+// The sets of a job that is unknown to this agent were dropped.
 struct SetsDropped {
   std::string nspace;
 };

@@ -26,12 +26,13 @@ struct DropJob {
   std::string nspace;
 };
 
-// Publishes the data of a rank to local processes: either all KVALs visible on
-// this node, and the names of the keys that exist only outside this node's
-// scope, or only the changes since the last publication.
+// Publishes the data of a rank to local processes. The data consists of the
+// KVALs that are visible on this node, and of the names of the keys that only
+// other nodes see. With `only_changes`, it contains only the changes since the
+// last publication.
 struct PublishRank {
   ProcId proc;
-  Bytes visible;  // codec-form KVALs, keys unique
+  Bytes visible;  // KVALs in codec form; keys are unique
   // keys whose get returns EXISTS_OUTSIDE_SCOPE
   std::vector<std::string> outside;
   bool only_changes = false;
@@ -50,7 +51,7 @@ struct SetIncarnation {
 
 // Reports that a debugger holds processes of the job, on any node, or no longer
 // holds any. While a debugger holds them, the job's time limits stand still.
-// The job need not be known here.
+// The job need not be known to this agent.
 struct JobHeld {
   std::string nspace;
   bool held = false;

@@ -14,7 +14,7 @@ struct PeerArrived {
   PeerMessage message;
 };
 
-// Reports a member that has no agent in the tree yet: it counts as lost until
+// Reports a member that has no agent in the tree yet. It counts as lost until
 // NodeStateChanged. Its number follows the numbers of all earlier members.
 struct MemberAdded {
   NodeId node = kNoNode;

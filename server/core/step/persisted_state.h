@@ -25,7 +25,7 @@ struct PersistRecord {
 };
 
 // Requests that the agent that controls a job persist the state, even if no
-// process of the job is here. The state replaces the earlier one.
+// process of the job is on its node. The state replaces the earlier one.
 struct PersistControlState {
   std::string nspace;
   Bytes state;
@@ -46,7 +46,7 @@ struct JobRecovered {
   std::vector<PersistedRecord> records;  // oldest first
   // The published data of ranks of other nodes.
   std::vector<PublishRank> published;
-  bool has_shim = true;  // false: no process of the job is here
+  bool has_shim = true;  // false: no process of the job is on the node
   // The state of PersistControlState, if this agent controls the job. Empty:
   // the job was about to be launched.
   std::optional<Bytes> control = std::nullopt;

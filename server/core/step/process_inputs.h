@@ -18,7 +18,7 @@ struct LocalPrepared {
   std::string text;
   std::vector<ProgramNote> notes = {};  // `nodes` is set by the engine
   // Reserved port, if the job has a JobSpec::rendezvous_host and its rank 0 is
-  // here.
+  // on this node.
   uint16_t port = 0;
 };
 
@@ -29,7 +29,7 @@ struct LocalStarted {
   std::string text;
 };
 
-// Processes that were started here, by this agent or a predecessor.
+// Processes that were started on this node, by this agent or a predecessor.
 struct LocalProcesses {
   struct Process {
     Rank rank = 0;

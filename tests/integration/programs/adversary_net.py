@@ -130,7 +130,7 @@ class Adversary:
                     channel.unary_unary(path)(self.bytes(3000), timeout=TIMEOUT)
 
     def abandoned(self):
-        """Makes calls, and cancels them at once."""
+        """Makes calls, and cancels them immediately."""
         with self.channel() as channel:
             for _ in range(200):
                 channel.unary_unary(self.random.choice(CALLS)).future(

@@ -105,9 +105,9 @@ def environment(server, rank):
 
 def serve(server, size, command):
     register_job(server, size)
-    # All ranks are registered before the first rank starts: the binding holds
-    # the interpreter's lock while it registers, and a function of the host
-    # waits for that lock.
+    # All ranks are registered before the first rank starts, because the binding
+    # holds the interpreter's lock while it registers, and a function of the
+    # host waits for that lock.
     environments = [environment(server, rank) for rank in range(size)]
     for env in environments:
         children.append(subprocess.Popen(command, env=env))

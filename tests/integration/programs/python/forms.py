@@ -19,8 +19,7 @@ OPTIONAL = [info(PMIX_OPTIONAL, True)]
 
 def answer_of(call, *args):
     """Returns the answer in the callback of a non-blocking form, as the
-    blocking form returns it. A call that is refused at once has its status
-    alone."""
+    blocking form returns it. If the call itself fails, returns its status."""
     came, answers = threading.Event(), []
 
     def answer(*values):

@@ -36,7 +36,7 @@ def agree(_, answer, data):
 
 
 def at_once(*_):
-    """Completes the request at once, so no answer follows."""
+    """Completes the request immediately, so no answer follows."""
     return PMIX_OPERATION_SUCCEEDED
 
 

@@ -88,6 +88,15 @@ MemberState MembershipView::WithAbsence(NodeId node) const {
   return state;
 }
 
+// A member that was removed before this agent knew its state was marked as lost
+// in advance.
+bool MembershipView::LivedUnseen(const MemberState& state) const {
+  const bool is_marked =
+      table_.Removed(state.node) && table_.Incarnation(state.node) == 0;
+  return !state.up && state.incarnation != 0 && !tree_.alive(state.node) &&
+         !is_marked;
+}
+
 MembershipView::Change MembershipView::Merge(const MemberState& state) {
   if (state.node >= table_.size()) return Change::kNone;
   if (state.node == self()) {
@@ -98,10 +107,11 @@ MembershipView::Change MembershipView::Merge(const MemberState& state) {
   }
   const bool was_up = table_.Up(state.node);
   const bool is_same = table_.Incarnation(state.node) == state.incarnation;
+  const bool lived_unseen = LivedUnseen(state);
   if (!table_.Merge(state)) return Change::kNone;
   if (was_up && is_same && state.up) return Change::kAbsence;
   tree_.SetAlive(state.node, state.up);
-  if (!state.up) return Change::kLost;
+  if (!state.up) return lived_unseen ? Change::kLostAgain : Change::kLost;
   if (!state.address.empty()) addresses_[state.node] = state.address;
   if (!was_up) return Change::kReturned;
   return state.recovered ? Change::kRestarted : Change::kReplaced;

@@ -63,6 +63,7 @@ class MembershipView {
   enum class Change {
     kNone,       // not newer than the known state, or not a member
     kLost,       // the member was lost
+    kLostAgain,  // it was lost, has returned unseen, and was lost again
     kReturned,   // the member is up and was not before
     kReplaced,   // up as another incarnation; its processes are lost
     kRestarted,  // up as another incarnation, which recovered its processes
@@ -99,6 +100,9 @@ class MembershipView {
   StreamEnd Admit(const Hello& hello) const;
 
  private:
+  // Returns true if the state ends an incarnation that this agent has not seen.
+  bool LivedUnseen(const MemberState& state) const;
+
   Identity identity_;
   std::vector<std::string> names_;
   std::vector<std::string> addresses_;

@@ -48,6 +48,40 @@ TEST(MembershipViewTest, MergeReportsJoinLossAndReturn) {
   EXPECT_EQ(view.Merge(Up(4, 1)), Change::kNone);
 }
 
+TEST(MembershipViewTest, ALossAfterAnUnseenReturnIsReportedAsSuch) {
+  MembershipView view(Config(1, 4));
+  EXPECT_EQ(view.Merge(Down(3, 5)), Change::kLost) << "it was in the tree";
+  EXPECT_EQ(view.Merge(Down(3, 5)), Change::kNone);
+  EXPECT_EQ(view.Merge(Down(3, 7)), Change::kLostAgain);
+  EXPECT_EQ(view.Merge(Up(3, 8)), Change::kReturned);
+  EXPECT_EQ(view.Merge(Down(3, 9)), Change::kLost);
+}
+
+// The core has been notified of the loss of all members, whatever their states.
+TEST(MembershipViewTest, ALossThatPrecedesARejoinIsNoUnseenReturn) {
+  MembershipView view(Config(1, 4));
+  view.Merge(Down(3, 5));
+  view.StartOver();
+  EXPECT_EQ(view.Merge(Down(3, 5)), Change::kLost);
+}
+
+TEST(MembershipViewTest, AnAddedMemberMayBeLostBeforeItWasSeen) {
+  MembershipView view(Config(1, 4));
+  MemberRecord record;
+  record.node = 4;
+  record.version = 1;
+  record.name = "n4";
+  view.MergeRecord(record);
+  EXPECT_EQ(view.Merge(Down(4, 0)), Change::kLost) << "it has not been up";
+  EXPECT_EQ(view.Merge(Down(4, 5)), Change::kLostAgain);
+  record.version = 2;
+  record.service = Service::kRemoved;
+  record.node = 3;
+  view.MergeRecord(record);
+  view.Merge(Down(3, 0));
+  EXPECT_EQ(view.Merge(Down(3, 5)), Change::kLost) << "it was removed before";
+}
+
 TEST(MembershipViewTest, ASuccessorThatRecoveredIsReportedAsARestart) {
   MembershipView view(Config(1, 4));
   view.Merge(Up(0, 5));

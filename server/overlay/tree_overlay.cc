@@ -243,9 +243,15 @@ void TreeOverlay::OnAbsence(NodeId node) {
   if (events_.reachability) events_.reachability();
 }
 
+// While a member lived unseen, others may have sent messages through it, which
+// are lost with it. So the core is notified of its return as well, and sends
+// them again.
 void TreeOverlay::Apply(MembershipView::Change change,
                         const MemberState& state) {
   switch (change) {
+    case MembershipView::Change::kLostAgain:
+      Returned(state.node);
+      [[fallthrough]];
     case MembershipView::Change::kLost:
       return Lost(state.node, state.reason, state.incarnation,
                   state.reason == kLeftOverlay);

@@ -406,6 +406,19 @@ TEST_F(TreeOverlayTest, AMemberThatIsCutOffIsLostAndTheOthersRelink) {
   EXPECT_TRUE(WaitFor([&] { return !sinks_[6]->messages.empty(); }));
 }
 
+// A link carries only the last state of a member.
+TEST_F(TreeOverlayTest, AnUnseenReturnIsReportedBeforeTheLossThatFollows) {
+  known_.changes = {{2, 5, false, "gone", ""}, {2, 7, false, "gone again", ""}};
+  Make(3);
+  const auto& states = sinks_[0]->states;
+  ASSERT_EQ(states.size(), 3u);
+  EXPECT_FALSE(states[0].up);
+  EXPECT_EQ(states[0].life, 5u);
+  EXPECT_TRUE(states[1].up);
+  EXPECT_FALSE(states[2].up);
+  EXPECT_EQ(states[2].life, 7u);
+}
+
 TEST_F(TreeOverlayTest, ARestartedMemberThatRecoveredIsNotLost) {
   for (const NodeId restarted : {0u, 1u, 6u}) {
     SCOPED_TRACE(restarted);

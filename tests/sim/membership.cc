@@ -125,36 +125,38 @@ NodeId Membership::Add() {
   return node;
 }
 
-void Membership::Return(NodeId node) {
-  LearnMembers(node);
-  Member& member = members_[node];
-  member = {member.start + 1, member.incarnation + 1};
-  tree_.SetAlive(node, true);
+void Membership::LearnMembers(NodeId node) {
+  num_known_[node] = size();
   ForgetUpdates(node);
   for (NodeId other = 0; other < size(); ++other) {
     if (other == node) continue;
-    Believe(node, {other, true, incarnation(other), ""});
-    if (!alive(other)) {
-      Deliver(queue_.now(), node,
-              {other, false, incarnation(other), "was lost before"});
-      continue;
-    }
+    const uint64_t last = LastSeen(other);
+    Believe(node, {other, true, last, "", members_[other].recovered});
+    if (alive(other)) continue;
+    Deliver(queue_.now(), node, {other, false, last, "was lost before"});
+  }
+}
+
+void Membership::Return(NodeId node) {
+  Member& member = members_[node];
+  member = {member.start + 1, member.incarnation + 1};
+  tree_.SetAlive(node, true);
+  LearnMembers(node);
+  for (NodeId other = 0; other < size(); ++other) {
+    if (other == node || !alive(other)) continue;
     Deliver(queue_.now() + random_.Delay(6), other,
             {node, true, member.incarnation, ""});
   }
 }
 
 void Membership::Restart(NodeId node) {
-  LearnMembers(node);
   Member& member = members_[node];
   ++member.start;
   ++member.incarnation;
   member.recovered = true;
-  ForgetUpdates(node);
+  LearnMembers(node);
   for (NodeId other = 0; other < size(); ++other) {
     if (other == node) continue;
-    Believe(node, {other, alive(other), incarnation(other), "",
-                   members_[other].recovered});
     Deliver(queue_.now() + random_.Delay(6), other,
             {node, true, member.incarnation, "", true});
   }
@@ -178,7 +180,7 @@ bool Membership::Unlink(NodeId node, NodeId other) {
 }
 
 void Membership::Relink(NodeId node, NodeId other, TimeNs linked) {
-  const uint64_t other_incarnation = incarnation(other);
+  const uint64_t other_incarnation = LastSeen(other);
   if (!alive(other)) {
     Deliver(linked, node, {other, false, other_incarnation, "lost"});
     return;
@@ -270,7 +272,9 @@ std::vector<Input> Membership::ApplyState(NodeId observer,
   Believe(observer, update);
   if (view.up && update.recovered) return {NodeRestarted{update.subject}};
   std::vector<Input> out;
-  if (view.up) {
+  // The observer has not seen the return that preceded this loss.
+  if (!view.up && !update.up) out.push_back(joined);
+  if (view.up || !update.up) {
     out.push_back(NodeStateChanged{
         update.subject, false,
         update.up ? "the agent was restarted" : update.reason,

@@ -103,8 +103,13 @@ class Membership {
     bool amnesic = false;    // the agent no longer knows the first members
   };
 
-  // Makes an agent that was started now know all members.
-  void LearnMembers(NodeId node) { num_known_[node] = size(); }
+  // Returns the last incarnation that other members may have seen.
+  uint64_t LastSeen(NodeId node) const {
+    return incarnation(node) - (alive(node) ? 0 : 1);
+  }
+  // Makes an agent that was started now know all members. It learns which of
+  // them are lost when it joins.
+  void LearnMembers(NodeId node);
   std::vector<core::Input> ApplyState(NodeId observer,
                                       const MemberUpdate& update);
   void Deliver(TimeNs when, NodeId observer, MemberUpdate update);

@@ -98,6 +98,32 @@ TEST_F(MembershipTest, AnIncarnationThatIsDownIsNeverUpAgain) {
       << "older than the view";
 }
 
+TEST_F(MembershipTest, AnUnseenReturnIsReportedBeforeTheLossThatFollows) {
+  EXPECT_EQ(members_.Apply(0, {2, false, 0, "lost"}).size(), 1u);
+  const auto inputs = members_.Apply(0, {2, false, 2, "lost again"});
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_TRUE(std::get<NodeStateChanged>(inputs[0]).up);
+  EXPECT_FALSE(std::get<NodeStateChanged>(inputs[1]).up);
+}
+
+TEST_F(MembershipTest, AnAgentThatIsStartedLearnsOfEachLossOnce) {
+  members_.Lose(6);
+  DeliverAll();
+  members_.Restart(1);
+  members_.Return(6);
+  members_.Lose(6);
+  DeliverAll();
+  members_.Restart(2);
+  const auto delivery = std::get<UpdateDelivery>(*queue_.Take());
+  EXPECT_EQ(delivery.observer, 2u);
+  EXPECT_EQ(members_.Apply(2, delivery.update).size(), 1u);
+  const auto ahead = members_.UpdatesAhead(
+      MessageOf(1, 2, members_.incarnation(1), members_.num_updates(1)));
+  for (const MemberUpdate& update : ahead) {
+    EXPECT_TRUE(members_.Apply(2, update).empty()) << update.subject;
+  }
+}
+
 TEST_F(MembershipTest, TheUpdatesOfASenderPrecedeItsMessage) {
   (void)members_.Apply(1, {6, false, 0, "lost"});
   (void)members_.Apply(1, {5, false, 0, "lost"});

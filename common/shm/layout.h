@@ -4,8 +4,9 @@
 //
 //   [0, fixed_size)          header, rows, directory, job-level tables. They
 //                            are complete before the first reader gets the
-//                            file; only the directory entries, PIDs and
-//                            reincarnation numbers change later.
+//                            file; only the directory entries,
+//                            versions, PIDs and reincarnation numbers change
+//                            later.
 //   [arena_begin, file_size) blocks of committed data, one Table per rank.
 //                            Sparse: pages exist once they are written.
 //
@@ -51,12 +52,15 @@ struct Header {
   uint64_t node_names;      // Table: name or alias -> uint32_t node
   uint64_t nspace;          // ValueBlob: plain characters
   uint32_t proc_id_prefix;  // ValueRef: VALUE of PMIX_PROCID up to the rank
-  uint32_t flags;           // kHasNodeIds
+  uint32_t flags;           // kHasNodeIds, kHasVersions
 };
 static_assert(sizeof(Header) == 136);
 
 // NodeRow::id is valid. Without this flag, a node's number is its index.
 inline constexpr uint32_t kHasNodeIds = 1;
+// The directory is followed by uint64_t[num_ranks]: the version of each rank's
+// data, for the agent's successor; 0: unknown.
+inline constexpr uint32_t kHasVersions = 2;
 
 // A reference to a ValueBlob in the fixed part: its offset / 8; 0: no value.
 using ValueRef = uint32_t;

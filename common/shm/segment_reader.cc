@@ -151,6 +151,7 @@ Status SegmentReader::Open(int fd, uint64_t size) {
 
 bool SegmentReader::CheckHeader(uint64_t size) const {
   const Header& h = header_;
+  const uint64_t directories = (h.flags & kHasVersions) != 0 ? 2 : 1;
   const auto array = [&h](uint64_t offset, uint64_t count, uint64_t element) {
     return offset % 8 == 0 && offset <= h.fixed_size &&
            count <= (h.fixed_size - offset) / element;
@@ -163,7 +164,7 @@ bool SegmentReader::CheckHeader(uint64_t size) const {
          array(h.node_rows, h.num_nodes, sizeof(NodeRow)) &&
          array(h.app_rows, h.num_apps, sizeof(AppRow)) &&
          array(h.node_ranks, h.num_ranks, sizeof(uint32_t)) &&
-         array(h.directory, h.num_ranks, sizeof(uint64_t));
+         array(h.directory, h.num_ranks, directories * sizeof(uint64_t));
 }
 
 SegmentReader::~SegmentReader() {
@@ -324,6 +325,16 @@ uint64_t SegmentReader::LoadEntry(Rank rank) const {
 }
 
 uint64_t SegmentReader::Stamp(Rank rank) const { return LoadEntry(rank); }
+
+uint64_t SegmentReader::Version(Rank rank) const {
+  if (rank >= header_.num_ranks || (header_.flags & kHasVersions) == 0) {
+    return 0;
+  }
+  const auto* versions =
+      reinterpret_cast<const uint64_t*>(fixed_ + header_.directory) +
+      header_.num_ranks;
+  return __atomic_load_n(versions + rank, __ATOMIC_ACQUIRE);
+}
 
 std::optional<std::string_view> SegmentReader::FindSession(
     std::string_view key) const {

@@ -138,6 +138,9 @@ class SegmentReader {
   // Returns a number that changes whenever the rank's committed data changes;
   // 0: no data so far.
   uint64_t Stamp(Rank rank) const;
+  // Returns the version that SegmentWriter::SetVersion has set; 0 if there is
+  // none.
+  uint64_t Version(Rank rank) const;
   // Calls visit(key, value) for all keys of a rank: first the reserved keys,
   // then the committed keys that this node may see. Returns false if the
   // committed data changed meanwhile; the visited values may then be wrong, and

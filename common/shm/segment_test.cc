@@ -161,6 +161,19 @@ TEST(SegmentTest, PublishReplacesAllDataAndMarksKeysOutsideTheirScope) {
   EXPECT_EQ(p.writer->Publish(9, {}).code(), kErrBadParam);
 }
 
+TEST(SegmentTest, ARanksDataHaveTheVersionThatWasSetLast) {
+  const Pair p = Make();
+  EXPECT_EQ(p.reader->Version(2), 0u);
+  p.writer->SetVersion(0, 7);
+  p.writer->SetVersion(2, uint64_t{1} << 60);
+  p.writer->SetVersion(2, (uint64_t{1} << 60) + 1);
+  p.writer->SetVersion(3, 9);  // no such rank: no effect
+  EXPECT_EQ(p.reader->Version(0), 7u);
+  EXPECT_EQ(p.reader->Version(1), 0u);
+  EXPECT_EQ(p.reader->Version(2), (uint64_t{1} << 60) + 1);
+  EXPECT_EQ(p.reader->Version(3), 0u);
+}
+
 TEST(SegmentTest, VisitsAllVisibleKeysOfARank) {
   const Pair p = Make();
   ASSERT_TRUE(p.writer
@@ -539,6 +552,7 @@ TEST(SegmentTest, ReadersDoNotCrashOnDamagedData) {
     };
     for (Rank r = 0; r < 4; ++r) {
       (*reader)->ForEachProcKey(r, visit);
+      bytes += (*reader)->Version(r) % 2;
       for (const char* key : {"k", "l", "m", "pmix.hname", "pmix.procid"}) {
         bytes += std::string((*reader)->FindProc(r, key).value()).size();
       }

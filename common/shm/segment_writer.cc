@@ -143,7 +143,7 @@ void FixedPart::AddApps(const SegmentContents& contents) {
 }
 
 void FixedPart::AddProcs(const SegmentContents& contents) {
-  header_.directory = Reserve(contents.procs.size() * sizeof(uint64_t));
+  header_.directory = Reserve(contents.procs.size() * 2 * sizeof(uint64_t));
   header_.proc_rows = Reserve(contents.procs.size() * sizeof(ProcRow));
   for (size_t r = 0; r < contents.procs.size(); ++r) {
     const ProcContents& proc = contents.procs[r];
@@ -181,7 +181,7 @@ std::optional<std::string> FixedPart::Build(const SegmentContents& contents) {
   header_.num_nodes = static_cast<uint32_t>(contents.nodes.size());
   header_.num_apps = static_cast<uint32_t>(contents.apps.size());
   header_.self_node = contents.self_node;
-  header_.flags = kHasNodeIds;
+  header_.flags = kHasNodeIds | kHasVersions;
   Put(0, header_);
   if (!ok_) return std::nullopt;
   return std::move(bytes_);
@@ -372,6 +372,12 @@ std::vector<TableItem> SegmentWriter::Others(
     return replaced.contains(item.key);
   });
   return others;
+}
+
+void SegmentWriter::SetVersion(Rank rank, uint64_t version) {
+  if (rank >= num_ranks_) return;
+  __atomic_store_n(DirectoryEntry(num_ranks_) + rank, version,
+                   __ATOMIC_RELEASE);
 }
 
 void SegmentWriter::SetPid(Rank rank, uint32_t pid) {

@@ -95,6 +95,10 @@ class SegmentWriter {
   // the new items alone: the table is rewritten only when additions and
   // replacements have filled it.
   Status Update(Rank rank, const std::vector<TableItem>& items);
+  // Sets the version of a rank's committed data for the agent's successor.
+  // Called after Publish or Update: if the agent dies between the two calls,
+  // the successor takes the data for older than they are, which does no harm.
+  void SetVersion(Rank rank, uint64_t version);
   // Called when the rank's process was started: sets PMIX_PROC_PID.
   void SetPid(Rank rank, uint32_t pid);
   // Called when the rank was restarted: sets PMIX_REINCARNATION.

@@ -279,6 +279,7 @@ Status Datastore::Publish(const core::PublishRank& data) {
   const bool all_fitted = job->waiting.empty();
   Status status = Write(job, data.proc.rank, !data.only_changes, items);
   TellOfRoom(data.proc, all_fitted, status, job);
+  if (status.ok()) job->writer->SetVersion(data.proc.rank, data.version);
   if (!status.ok() || !job->indexed) return status;
   for (size_t i = 0; i < visible; ++i) {
     job->owners.insert_or_assign(std::string(items[i].key), data.proc.rank);

@@ -354,6 +354,19 @@ TEST_F(DatastoreTest, ChangesThatDidNotFitAreWrittenWithLaterOnes) {
   EXPECT_EQ(Proc(0, "big"), Value::String("small"));
 }
 
+TEST_F(DatastoreTest, TheVersionIsThatOfTheLastDataThatFitted) {
+  Add();
+  core::PublishRank data{{"job-7", 0}, Kvals({{"a", "1"}}), {}};
+  data.version = 5;
+  Publish(data);
+  EXPECT_EQ(reader_->Version(0), 5u);
+  data.visible = Kvals({{"big", std::string(17 << 20, 'x')}});
+  data.only_changes = true;
+  data.version = 6;
+  Publish(data);
+  EXPECT_EQ(reader_->Version(0), 5u);
+}
+
 TEST_F(DatastoreTest, FindKeyFindsTheKeyOfAnyRank) {
   Add();
   Publish({{"job-7", 2}, Kvals({{"before", "1"}}), {}});

@@ -134,5 +134,37 @@ TEST(FenceSim, AFenceWithinASubtreeSendsNoMessageToTheRoot) {
   EXPECT_EQ(cluster.observed().received(1, kUp), 2u);
 }
 
+// A value is replaced between two gets, and no key is added. So only versions
+// show that the agent which resends the result of a fence has the older value.
+TEST(FenceSim, ARestartedAgentDoesNotResendDataOverNewerData) {
+  Cluster cluster(3, 2, 1, Persistence::kOn);
+  cluster.LaunchConnected(MakeJob("job", 3, 1));
+  Clients& clients = cluster.clients();
+  for (const Rank reader : {0u, 2u}) {
+    const std::string value = "seen by " + std::to_string(reader);
+    clients.Commit({"job", 1}, core::Scope::kGlobal, "key", value);
+    cluster.Run();
+    core::GetArrived get;
+    get.target = {"job", 1};
+    get.key = "key";
+    clients.Get({"job", reader}, get);
+    cluster.Run();
+  }
+  std::vector<RequestId> fences;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    fences.push_back(clients.Fence({"job", rank}));
+  }
+  while (clients.StatusOf(fences[0]) == kUnanswered && cluster.RunOne()) {
+  }
+  cluster.RestartNode(0);
+  cluster.RunFor(10'000 * kMs);
+  for (const RequestId fence : fences) {
+    EXPECT_EQ(clients.StatusOf(fence), kSuccess);
+  }
+  EXPECT_EQ(ValueOf(cluster.segments().PublishedOf(2, {"job", 1}), "key"),
+            "seen by 2");
+  EXPECT_TRUE(cluster.errors().empty()) << cluster.errors().front();
+}
+
 }  // namespace
 }  // namespace canopy::sim

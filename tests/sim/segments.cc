@@ -26,8 +26,10 @@ PublishRank WithChanges(const PublishRank& old, const PublishRank& changes) {
   outside.insert(changes.outside.begin(), changes.outside.end());
   std::string kvals;
   for (const auto& [key, kval] : visible) kvals += kval;
-  return {
+  PublishRank all{
       changes.proc, Bytes(std::move(kvals)), {outside.begin(), outside.end()}};
+  all.version = changes.version;
+  return all;
 }
 
 }  // namespace

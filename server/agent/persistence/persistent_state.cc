@@ -52,6 +52,7 @@ std::vector<core::PublishRank> ReadSegment(int fd) {
     }
     core::PublishRank data;
     data.proc = {std::string(segment.nspace()), rank};
+    data.version = segment.Version(rank);
     Encoder kvals;
     segment.ForEachCommitted(
         rank, [&](std::string_view key, std::string_view value, bool hidden) {

@@ -13,7 +13,7 @@
 namespace canopy::core {
 namespace {
 
-// Stands for the unknown version of a predecessor's data. Any known version is
+// Stands for an unknown version of a predecessor's data. Any known version is
 // higher.
 constexpr uint64_t kRestored = 1;
 
@@ -345,6 +345,7 @@ bool ModexStore::StoreRemote(const RankUpdate& update) {
   }
   rank.remote = true;
   rank.change = {update.proc, kvals, {}, changes};
+  rank.change.version = rank.version;
   Index(update, !changes, &job, &rank);
   if (changes) {
     Append(kvals, &rank);
@@ -376,6 +377,7 @@ bool ModexStore::AddRemote(const ProcId& proc, const Bytes& kvals) {
   rank.remote = true;
   rank.added = true;
   rank.change = {proc, kvals, {}, true};
+  rank.change.version = rank.version;
   Index({proc, rank.version, rank.version, kvals}, false, &job, &rank);
   Append(kvals, &rank);
   NoteChange(rank.change);
@@ -383,7 +385,8 @@ bool ModexStore::AddRemote(const ProcId& proc, const Bytes& kvals) {
 }
 
 bool ModexStore::RecoverRemote(const PublishRank& data) {
-  if (!StoreRemote({data.proc, 0, kRestored, data.visible})) return false;
+  const uint64_t version = std::max(data.version, kRestored);
+  if (!StoreRemote({data.proc, 0, version, data.visible})) return false;
   for (const std::string& key : data.outside) NoteOutside(data.proc, key);
   return true;
 }
@@ -483,7 +486,9 @@ PublishRank ModexStore::Publication(const ProcId& proc) const {
   const RankData* rank = Find(proc);
   if (rank == nullptr) return {proc, {}, {}};
   Fresh(*rank);
-  return {proc, rank->here, rank->outside};
+  PublishRank all{proc, rank->here, rank->outside};
+  if (rank->remote) all.version = rank->version;
+  return all;
 }
 
 PublishRank ModexStore::TakeChange(const ProcId& proc) {

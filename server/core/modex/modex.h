@@ -91,18 +91,19 @@ class ModexStore {
   // Applies an update from another node. Returns false and changes nothing if
   // the update is malformed, not newer, or a delta to a version that never
   // arrived at this agent; in the last case, gets of the rank's data are sent
-  // to its node. After recovery the base is the predecessor's state, whose
-  // version is unknown: any delta applies to it, and of two complete states the
-  // one with fewer keys is the older (see IsOlder).
+  // to its node. The version of a state that was recovered may be unknown. Then
+  // any delta applies to it, and of two complete states the one with fewer keys
+  // is the older (see IsOlder).
   bool StoreRemote(const RankUpdate& update);
   // Adds KVALs of a remote rank that did not come from the rank's agent, such
   // as those that the rank shares with a group. The rank's agent stores them as
   // well, so the version does not change. Returns false and changes nothing if
   // the KVALs are empty or malformed.
   bool AddRemote(const ProcId& proc, const Bytes& kvals);
-  // Restores a predecessor's data of a remote rank, with an unknown version:
-  // the result of all collectives so far, to which the next delta applies.
-  // Returns false if the data is malformed.
+  // Restores a predecessor's data of a remote rank: the result of all
+  // collectives so far, to which the next delta applies. The version is unknown
+  // if an agent of an earlier release has published the data. Returns false if
+  // the data is malformed.
   bool RecoverRemote(const PublishRank& data);
   // Records that a remote rank's key exists but is hidden from this node.
   void NoteOutside(const ProcId& proc, const std::string& key);

@@ -321,6 +321,30 @@ TEST(Modex, ARecoveredStateDoesNotReplaceANewerOne) {
   EXPECT_EQ(store.KnownVersion(kProc), 1000u);
 }
 
+// The rank has changed the value of a key between the two states, and has put
+// no other key, so that only the versions show which state is newer.
+TEST(Modex, ARecoveredStateKeepsItsVersion) {
+  ModexStore predecessor;
+  const Bytes older(Kval("a", "1"));
+  const Bytes newer(Kval("a", "2"));
+  ASSERT_TRUE(predecessor.StoreRemote({kProc, 0, 1000, older}));
+  ModexStore replaced;
+  ASSERT_TRUE(replaced.RecoverRemote(predecessor.TakeChange(kProc)));
+  EXPECT_EQ(replaced.KnownVersion(kProc), 1000u);
+  EXPECT_EQ(replaced.Publication(kProc).version, 1000u);
+  RankUpdate passed_on = replaced.UpdateSince(kProc, 0);
+  passed_on.kvals = replaced.SeenHere(kProc);
+  ModexStore store;
+  ASSERT_TRUE(store.StoreRemote({kProc, 0, 2000, newer}));
+  EXPECT_FALSE(store.StoreRemote(passed_on));
+  EXPECT_EQ(store.SeenHere(kProc).view(), newer.view());
+  // A receiver whose state is the older one takes the recovered state.
+  ModexStore behind;
+  ASSERT_TRUE(behind.StoreRemote({kProc, 0, 500, newer}));
+  EXPECT_TRUE(behind.StoreRemote(passed_on));
+  EXPECT_EQ(behind.SeenHere(kProc).view(), older.view());
+}
+
 TEST(Modex, UpdatesOfAnUnknownStateAreRejected) {
   ModexStore store;
   EXPECT_FALSE(store.StoreRemote({kProc, 4, 5, Bytes(Kval("a", "1"))}));

@@ -3,6 +3,7 @@
 #ifndef CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
 #define CANOPY_SERVER_CORE_STEP_JOB_ACTIONS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,9 @@ struct PublishRank {
   // reply is needed.
   ClientId client = 0;
   RequestId request = 0;
+  // The version of the data of a rank of another node (ModexStore), which a
+  // successor of this agent recovers with the data. 0: unknown.
+  uint64_t version = 0;
 };
 
 // Sets the number of processes that the rank had before the present one

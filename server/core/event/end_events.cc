@@ -149,10 +149,7 @@ void EndEvents::NotifyGroups(const StepContext& step, const ProcId& proc,
 // other processes need no notification.
 void EndEvents::NotifyInvited(const StepContext& step, const Job& job,
                               const ProcExit& exit) {
-  constexpr uint32_t kOfInvitations = 1 << 14;
-  uint32_t which = kOfInvitations;
   for (EventRaised& event : invitations_.OnExit({job.nspace(), exit.rank})) {
-    event.id = IdOfEnd(exit, ++which);
     std::erase_if(event.targets, [&](const ProcId& target) {
       return job.ending && target.nspace == job.nspace();
     });

@@ -10,7 +10,9 @@
 #include "common/codec/seek_info.h"
 #include "common/status.h"
 #include "common/time_units.h"
+#include "server/core/event/event_cache.h"
 #include "server/core/event/events.h"
+#include "server/core/publish/digest.h"
 #include "server/core/step/group_keys.h"
 
 namespace canopy::core {
@@ -35,11 +37,24 @@ std::string GroupOf(const EventMessage& event) {
   return read ? std::string(name) : "";
 }
 
+bool Covers(const ProcId& name, const ProcId& proc) {
+  return name.nspace == proc.nspace &&
+         (name.rank == proc.rank || name.rank == kRankWildcard);
+}
+
 bool IsAmong(const ProcId& proc, const std::vector<ProcId>& procs) {
-  return std::ranges::any_of(procs, [&](const ProcId& one) {
-    return one.nspace == proc.nspace &&
-           (one.rank == proc.rank || one.rank == kRankWildcard);
-  });
+  return std::ranges::any_of(
+      procs, [&](const ProcId& one) { return Covers(one, proc); });
+}
+
+// Returns the identity of the events about the ends of processes that this
+// event concerns. Each of these events has the process as its source.
+uint64_t IdOfFailure(const EventMessage& invitation) {
+  constexpr uint64_t kOfInvitations = uint64_t{1} << 58;
+  const EventId id = IdOf(invitation);
+  const uint64_t digest =
+      DigestOf(DigestOf(HashOf(id.raiser.nspace), id.raiser.rank), id.number);
+  return kAgentsEvent | kOfInvitations | (digest & (kOfInvitations - 1));
 }
 
 void PutHead(const char* key, uint16_t type, Encoder* out) {
@@ -89,7 +104,18 @@ EventRaised InviteFailed(const ProcId& leader, const std::string& name,
   return EventOf(kInviteFailed, proc, {leader}, InfoAbout(name, proc, {}));
 }
 
+EventRaised WithId(EventRaised event, uint64_t id) {
+  event.id = id;
+  return event;
+}
+
 }  // namespace
+
+std::vector<ProcId> Invitations::Invitation::Procs() const {
+  std::vector<ProcId> procs;
+  for (const Invited& one : invited) procs.push_back(one.proc);
+  return procs;
+}
 
 void Invitations::OnEvent(const EventMessage& event) {
   if (event.status > kInvited || event.status < kLeaderFailed) return;
@@ -99,12 +125,12 @@ void Invitations::OnEvent(const EventMessage& event) {
     case kInvited:
     case kLeaderSelected:
       NoteEnded(event, name);
-      if (ConcernsThisNode(event)) Add({event.source, name, event.targets});
+      if (ConcernsThisNode(event)) Add(event, name);
       break;
     case kDeclined:
       for (Invitation& one : invitations_) {
         if (one.name != name || !IsAmong(one.leader, event.targets)) continue;
-        num_invited_ -= std::erase(one.invited, event.source);
+        Remove(event.source, &one);
       }
       break;
     case kConstructAbort:
@@ -125,7 +151,9 @@ void Invitations::NoteEnded(const EventMessage& event,
         !job->ranks[proc.rank].ended) {
       continue;
     }
-    Post(EventDue{InviteFailed(event.source, name, proc), false});
+    Post(EventDue{
+        WithId(InviteFailed(event.source, name, proc), IdOfFailure(event)),
+        false});
   }
 }
 
@@ -138,7 +166,11 @@ bool Invitations::ConcernsThisNode(const EventMessage& event) const {
   return is_here(event.source) || std::ranges::any_of(event.targets, is_here);
 }
 
-void Invitations::Add(Invitation invitation) {
+void Invitations::Add(const EventMessage& event, const std::string& name) {
+  Invitation invitation{event.source, name, {}};
+  for (const ProcId& proc : event.targets) {
+    invitation.invited.push_back({proc, IdOfFailure(event)});
+  }
   num_invited_ += invitation.invited.size();
   // A leader may invite replacements for processes that declined.
   const auto known =
@@ -157,6 +189,12 @@ void Invitations::Add(Invitation invitation) {
   }
 }
 
+void Invitations::Remove(const ProcId& proc, Invitation* invitation) {
+  num_invited_ -= std::erase_if(invitation->invited, [&](const Invited& one) {
+    return one.proc == proc;
+  });
+}
+
 void Invitations::Erase(const ProcId& leader, const std::string& name) {
   std::erase_if(invitations_, [&](const Invitation& one) {
     if (one.leader != leader || one.name != name) return false;
@@ -168,11 +206,15 @@ void Invitations::Erase(const ProcId& leader, const std::string& name) {
 std::vector<EventRaised> Invitations::OnExit(const ProcId& proc) {
   std::vector<EventRaised> events;
   for (Invitation& one : invitations_) {
-    if (one.leader == proc) {
-      events.push_back(LeaderFailed(proc, one.name, one.invited));
-    } else if (IsAmong(proc, one.invited)) {
-      events.push_back(InviteFailed(one.leader, one.name, proc));
-      num_invited_ -= std::erase(one.invited, proc);
+    const auto invited = std::ranges::find_if(
+        one.invited, [&](const Invited& i) { return Covers(i.proc, proc); });
+    if (one.leader == proc && !one.invited.empty()) {
+      events.push_back(WithId(LeaderFailed(proc, one.name, one.Procs()),
+                              one.invited.front().failure));
+    } else if (invited != one.invited.end()) {
+      events.push_back(
+          WithId(InviteFailed(one.leader, one.name, proc), invited->failure));
+      Remove(proc, &one);
     }
   }
   std::erase_if(invitations_, [&](const Invitation& one) {
@@ -194,12 +236,12 @@ std::vector<EventRaised> Invitations::OnLoss(NodeId node) {
   std::vector<EventRaised> events;
   for (Invitation& one : invitations_) {
     if (NodeOf(one.leader) == node) {
-      events.push_back(LeaderFailed(one.leader, one.name, one.invited));
+      events.push_back(LeaderFailed(one.leader, one.name, one.Procs()));
       continue;
     }
-    num_invited_ -= std::erase_if(one.invited, [&](const ProcId& proc) {
-      if (NodeOf(proc) != node) return false;
-      events.push_back(InviteFailed(one.leader, one.name, proc));
+    num_invited_ -= std::erase_if(one.invited, [&](const Invited& invited) {
+      if (NodeOf(invited.proc) != node) return false;
+      events.push_back(InviteFailed(one.leader, one.name, invited.proc));
       return true;
     });
   }

@@ -7,6 +7,7 @@
 #define CANOPY_SERVER_CORE_EVENT_INVITATIONS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>
@@ -41,7 +42,9 @@ class Invitations final : public Engine {
   // each process of this node that had ended before its invitation arrived.
   void OnEvent(const EventMessage& event);
   // Called when a process of this node has ended. Returns the events to raise
-  // (PMIX_GROUP_LEADER_FAILED or PMIX_GROUP_INVITE_FAILED).
+  // (PMIX_GROUP_LEADER_FAILED or PMIX_GROUP_INVITE_FAILED). Their identities
+  // depend only on the invitation and the process, as do those of the events
+  // that OnEvent posts: a successor learns of both again.
   std::vector<EventRaised> OnExit(const ProcId& proc);
   // Does what OnExit does, for all processes of a lost node. Every agent learns
   // of the loss, so these events are for local clients only.
@@ -62,10 +65,16 @@ class Invitations final : public Engine {
   size_t num_waits() const { return waits_.size(); }
 
  private:
+  struct Invited {
+    ProcId proc;           // as the leader named it
+    uint64_t failure = 0;  // identity of the event about its end
+  };
   struct Invitation {
     ProcId leader;
     std::string name;
-    std::vector<ProcId> invited;  // as the leader named them
+    std::vector<Invited> invited;  // those of the latest event first
+
+    std::vector<ProcId> Procs() const;
   };
 
   struct Wait {
@@ -77,7 +86,8 @@ class Invitations final : public Engine {
 
   bool ConcernsThisNode(const EventMessage& event) const;
   void NoteEnded(const EventMessage& event, const std::string& name) const;
-  void Add(Invitation invitation);
+  void Add(const EventMessage& event, const std::string& name);
+  void Remove(const ProcId& proc, Invitation* invitation);
   void Erase(const ProcId& leader, const std::string& name);
   NodeId NodeOf(const ProcId& proc) const;
 

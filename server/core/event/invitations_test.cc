@@ -40,6 +40,7 @@ class InvitationsTest : public testing::Test {
     EventMessage event;
     event.status = status;
     event.source = {"a", source};
+    event.request = 7;
     event.targets = targets;
     event.info = Bytes(info.Take());
     invitations_.OnEvent(event);
@@ -78,6 +79,24 @@ TEST_F(InvitationsTest, AProcessThatEndedBeforeTheInvitationIsReported) {
   EXPECT_EQ(due[0].event.status, kInviteFailed);
   EXPECT_EQ(due[0].event.source, (ProcId{"a", 1}));
   EXPECT_FALSE(due[0].for_all);
+}
+
+// An agent that was restarted knows the ends of processes when the invitations
+// come again from its neighbours.
+TEST_F(InvitationsTest, AnEndHasOneIdentityWhicheverCameFirst) {
+  Event(kInvited, 3, {{"a", 1}});
+  Event(kInvited, 2, {{"a", 0}, {"a", 1}});
+  const auto ended = invitations_.OnExit({"a", 1});
+  jobs_.MarkEnded("a", 1);
+  Event(kInvited, 2, {{"a", 0}, {"a", 1}});
+  Event(kInvited, 3, {{"a", 1}});
+  const auto due = TakeAll<EventDue>(&events_);
+  ASSERT_EQ(ended.size(), 2u);
+  ASSERT_EQ(due.size(), 2u);
+  EXPECT_NE(ended[0].id, 0u);
+  EXPECT_NE(ended[0].id, ended[1].id);
+  EXPECT_EQ(ended[0].id, due[1].event.id);
+  EXPECT_EQ(ended[1].id, due[0].event.id);
 }
 
 TEST_F(InvitationsTest, TheEndOfAProcessThatDeclinedIsNotReported) {

@@ -135,11 +135,20 @@ TEST(FenceSim, AFenceWithinASubtreeSendsNoMessageToTheRoot) {
 }
 
 // A value is replaced between two gets, and no key is added. So only versions
-// show that the agent which resends the result of a fence has the older value.
+// show that the agent which resends the result of the disconnect has the older
+// value. It resends data because it knows only one of the jobs when it recovers
+// the disconnect.
 TEST(FenceSim, ARestartedAgentDoesNotResendDataOverNewerData) {
   Cluster cluster(3, 2, 1, Persistence::kOn);
   cluster.LaunchConnected(MakeJob("job", 3, 1));
+  cluster.LaunchConnected(MakeJob("other", {1}));
   Clients& clients = cluster.clients();
+  const std::vector<ProcId> all = {
+      {"job", 0}, {"job", 1}, {"job", 2}, {"other", 0}};
+  for (const ProcId& proc : all) {
+    clients.Collective(core::CollectiveOp::kConnect, proc, all);
+  }
+  cluster.Run();
   for (const Rank reader : {0u, 2u}) {
     const std::string value = "seen by " + std::to_string(reader);
     clients.Commit({"job", 1}, core::Scope::kGlobal, "key", value);
@@ -150,16 +159,17 @@ TEST(FenceSim, ARestartedAgentDoesNotResendDataOverNewerData) {
     clients.Get({"job", reader}, get);
     cluster.Run();
   }
-  std::vector<RequestId> fences;
-  for (Rank rank = 0; rank < 3; ++rank) {
-    fences.push_back(clients.Fence({"job", rank}));
+  std::vector<RequestId> requests;
+  for (const ProcId& proc : all) {
+    requests.push_back(
+        clients.Collective(core::CollectiveOp::kDisconnect, proc, all));
   }
-  while (clients.StatusOf(fences[0]) == kUnanswered && cluster.RunOne()) {
+  while (clients.StatusOf(requests[0]) == kUnanswered && cluster.RunOne()) {
   }
   cluster.RestartNode(0);
   cluster.RunFor(10'000 * kMs);
-  for (const RequestId fence : fences) {
-    EXPECT_EQ(clients.StatusOf(fence), kSuccess);
+  for (const RequestId request : requests) {
+    EXPECT_EQ(clients.StatusOf(request), kSuccess);
   }
   EXPECT_EQ(ValueOf(cluster.segments().PublishedOf(2, {"job", 1}), "key"),
             "seen by 2");

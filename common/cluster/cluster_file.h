@@ -1,4 +1,4 @@
-// The file that describes a cluster whose agents nobody launches: each agent
+// The file that describes a cluster whose agents run as services. Each agent
 // starts by itself, finds the others from this file, and joins them. Users'
 // commands find the agents from the same file. All nodes have the same file, or
 // the beginning or continuation of it: a member's number is its place in the

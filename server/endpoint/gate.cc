@@ -51,7 +51,7 @@ void Gate::Warn(const net::Source& source, std::string text) {
   if (!parts_.log) return;
   const auto line =
       lines_.Admit(source.name, std::move(text), EventLoop::Now());
-  if (line) parts_.log({core::LogLine::Level::kWarning, *line});
+  if (line) parts_.log({core::LogLine::Level::kWarning, *line, source.uid});
 }
 
 }  // namespace canopy::endpoint

@@ -32,7 +32,7 @@ class GateTest : public ::testing::Test {
             [this](core::ClientId id, const char* reason) {
               closed_.emplace_back(id, reason);
             },
-            [this](const core::LogLine& line) { log_.push_back(line.text); }});
+            [this](const core::LogLine& line) { log_.push_back(line); }});
   }
   bool Admits(uint32_t uid) { return gate_->Admits(0, net::SourceOfUser(uid)); }
   // Adds the silent connections `first` to `last` of that user.
@@ -58,7 +58,7 @@ class GateTest : public ::testing::Test {
   std::set<uint32_t> jobs_ = {kOwner, kNeighbour};
   std::set<core::ClientId> unread_;
   std::vector<std::pair<core::ClientId, std::string>> closed_;
-  std::vector<std::string> log_;
+  std::vector<core::LogLine> log_;
   std::optional<Gate> gate_;
 };
 
@@ -68,7 +68,8 @@ TEST_F(GateTest, AUserWithoutAJobIsRefused) {
   EXPECT_TRUE(log_.empty());
   for (int i = 0; i < 5000; ++i) EXPECT_FALSE(Admits(kStranger));
   EXPECT_EQ(log_.size(), static_cast<size_t>(net::LineLimit::kBurst));
-  EXPECT_EQ(log_[0],
+  EXPECT_EQ(log_[0].uid, kStranger);
+  EXPECT_EQ(log_[0].text,
             "refusing a connection of uid 70003, which has no job here");
   jobs_.insert(kStranger);
   EXPECT_TRUE(Admits(kStranger));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/time_units.h"
+
 namespace canopy::net {
 namespace {
 
@@ -44,9 +46,28 @@ std::string LogGate::KindOf(std::string_view text) {
   return kind;
 }
 
-std::optional<std::string> LogGate::Admit(std::string text, int64_t now) {
+// Returns the allowances of a user. A user without a line for so long that all
+// allowances are full again need not be remembered.
+LogGate::User& LogGate::UserOf(uint32_t uid, int64_t now) {
+  if (!users_.contains(uid) && users_.size() >= kMaxUsers) {
+    std::erase_if(users_, [now](const auto& entry) {
+      return now - entry.second.last >= kBurstOfUser * kNsPerSecond;
+    });
+  }
+  const bool room = users_.contains(uid) || users_.size() < kMaxUsers;
+  return room ? users_[uid] : further_;
+}
+
+// The allowance of the kind comes first: lines that it suppresses do not use up
+// the allowance of the user's other lines.
+std::optional<std::string> LogGate::Admit(std::string text, int64_t now,
+                                          std::optional<uint32_t> uid) {
   const std::string kind = KindOf(text);
-  return limit_.Admit(kind, std::move(text), now);
+  if (!uid) return limit_.Admit(kind, std::move(text), now);
+  User& user = UserOf(*uid, now);
+  user.last = now;
+  auto line = user.kinds.Admit(kind, std::move(text), now);
+  return line ? user.all.Admit("", *std::move(line), now) : std::nullopt;
 }
 
 }  // namespace canopy::net

@@ -38,5 +38,58 @@ TEST(LogGate, AFloodOfOneKindLeavesRoomForOthers) {
             "job-1 claims a thing (lines left out before it: 99744)");
 }
 
+// Each line is of another kind, because the process chooses its first word.
+std::string LineOf(int number) {
+  std::string word;
+  for (int rest = number; rest > 0; rest /= 26) {
+    word += static_cast<char>('a' + rest % 26);
+  }
+  return word + " is what this process calls itself";
+}
+
+TEST(LogGate, AUserShutsOutNoLinesOfOthers) {
+  LogGate gate;
+  int64_t logged = 0;
+  for (int i = 0; i < 100000; ++i) {
+    logged += gate.Admit(LineOf(i), 0, 7).has_value() ? 1 : 0;
+    logged += gate.Admit("closing a connection: x", 0, 7).has_value() ? 1 : 0;
+  }
+  EXPECT_EQ(logged, LogGate::kBurstOfUser);
+  const std::string line = "closing a connection: y";
+  EXPECT_EQ(gate.Admit(line, 0, 8), line);
+  EXPECT_EQ(gate.Admit(line, 0), line);
+}
+
+TEST(LogGate, AFloodOfOneKindLeavesRoomForTheOthersOfTheUser) {
+  LogGate gate;
+  int64_t logged = 0;
+  for (int i = 0; i < 100000; ++i) {
+    logged += gate.Admit("closing a connection: x", 0, 7).has_value() ? 1 : 0;
+  }
+  EXPECT_EQ(logged, LogGate::kBurst);
+  EXPECT_EQ(gate.Admit("an abort is refused", 0, 7), "an abort is refused");
+  EXPECT_EQ(gate.Admit("closing a connection: x", kNsPerSecond, 7),
+            "closing a connection: x (lines left out before it: 99744)");
+}
+
+TEST(LogGate, UsersWithoutNewLinesMakeRoomForOthers) {
+  LogGate gate;
+  const auto flood = [&gate](uint32_t uid, int64_t now) {
+    int64_t logged = 0;
+    for (int i = 0; i < 1000; ++i) {
+      logged += gate.Admit("closing a connection: x", now, uid) ? 1 : 0;
+    }
+    return logged;
+  };
+  for (uint32_t uid = 0; uid < LogGate::kMaxUsers; ++uid) {
+    EXPECT_EQ(flood(uid, 0), LogGate::kBurst);
+  }
+  EXPECT_EQ(flood(1000, 0), LogGate::kBurst);
+  EXPECT_EQ(flood(1001, 0), 0) << "shares an allowance with user 1000";
+  const int64_t later = LogGate::kBurstOfUser * kNsPerSecond;
+  EXPECT_EQ(flood(1002, later), LogGate::kBurst);
+  EXPECT_EQ(flood(1003, later), LogGate::kBurst);
+}
+
 }  // namespace
 }  // namespace canopy::net

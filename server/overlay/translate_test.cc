@@ -53,7 +53,7 @@ std::vector<MessageBody> Samples() {
   return {
       up,
       core::CollectiveDown{up.id, up.status, up.contributions, up.missing},
-      core::DmodexRequest{5, kProc, "a.key", 1500, 77},
+      core::DmodexRequest{5, kProc, "a.key", 1500, 77, "job-2", 1000, true},
       core::DmodexReply{5, -46, kProc, Data("value"), UINT64_MAX, 77},
       core::EventMessage{2, 9, 77, -1, kProc, 200, kProcs, Data("info")},
       core::AbortMessage{kProc, INT32_MIN, "not \xff UTF-8", kProcs,

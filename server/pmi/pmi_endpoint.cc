@@ -136,8 +136,10 @@ Connection& PmiEndpoint::AddConnection(const ProcId& proc,
 void PmiEndpoint::LogEnd(const endpoint::Connection& connection,
                          const std::string& reason) {
   const auto& c = static_cast<const Connection&>(connection);
-  Log(core::LogLine::Level::kWarning,
-      "closing PMI connection of " + ToString(c.proc) + ": " + reason);
+  if (!options_.log) return;
+  options_.log({core::LogLine::Level::kWarning,
+                "closing PMI connection of " + ToString(c.proc) + ": " + reason,
+                c.job->uid});
 }
 
 void PmiEndpoint::OnClosed(endpoint::Connection& connection) {

@@ -1,5 +1,5 @@
 // Process sets. Every process that has registered must be notified of each set
-// once, and must then find its members at its own agent.
+// of its user once, and must then find its members at its own agent.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -47,7 +47,7 @@ std::vector<ProcId> ProcsIn(const pmix_info_t* info) {
 }  // namespace
 
 // Begins the process's steps: it registers, defines its set, waits for the sets
-// of all processes, and queries one of them.
+// of all processes of its user, and queries one of them.
 void Soak::BeginSet(const ProcId& proc, Actor& actor, const Op& op) {
   actor.goes_on = true;
   while (actor.goes_on && actor.waiting == 0) {
@@ -91,7 +91,8 @@ bool Soak::AwaitsSets(const ProcId& proc, const Actor& actor,
     const auto& [name, set] = item;
     const bool comes = set.defined || actors_.contains(set.definer);
     return set.number == number && set.definer != proc && comes &&
-           !set.told.contains(proc) && !actor.excused_sets.contains(name);
+           OfOneUser(proc, set.definer) && !set.told.contains(proc) &&
+           !actor.excused_sets.contains(name);
   });
 }
 

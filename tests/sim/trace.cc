@@ -214,7 +214,7 @@ std::string Details(const T& v) {
     for (const LookupKey& key : v.missing) out += " missing " + key.key;
   }
   if constexpr (requires { v.id.publisher; }) out += Shown(v.id);
-  if constexpr (requires { v.reader; }) {
+  if constexpr (requires { v.reader.proc; }) {
     out += " by " + ToString(v.reader.proc) + Number(v.reader.request);
   }
   if constexpr (requires { v.kind; }) {

@@ -40,9 +40,9 @@ class EscapedText : public spdlog::custom_flag_formatter {
 // the loop's thread logs when an agent ends.
 class Gate {
  public:
-  std::optional<std::string> Admit(const std::string& text) {
+  std::optional<std::string> Admit(const core::LogLine& line) {
     const MutexLock lock(mutex_);
-    return gate_.Admit(text, EventLoop::Now());
+    return gate_.Admit(line.text, EventLoop::Now(), line.uid);
   }
 
  private:
@@ -84,7 +84,7 @@ void Log(const core::LogLine& line) {
   if (line.level == core::LogLine::Level::kInfo) {
     return spdlog::log(level, "{}", line.text);
   }
-  const std::optional<std::string> text = TheGate().Admit(line.text);
+  const std::optional<std::string> text = TheGate().Admit(line);
   if (text) spdlog::log(level, "{}", *text);
 }
 

@@ -14,7 +14,7 @@ namespace canopy::agent {
 void SetLogPattern(const std::string& node);
 
 // Logs a line with the default logger. A warning or an error is suppressed if
-// too many of its kind were logged (net::LogGate). Any thread.
+// too many of its kind or of its user were logged (net::LogGate). Any thread.
 void Log(const core::LogLine& line);
 
 }  // namespace canopy::agent

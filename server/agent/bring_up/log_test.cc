@@ -53,6 +53,15 @@ TEST_F(LogTest, AFloodOfWarningsLeavesRoomForOthers) {
   EXPECT_EQ(Lines(), flood + 1);
 }
 
+TEST_F(LogTest, AFloodOfOneUserLeavesRoomForTheSameLineOfAnother) {
+  for (int i = 0; i < 10000; ++i) {
+    Log({Level::kWarning, "a warning about a process", 7});
+  }
+  const int64_t flood = Lines();
+  Log({Level::kWarning, "a warning about a process", 8});
+  EXPECT_EQ(Lines(), flood + 1);
+}
+
 TEST_F(LogTest, InformationIsOffByDefaultAndComplete) {
   spdlog::set_level(spdlog::level::warn);
   Log({Level::kInfo, "information"});

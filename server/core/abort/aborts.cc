@@ -15,8 +15,8 @@ namespace {
 constexpr size_t kMaxCalls = 1024;
 constexpr size_t kMaxWaiting = 4096;
 
-// Returns true if the targets are in several jobs. Only agents of protocol
-// version 5 send such a message, and they expect no answer.
+// Returns true if the targets are in several jobs. No honest agent sends such a
+// message, and the check of one job's user must not end another job.
 bool NamesSeveralJobs(const AbortMessage& message) {
   return std::ranges::any_of(message.targets, [&](const ProcId& target) {
     return target.nspace != message.targets.front().nspace;
@@ -214,11 +214,23 @@ void Aborts::OnTreeChanged(const StepContext& step) {
 // ---------------------------------------------------------- the controller ---
 
 void Aborts::OnMessage(const StepContext& step, const AbortMessage& message) {
-  if (message.request == 0 && NamesSeveralJobs(message)) {
-    return engine_.OnAbort(step, message);
-  }
-  const std::optional<int> status = Execute(step, message);
+  const std::optional<int> status =
+      NamesSeveralJobs(message) ? kErrBadParam : Execute(step, message);
   if (status) Answer(step, message, *status);
+}
+
+// Returns whether the source may end processes of the job. This is checked
+// again here, because the caller's agent may not know the job, or may not be
+// honest: a user that it claims must be that of the source's job, if the job is
+// known here. A message without a user is of an older agent.
+bool Aborts::MayEnd(const AbortMessage& message, const Job& job) const {
+  std::optional<uint32_t> user;
+  if (message.request != 0 || message.has_uid) user = message.uid;
+  if (const Job* source = jobs_.Find(message.source.nspace)) {
+    if (source->spec->uid != user.value_or(source->spec->uid)) return false;
+    user = source->spec->uid;
+  }
+  return user == job.spec->uid;
 }
 
 std::optional<int> Aborts::Execute(const StepContext& step,
@@ -234,10 +246,7 @@ std::optional<int> Aborts::Execute(const StepContext& step,
     return std::nullopt;
   }
   const bool answered = message.request != 0;
-  // Checked again here, because the caller's agent may not know this job.
-  if ((answered || message.has_uid) && message.uid != job->spec->uid) {
-    return kErrParamValueNotSupported;
-  }
+  if (!MayEnd(message, *job)) return kErrParamValueNotSupported;
   if (answered && !AreThere(*job, message.targets)) return kErrBadParam;
   if (answered && !HasRoomFor(message.source.nspace)) return kErrOutOfResource;
   engine_.OnAbort(step, message);

@@ -102,6 +102,7 @@ class Aborts final : public Engine {
   void DropOldest();
   void Send(const StepContext& step, const AbortMessage& message);
   void SendAll(const StepContext& step, uint64_t number);
+  bool MayEnd(const AbortMessage& message, const Job& job) const;
   // Executes the abort at the agent that controls the targets' job. Returns the
   // answer, or no value if it comes later.
   std::optional<int> Execute(const StepContext& step,

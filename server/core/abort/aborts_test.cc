@@ -287,25 +287,65 @@ TEST(AbortsTest, AnAbortOfAnOlderAgentIsNotAnswered) {
   Agent root(0);
   root.Launch("job", {1, 2});
   AbortMessage old = Message({{"job", 1}}, 0);
+  old.source = {"job", 0};
   old.request = 0;
   root.aborts.OnMessage({root.now, root.out}, old);
+  EXPECT_FALSE(Sent<JobKill>(root.out).empty());
   root.End({"job", 1});
   EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
   EXPECT_EQ(root.aborts.size(), 0u);
 }
 
-// A target in an unknown job must not prevent the abort of the targets after
-// it.
-TEST(AbortsTest, AnOlderAgentMayNameTargetsOfSeveralJobs) {
-  Agent root(0);
-  root.Launch("job", {1, 2});
-  AbortMessage old = Message({{"gone", 0}, {"job", 1}}, 0);
-  old.request = 0;
-  root.aborts.OnMessage({root.now, root.out}, old);
-  const auto kills = Sent<JobKill>(root.out);
-  EXPECT_FALSE(kills.empty());
-  for (const auto& [to, kill] : kills) EXPECT_EQ(kill.nspace, "job");
-  EXPECT_TRUE(Sent<AbortReply>(root.out).empty());
+TEST(AbortsTest, AnAbortOfSeveralJobsIsRefused) {
+  for (const RequestId request : {0, 9}) {
+    Agent root(0);
+    root.Launch("job", {1, 2});
+    root.Launch("theirs", {1, 2}, 8);
+    AbortMessage message = Message({{"job", 1}, {"theirs", 0}});
+    message.request = request;
+    root.aborts.OnMessage({root.now, root.out}, message);
+    EXPECT_TRUE(Sent<JobKill>(root.out).empty());
+    std::vector<int> statuses;
+    for (const auto& [to, reply] : Sent<AbortReply>(root.out)) {
+      statuses.push_back(reply.status);
+    }
+    EXPECT_EQ(statuses, std::vector<int>(request == 0 ? 0 : 1, kErrBadParam));
+  }
+}
+
+// An agent claims that the source's job belongs to the user of the targets.
+TEST(AbortsTest, AClaimThatContradictsTheSourcesJobIsRefused) {
+  for (const RequestId request : {0, 9}) {
+    Agent root(0);
+    root.Launch("job", {1, 2}, 7);
+    root.Launch("liar", {1, 2}, 8);
+    AbortMessage message = Message({{"job", 1}});
+    message.source = {"liar", 0};
+    message.request = request;
+    message.has_uid = true;
+    root.aborts.OnMessage({root.now, root.out}, message);
+    EXPECT_TRUE(Sent<JobKill>(root.out).empty());
+    EXPECT_EQ(Sent<AbortReply>(root.out).size(), request == 0 ? 0u : 1u);
+  }
+}
+
+TEST(AbortsTest, AnAbortWithoutAUserEndsOnlyJobsOfTheSourcesUser) {
+  struct Case {
+    std::string source;
+    bool ends;
+  };
+  for (const Case& c :
+       {Case{"ours", true}, {"theirs", false}, {"unknown", false}}) {
+    Agent root(0);
+    root.Launch("job", {1, 2}, 7);
+    root.Launch("ours", {1, 2}, 7);
+    root.Launch("theirs", {1, 2}, 8);
+    AbortMessage message = Message({{"job", 1}}, 0);
+    message.source = {c.source, 0};
+    message.request = 0;
+    root.aborts.OnMessage({root.now, root.out}, message);
+    EXPECT_EQ(Sent<JobKill>(root.out).empty(), !c.ends) << c.source;
+  }
 }
 
 TEST(AbortsTest, AnAbortByAProcessOfTheRootIsAnswered) {

@@ -267,8 +267,11 @@ void CollectiveProgress::TakeResult(const StepContext& step, Series& series,
   if (!succeeded) operation.OnFailed(step, series, *instance, completed);
   // A failure is not logged on a node without waiters.
   if (!succeeded && !instance->waiters.empty()) {
-    step.out.push_back(LogLine{LogLine::Level::kWarning,
-                               FailureText(series.id, sequence, completed)});
+    const auto owner = p_.jobs.OwnerOf(instance->waiters.front().proc);
+    LogLine line{LogLine::Level::kWarning,
+                 FailureText(series.id, sequence, completed)};
+    if (owner) line.uid = owner->uid;
+    step.out.push_back(std::move(line));
   }
   Persist(step, series, sequence, completed, instance->collect);
 }

@@ -417,6 +417,7 @@ TEST_F(CollectiveTest, AFailureReportedByAChildFailsTheFenceAtOnce) {
   ASSERT_EQ(All<LogLine>(actions_).size(), 1u);
   EXPECT_NE(All<LogLine>(actions_)[0].text.find("missing job:2"),
             std::string::npos);
+  EXPECT_EQ(All<LogLine>(actions_)[0].uid, jobs_.Find("job")->spec->uid);
 }
 
 TEST_F(CollectiveTest, AReleaseIsRepeatedToAChildOfALostParent) {

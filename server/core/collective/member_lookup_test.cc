@@ -47,7 +47,20 @@ TEST_F(MemberLookupTest, LogsNamesOfUnknownProcesses) {
   jobs_.Add(JobOn("a", {0}));
   EXPECT_TRUE(lookup_.Resolve(step_, series));
   EXPECT_TRUE(series.members->local.empty());
-  EXPECT_EQ(All<LogLine>(actions_).size(), 1u);
+  ASSERT_EQ(All<LogLine>(actions_).size(), 1u);
+  EXPECT_EQ(All<LogLine>(actions_)[0].uid, jobs_.Find("a")->spec->uid);
+}
+
+TEST_F(MemberLookupTest, ALineThatNamesTwoUsersIsChargedToNone) {
+  auto theirs = std::make_shared<JobSpec>(*JobOn("b", {0}));
+  theirs->uid = 4711;
+  jobs_.Add(JobOn("a", {0}));
+  jobs_.Add(std::move(theirs));
+  Series series;
+  series.id.participants = {{"a", 7}, {"b", 7}};
+  EXPECT_TRUE(lookup_.Resolve(step_, series));
+  ASSERT_EQ(All<LogLine>(actions_).size(), 1u);
+  EXPECT_EQ(All<LogLine>(actions_)[0].uid, std::nullopt);
 }
 
 }  // namespace

@@ -130,8 +130,11 @@ EventMessage Events::MakeMessage(TimeNs now, const EventRaised& in) {
   message.range = in.range;
   message.targets = in.targets;
   message.info = in.info;
-  const auto owner = jobs_.OwnerOf(message.source);
-  if (in.client != 0 && owner) message.user = uint64_t{owner->uid} + 1;
+  if (in.client == 0) {
+    message.user = in.user;
+  } else if (const auto owner = jobs_.OwnerOf(message.source)) {
+    message.user = uint64_t{owner->uid} + 1;
+  }
   return message;
 }
 

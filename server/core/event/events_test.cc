@@ -114,6 +114,20 @@ TEST_F(EventsTest, AnEventHasTheUserOfItsProcess) {
   EXPECT_EQ(Sent<EventMessage>(actions_).at(0).second.user, 9u);
 }
 
+TEST_F(EventsTest, AnAgentsEventHasTheUserThatTheAgentNames) {
+  EventRaised in;
+  in.id = kAgentsEvent | 1;
+  in.source = {"job", 0};
+  in.range = static_cast<uint8_t>(DataRange::kGlobal);
+  for (const uint64_t user : {0, 9}) {
+    ++in.id;
+    in.user = user;
+    actions_.clear();
+    events_.OnRaised({1, actions_}, in);
+    EXPECT_EQ(Sent<EventMessage>(actions_).at(0).second.user, user);
+  }
+}
+
 TEST_F(EventsTest, AnEventRaisedTwiceIsAnsweredTwice) {
   EventRaised in;
   in.client = 10;

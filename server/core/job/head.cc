@@ -144,7 +144,7 @@ void JobHead::End(const JobStep& step, JobFailure failure) {
   const JobKill kill{part_.nspace(), {}, failure.status, failure.text};
   if (progress_.Fail(std::move(failure))) {
     step.Log(LogLine::Level::kWarning,
-             "job " + part_.nspace() + ": " + kill.reason);
+             "job " + part_.nspace() + ": " + kill.reason, part_.spec()->uid);
   }
   if (std::exchange(ending_, true)) return;
   warn_at_ = kNever;

@@ -2,6 +2,8 @@
 #ifndef CANOPY_SERVER_CORE_JOB_STEP_H_
 #define CANOPY_SERVER_CORE_JOB_STEP_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,8 +28,10 @@ struct JobStep : StepContext {
   void Send(NodeId to, MessageBody body) const {
     out.push_back(SendPeer{{self, to, std::move(body)}});
   }
-  void Log(LogLine::Level level, std::string text) const {
-    out.push_back(LogLine{level, std::move(text)});
+  // `uid` is the user whose processes have caused the line, if they have.
+  void Log(LogLine::Level level, std::string text,
+           std::optional<uint32_t> uid = {}) const {
+    out.push_back(LogLine{level, std::move(text), uid});
   }
 };
 

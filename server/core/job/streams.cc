@@ -161,7 +161,8 @@ bool JobStreams::OnDrainTimeout(const JobStep& step) {
   step.Log(LogLine::Level::kWarning,
            "job " + part_.nspace() + ": processes that " +
                DescribeRanks(OpenRanks()) +
-               " left behind hold its output open; not waiting for them");
+               " left behind hold its output open; not waiting for them",
+           part_.spec()->uid);
   return true;
 }
 

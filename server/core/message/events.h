@@ -24,8 +24,9 @@ struct EventMessage {
   // with PMIX_RANGE_CUSTOM: the receivers; otherwise the affected processes
   std::vector<ProcId> targets;
   Bytes info;  // codec form: SIZE n, then n INFO
-  // The user of the process that raised the event, plus 1; 0 for an event of an
-  // agent, which is for every user.
+  // The user of the process that raised the event, plus 1. An agent's event
+  // about a process set has the user of the set's owner; any other event of an
+  // agent has 0, because it is for every user.
   uint64_t user = 0;
 };
 

@@ -12,13 +12,18 @@
 namespace canopy::core {
 
 // Direct modex: requests from a process's agent the data that the process has
-// committed.
+// committed, for processes of one job or for a tool.
 struct DmodexRequest {
   uint64_t request = 0;  // numbered by the requester
   ProcId target;
   std::string key;          // the answer waits for this key; empty: no wait
   uint32_t timeout_ms = 0;  // 0: as long as the target lives
   uint64_t known = 0;       // version of the data that the requester has
+  std::string reader = {};  // namespace of the processes that ask
+  uint32_t uid = 0;         // their user, valid if has_uid is true
+  // False for a tool that may see the jobs of all users. The target's agent
+  // checks the user against the job `reader`, if it knows this job.
+  bool has_uid = false;
 };
 
 struct DmodexReply {

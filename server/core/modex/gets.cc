@@ -36,6 +36,8 @@ void Gets::OnGet(const StepContext& step, const GetArrived& in) {
   if (held.target.nspace.empty()) held.target.nspace = proc->nspace;
   held.key = in.key;
   held.job = proc->nspace;
+  held.reader = proc->nspace;
+  held.uid = jobs_.UserSeenBy(*proc);
   held.client = in.client;
   held.request = in.request;
   held.immediate = in.immediate;
@@ -57,6 +59,8 @@ void Gets::OnRequest(const StepContext& step, NodeId src,
   held.node = src;
   held.request = request.request;
   held.known = request.known;
+  held.reader = request.reader;
+  if (request.has_uid) held.uid = request.uid;
   held.immediate = request.key.empty();
   held.started = step.now;
   held.since = step.now;
@@ -170,16 +174,17 @@ void Gets::StartFetch(const StepContext& step, uint64_t id) {
       job->is_local(held.target.rank)) {
     return;
   }
-  Fetch fetch{held.target, held.key, job->agent_of(held.target.rank), 0};
+  Fetch fetch{held.target, held.key, held.reader, held.uid,
+              job->agent_of(held.target.rank)};
   if (held.refresh) {
     // An answer that is already under way may be too old for a refresh.
     fetch.key.clear();
     fetch.held = id;
-  } else if (fetch_of_.contains({fetch.target, fetch.key})) {
+  } else if (fetch_of_.contains(KeyOf(fetch))) {
     return;
   }
   const uint64_t number = next_fetch_++;
-  if (!held.refresh) fetch_of_[{fetch.target, fetch.key}] = number;
+  if (!held.refresh) fetch_of_[KeyOf(fetch)] = number;
   Ask(step, number, fetch);
   fetches_.emplace(number, std::move(fetch));
 }
@@ -193,10 +198,16 @@ void Gets::AwaitCommit(const StepContext& step, const Job& job,
 }
 
 void Gets::Ask(const StepContext& step, uint64_t number, const Fetch& fetch) {
-  step.out.push_back(SendPeer{PeerMessage{
-      self_, fetch.node,
-      DmodexRequest{number, fetch.target, fetch.key, TimeLeft(step.now, fetch),
-                    modex_.KnownVersion(fetch.target)}}});
+  DmodexRequest request{number,
+                        fetch.target,
+                        fetch.key,
+                        TimeLeft(step.now, fetch),
+                        modex_.KnownVersion(fetch.target),
+                        fetch.reader,
+                        fetch.uid.value_or(0),
+                        fetch.uid.has_value()};
+  step.out.push_back(
+      SendPeer{PeerMessage{self_, fetch.node, std::move(request)}});
 }
 
 std::vector<uint64_t> Gets::IdsOf(const Fetch& fetch) const {
@@ -204,7 +215,7 @@ std::vector<uint64_t> Gets::IdsOf(const Fetch& fetch) const {
   std::vector<uint64_t> ids = held_.Of(fetch.target, fetch.key);
   std::erase_if(ids, [&](uint64_t id) {
     const Held& held = held_.all().at(id);
-    return held.node != kNoNode || held.refresh;
+    return held.node != kNoNode || held.refresh || held.reader != fetch.reader;
   });
   return ids;
 }
@@ -267,7 +278,7 @@ void Gets::OnReply(const StepContext& step, NodeId src,
   if (it == fetches_.end() || it->second.node != src) return;
   const Fetch fetch = std::move(it->second);
   fetches_.erase(it);
-  if (fetch.held == 0) fetch_of_.erase({fetch.target, fetch.key});
+  if (fetch.held == 0) fetch_of_.erase(KeyOf(fetch));
   const std::vector<uint64_t> ids = IdsOf(fetch);
   if (reply.status == kErrTimeout) {
     // A get with a later deadline may have been added since the request was
@@ -336,7 +347,7 @@ void Gets::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
     if (jobs_.ProcOf(client) == nullptr) OnClientGone(step, client);
   }
   std::erase_if(fetch_of_, [&](const auto& item) {
-    return item.first.first.nspace == nspace;
+    return std::get<ProcId>(item.first).nspace == nspace;
   });
   std::erase_if(fetches_, [&](const auto& item) {
     return item.second.target.nspace == nspace;

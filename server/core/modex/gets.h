@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "common/ids.h"
@@ -44,7 +44,9 @@ inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 //                            or not allowed: immediate, refreshed, target
 //                            ended, no such rank or namespace
 //   kErrNoPermissions        the target's job belongs to another user, and the
-//                            two jobs never took part in one operation
+//                            two jobs never took part in one operation. Checked
+//                            by the caller's agent and by the target's, which
+//                            knows the operations of its own processes
 //   kErrTimeout
 //   kErrUnreach              the target's agent is lost
 //   kErrJobTerminated
@@ -98,9 +100,18 @@ class Gets final : public Engine {
   struct Fetch {
     ProcId target;
     std::string key;
+    std::string reader;  // the namespace for which the data is requested
+    std::optional<uint32_t> uid;  // its user, as in HeldGet
     NodeId node = kNoNode;
-    uint64_t held = 0;  // the only get that it serves; 0: all gets of the key
+    uint64_t held = 0;  // the only get that it serves; 0: all of the reader
   };
+  // Identifies a fetch that serves all gets of a key: target, key and reader.
+  // Another job has a fetch of its own, because the target's agent may give it
+  // another answer.
+  using FetchKey = std::tuple<ProcId, std::string, std::string>;
+  static FetchKey KeyOf(const Fetch& fetch) {
+    return {fetch.target, fetch.key, fetch.reader};
+  }
   // Returns the status of the answer, or no value while the get must wait.
   std::optional<int> Decide(const Held& held) const;
   std::optional<int> DecideForPeer(const Held& held) const;
@@ -113,6 +124,7 @@ class Gets final : public Engine {
   std::optional<int> DecideRemote(const Held& held, const Job& job) const;
   bool IsForeign(const Held& held) const;
   bool MaySee(const Held& held) const;
+  bool MayPeerSee(const Held& held, const Job& target) const;
 
   void Take(const StepContext& step, Held held);
   void Answer(const StepContext& step, const Held& held, int status);
@@ -151,7 +163,7 @@ class Gets final : public Engine {
   ModexStore& modex_;
   HeldGets held_;
   std::map<uint64_t, Fetch> fetches_;
-  std::map<std::pair<ProcId, std::string>, uint64_t> fetch_of_;
+  std::map<FetchKey, uint64_t> fetch_of_;
   uint64_t next_fetch_ = 1;
 };
 

@@ -25,6 +25,20 @@ bool Gets::MaySee(const Held& held) const {
          jobs_.MaySee(*proc, held.target.nspace);
 }
 
+// Returns whether the processes for which another agent asks may see the
+// target's job. Their agent has checked this, too, but it may not be honest,
+// and a claim that contradicts the map of their job is refused. Without a
+// claim, the reader is a tool that may see all jobs, or its agent is older.
+bool Gets::MayPeerSee(const Held& held, const Job& target) const {
+  std::optional<uint32_t> user = held.uid;
+  if (const Job* reader = jobs_.Find(held.reader)) {
+    if (reader->spec->uid != user.value_or(reader->spec->uid)) return false;
+    user = reader->spec->uid;
+  }
+  return !user || *user == target.spec->uid ||
+         jobs_.HaveMet(held.reader, held.target.nspace);
+}
+
 std::optional<int> Gets::Decide(const Held& held) const {
   if (held.node != kNoNode) return DecideForPeer(held);
   if (!MaySee(held)) return kErrNoPermissions;
@@ -44,6 +58,7 @@ std::optional<int> Gets::Decide(const Held& held) const {
 std::optional<int> Gets::DecideForPeer(const Held& held) const {
   const Job* job = jobs_.Find(held.target.nspace);
   if (job == nullptr || !job->is_local(held.target.rank)) return kErrNotFound;
+  if (!MayPeerSee(held, *job)) return kErrNoPermissions;
   if (IsProcessFact(held.key)) {
     return DecideFact(*job, held.target.rank, held.key);
   }

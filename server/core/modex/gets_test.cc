@@ -102,6 +102,84 @@ TEST_F(GetsTest, AGetOfAnotherUsersJobFailsWhenItsMapArrives) {
   EXPECT_TRUE(Sent<DmodexRequest>(actions_).empty());
 }
 
+TEST_F(GetsTest, ARequestHasItsReaderAndTheReadersUser) {
+  Get("k");
+  const DmodexRequest request = Sent<DmodexRequest>(actions_).at(0).second;
+  EXPECT_EQ(request.reader, "job");
+  EXPECT_TRUE(request.has_uid);
+  EXPECT_EQ(request.uid, jobs_.Find("job")->spec->uid);
+}
+
+TEST_F(GetsTest, AToolThatSeesAllJobsHasNoUserInItsRequests) {
+  jobs_.ConnectTool(11, {"tool", 0}, {0, 0});
+  jobs_.ConnectTool(12, {"theirs", 0}, {4711, 4711}, /*of_other_user=*/true);
+  GetArrived in;
+  in.target = {"job", 1};
+  in.key = "k";
+  for (const ClientId client : {11, 12}) {
+    in.client = client;
+    gets_.OnGet({now_, actions_}, in);
+  }
+  const auto sent = Sent<DmodexRequest>(actions_);
+  ASSERT_EQ(sent.size(), 1u) << "the tool of another user is refused here";
+  EXPECT_EQ(sent[0].second.reader, "tool");
+  EXPECT_FALSE(sent[0].second.has_uid);
+}
+
+// The target's agent decides for each reader, and may refuse one of them.
+TEST_F(GetsTest, GetsOfTwoJobsAreRequestedAndAnsweredApart) {
+  jobs_.Add(JobOn("other", {0}));
+  jobs_.Connect(11, {"other", 0});
+  const uint64_t first = Get("k");
+  GetArrived in;
+  in.client = 11;
+  in.target = {"job", 1};
+  in.key = "k";
+  gets_.OnGet({now_, actions_}, in);
+  ASSERT_EQ(Sent<DmodexRequest>(actions_).size(), 2u);
+  EXPECT_EQ(Sent<DmodexRequest>(actions_)[1].second.reader, "other");
+  gets_.OnReply({now_, actions_}, 1,
+                {first, kErrNoPermissions, {"job", 1}, {}});
+  ASSERT_EQ(Replies().size(), 1u);
+  EXPECT_EQ(Replies()[0].client, 10u);
+  EXPECT_EQ(Replies()[0].status, kErrNoPermissions);
+  EXPECT_EQ(gets_.num_held(), 1u);
+}
+
+// The agent with the data checks the user that another agent claims.
+TEST_F(GetsTest, RequestsForReadersOfOtherUsersAreRefused) {
+  const uint32_t user = jobs_.Find("job")->spec->uid;
+  auto theirs = std::make_shared<JobSpec>(*JobOn("theirs", {1}));
+  theirs->uid = user + 1;
+  jobs_.Add(theirs);
+  const auto get = [&](const std::string& reader, std::optional<uint32_t> uid) {
+    DmodexRequest request{4, {"job", 0}, "", 0, 0, reader};
+    request.has_uid = uid.has_value();
+    request.uid = uid.value_or(0);
+    actions_.clear();
+    gets_.OnRequest({now_, actions_}, 1, request);
+    return Sent<DmodexReply>(actions_).at(0).second.status;
+  };
+  EXPECT_EQ(get("unknown", user), kErrNotFound) << "no data yet, but allowed";
+  EXPECT_EQ(get("unknown", user + 1), kErrNoPermissions);
+  EXPECT_EQ(get("theirs", user + 1), kErrNoPermissions);
+  EXPECT_EQ(get("theirs", user), kErrNoPermissions) << "a false claim";
+  EXPECT_EQ(get("theirs", std::nullopt), kErrNoPermissions);
+  EXPECT_EQ(get("tool", std::nullopt), kErrNotFound);
+  jobs_.NoteMet({{"job", 0}, {"theirs", 0}});
+  EXPECT_EQ(get("theirs", user + 1), kErrNotFound);
+  EXPECT_EQ(get("theirs", user), kErrNoPermissions) << "still a false claim";
+}
+
+TEST_F(GetsTest, ARefusedRequestForAKeyDoesNotWait) {
+  DmodexRequest request{4, {"job", 0}, "k", 0, 0, "theirs"};
+  request.has_uid = true;
+  request.uid = jobs_.Find("job")->spec->uid + 1;
+  gets_.OnRequest({now_, actions_}, 1, request);
+  EXPECT_EQ(Sent<DmodexReply>(actions_).at(0).second.status, kErrNoPermissions);
+  EXPECT_EQ(gets_.num_held(), 0u);
+}
+
 TEST_F(GetsTest, OnlyTheTargetsAgentMayAnswer) {
   const uint64_t number = Get("k");
   gets_.OnReply({now_, actions_}, 2,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -36,6 +37,10 @@ struct HeldGet {
   TimeNs since = 0;  // time from which the deadline counts
   // The job of the client; for another agent's get, that of the target.
   std::string job = {};
+  // The namespace of the process that asks, and its user
+  // (JobTable::UserSeenBy); for another agent's get, as that agent claims.
+  std::string reader = {};
+  std::optional<uint32_t> uid = {};
 };
 
 // Each get has a number that is never reused. Lists of numbers ascend, so gets

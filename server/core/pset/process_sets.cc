@@ -30,12 +30,15 @@ std::optional<std::string> NameIn(const Bytes& info) {
 
 // Returns the event of the end of a set. The hash distinguishes it from the
 // ends of the job's other sets.
-EventRaised EndOf(const std::string& nspace, const std::string& name) {
+EventRaised EndOf(const std::string& nspace, const std::string& name,
+                  uint64_t user) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : name) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
   }
-  return SetDeleted({{nspace, kRankWildcard}, hash}, name);
+  EventRaised event = SetDeleted({{nspace, kRankWildcard}, hash}, name);
+  event.user = user;
+  return event;
 }
 
 std::optional<std::vector<ProcId>> MembersIn(const Bytes& info) {
@@ -97,6 +100,11 @@ std::vector<ProcId> ProcessSets::Resolve(
   return {all.begin(), all.end()};
 }
 
+uint64_t ProcessSets::UserOf(const ProcId& definer) const {
+  const auto owner = jobs_.OwnerOf(definer);
+  return owner ? uint64_t{owner->uid} + 1 : 0;
+}
+
 bool ProcessSets::IsDefined(const ProcId& definer, uint64_t id,
                             const std::string& name) const {
   const auto set = sets_.find(name);
@@ -107,7 +115,9 @@ bool ProcessSets::IsDefined(const ProcId& definer, uint64_t id,
 EventRaised ProcessSets::Define(const ProcId& definer, uint64_t id,
                                 const std::string& name,
                                 const std::vector<ProcId>& members) const {
-  return SetDefined({definer, id}, name, Resolve(members));
+  EventRaised event = SetDefined({definer, id}, name, Resolve(members));
+  event.user = UserOf(definer);
+  return event;
 }
 
 std::vector<EventRaised> ProcessSets::OfApplications(const Job& job) const {
@@ -125,6 +135,7 @@ std::vector<EventRaised> ProcessSets::OfApplications(const Job& job) const {
     }
     const ProcId definer = {spec.nspace, kRankWildcard};
     events.push_back(SetOfApplication({definer, events.size()}, name, members));
+    events.back().user = UserOf(definer);
   }
   return events;
 }
@@ -134,7 +145,7 @@ std::vector<EventRaised> ProcessSets::DeletionsOf(
   std::vector<EventRaised> events;
   for (const auto& [name, set] : sets_) {
     if (set.owner != nspace) continue;
-    events.push_back(EndOf(nspace, name));
+    events.push_back(EndOf(nspace, name, set.user));
   }
   return events;
 }
@@ -169,15 +180,15 @@ bool ProcessSets::OnEvent(const EventMessage& event) {
     return false;
   }
   if (over_.Contains(owner)) {
-    Post(LateSetEnded{EndOf(owner, *name)});
+    Post(LateSetEnded{EndOf(owner, *name, event.user)});
     return false;
   }
   auto members = MembersIn(event.info);
   if (!members || known != sets_.end() || sets_.size() >= kMaxProcessSets) {
     return false;
   }
-  sets_[*name] = {owner, event.source, event.request, event.origin,
-                  *std::move(members)};
+  sets_[*name] = {owner,        event.source,        event.request,
+                  event.origin, *std::move(members), event.user};
   return true;
 }
 

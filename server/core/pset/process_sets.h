@@ -39,6 +39,7 @@ class ProcessSets final : public Engine {
     uint64_t event = 0;          // number of the event that announced it
     NodeId raised_at = kNoNode;  // the agent that has raised the event
     std::vector<ProcId> members;
+    uint64_t user = 0;  // user of the owner, plus 1; 0: unknown, or the host
   };
 
   // The table must outlive this object.
@@ -89,6 +90,8 @@ class ProcessSets final : public Engine {
 
  private:
   std::vector<ProcId> Resolve(const std::vector<ProcId>& members) const;
+  // Returns the user of a job or tool as in EventMessage.
+  uint64_t UserOf(const ProcId& definer) const;
   bool HasRoomFor(const std::string& owner) const;
 
   const JobTable& jobs_;

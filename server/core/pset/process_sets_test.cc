@@ -18,6 +18,7 @@ EventMessage Message(const EventRaised& raised) {
   event.source = raised.source;
   event.request = raised.id;
   event.info = raised.info;
+  event.user = raised.user;
   return event;
 }
 
@@ -48,6 +49,17 @@ TEST_F(ProcessSetsTest, AnEventOfAnAgentDefinesTheSet) {
   EXPECT_FALSE(sets_.IsDefined({"job", 0}, 8, "ocean"));
   Define("all", {{"job", kRankWildcard}});
   EXPECT_EQ(sets_.sets().at("all").members.size(), 3u);
+}
+
+// Agents without the owner's job learn its user from the events.
+TEST_F(ProcessSetsTest, DefinitionsAndEndsHaveTheUserOfTheOwner) {
+  const uint64_t user = uint64_t{jobs_.Find("job")->spec->uid} + 1;
+  Define("ocean", {{"job", 0}});
+  EXPECT_EQ(sets_.sets().at("ocean").user, user);
+  EXPECT_EQ(sets_.DeletionsOf("job").at(0).user, user);
+  for (const EventRaised& event : sets_.OfApplications(*jobs_.Find("job"))) {
+    EXPECT_EQ(event.user, user);
+  }
 }
 
 TEST_F(ProcessSetsTest, TheSetsOfAJobAreLimited) {

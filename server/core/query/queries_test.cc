@@ -12,6 +12,7 @@
 #include "common/values/info_list.h"
 #include "pmix_common.h"
 #include "server/core/core_testing.h"
+#include "server/core/pset/set_events.h"
 #include "server/core/query/facts_service.h"
 #include "server/core/query/query_testing.h"
 #include "server/core/step/host_services.h"
@@ -633,6 +634,40 @@ TEST_F(QueriesTest, NumberAndNamesOfProcessSetsAreReturned) {
   EXPECT_EQ(answer_.Find(PMIX_QUERY_NUM_PSETS)->value.data.size, 1u);
   // The key has no answer, because no qualifier selects a set.
   EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PSET_MEMBERSHIP}}})), kErrNotFound);
+}
+
+// The owners of these sets have no process on this node, so this agent does not
+// know their jobs.
+TEST_F(QueriesTest, SetsOfUnknownJobsAreShownToTheirUserAlone) {
+  const auto define = [this](const std::string& name, uint64_t user,
+                             NodeId raised_at) {
+    EventMessage event;
+    const EventRaised raised =
+        SetDefined({{name + "-job", 0}, 1}, name, {{name + "-job", 0}});
+    event.status = raised.status;
+    event.source = raised.source;
+    event.request = raised.id;
+    event.info = raised.info;
+    event.user = user;
+    event.origin = raised_at;
+    sets_.OnEvent(event);
+  };
+  define("mine", uint64_t{kUser} + 1, 2);
+  define("theirs", uint64_t{kUser} + 2, 2);
+  define("nobodys", 0, 2);
+  define("hosts", 0, 0);
+  EXPECT_EQ(Answered(Ask({{{PMIX_QUERY_PSET_NAMES}}})), kSuccess);
+  const pmix_value_t& names = answer_.Find(PMIX_QUERY_PSET_NAMES)->value;
+  ASSERT_EQ(names.data.darray->size, 2u);
+  const auto* name = static_cast<char* const*>(names.data.darray->array);
+  EXPECT_STREQ(name[0], "hosts");
+  EXPECT_STREQ(name[1], "mine");
+  const auto members = [this](const char* set) {
+    return Answered(Ask({{{PMIX_QUERY_PSET_MEMBERSHIP},
+                          {{PMIX_PSET_NAME, Value::String(set)}}}}));
+  };
+  EXPECT_EQ(members("mine"), kSuccess);
+  EXPECT_EQ(members("theirs"), kErrNotFound);
 }
 
 TEST_F(QueriesTest, PendingCallsOfAProcessAreLimited) {

@@ -228,11 +228,17 @@ Value QueryAnswers::TimeRemaining(const Query& query) const {
 
 // --------------------------------------------------------- process sets ---
 
-// Returns whether the caller may see the set. The access is not checked if the
-// job that owns the set is unknown to this agent.
+// Returns whether the caller may see the set. If the job that owns the set is
+// unknown to this agent, its user is that of the set's event. A set without a
+// user is shown only if this process's host has defined it, because the host's
+// sets belong to no job.
 bool QueryAnswers::MaySee(const ProcessSets::Set& set) const {
   const Job* job = scope_.jobs().Find(set.owner);
-  return job == nullptr || scope_.MaySee(job->spec->uid);
+  if (job != nullptr) return scope_.MaySee(job->spec->uid);
+  if (set.user == 0) {
+    return scope_.MaySeeAll() || set.raised_at == scope_.self();
+  }
+  return scope_.MaySee(static_cast<uint32_t>(set.user - 1));
 }
 
 Value QueryAnswers::PsetNames(const std::string& key) const {

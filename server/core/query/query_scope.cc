@@ -14,7 +14,9 @@ const Job* QueryScope::JobOf(const Query& query) const {
   return job != nullptr && MaySee(job->spec->uid) ? job : nullptr;
 }
 
-bool QueryScope::MaySee(uint32_t uid) const { return !uid_ || *uid_ == uid; }
+bool QueryScope::MaySee(uint32_t uid) const {
+  return MaySeeAll() || *uid_ == uid;
+}
 
 std::optional<NodeId> QueryScope::NodeOf(const Query& query) const {
   if (query.nodeid) {

@@ -41,8 +41,9 @@ class QueryScope {
   // Returns the query's job; null if the job is unknown to this agent or the
   // caller may not see it.
   const Job* JobOf(const Query& query) const;
-  // Returns true if the caller may see jobs of that user.
+  // Returns true if the caller may see jobs of that user, or of all users.
   bool MaySee(uint32_t uid) const;
+  bool MaySeeAll() const { return !uid_; }
   // Returns the node that the query names, or this node if it names none; no
   // value if there is no such node.
   std::optional<NodeId> NodeOf(const Query& query) const;

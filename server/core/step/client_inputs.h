@@ -187,6 +187,9 @@ struct EventRaised {
   uint8_t range = 0;
   std::vector<ProcId> targets;
   Bytes info;
+  // As EventMessage::user, for an event that the agent raises. An event of a
+  // client is always of the client's user.
+  uint64_t user = 0;
 };
 
 // The number of collectives of one series that have ended for a process. The

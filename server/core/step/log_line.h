@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CORE_STEP_LOG_LINE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace canopy::core {
@@ -12,6 +13,9 @@ struct LogLine {
   enum class Level : uint8_t { kInfo, kWarning, kError };
   Level level = Level::kInfo;
   std::string text;
+  // The user whose process has caused the line. The lines of a user are limited
+  // apart from the lines of others (net::LogGate).
+  std::optional<uint32_t> uid = {};
 };
 
 }  // namespace canopy::core

@@ -18,6 +18,9 @@ void Describe(V& v, Is<DmodexRequest> auto& m) {
   v.Bounded(3, m.key, kMaxKeyLen);
   v.Field(4, m.timeout_ms);
   v.Field(5, m.known);
+  v.Bounded(6, m.reader, kMaxNspaceLen);
+  v.Field(7, m.uid);
+  v.Field(8, m.has_uid);
 }
 
 template <typename V>

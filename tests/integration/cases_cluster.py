@@ -1,4 +1,4 @@
-"""Agents that nobody launches find each other from the file of their cluster."""
+"""Agents without a launcher find each other from the file of their cluster."""
 import contextlib
 import os
 import secrets

@@ -329,6 +329,7 @@ control::JobPlanner Agent::Impl::MakePlanner() {
     return planner_->NameHosts(spawner, empty, job_manager_.jobs(), membership_,
                                hosts);
   };
+  planner.limits = [this] { return membership_.LimitsOfUsers(config_); };
   return planner;
 }
 

@@ -228,6 +228,8 @@ class ControlService::Impl : public v1::Control::CallbackService {
     const size_t known = job_manager_->jobs().size();
     reply->set_queued(static_cast<uint32_t>(queued));
     reply->set_jobs(static_cast<uint32_t>(known + queued));
+    reply->set_max_jobs_per_user(job_manager_->limits().jobs);
+    reply->set_max_procs_per_user(job_manager_->limits().procs);
   }
 
   // Returns the names of the first jobs that run or are queued, and the number

@@ -138,6 +138,7 @@ void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
                       p_.planner->new_name()};
   const PlannedJob plan = p_.planner->launch(in.job, placed);
   if (!plan.ok()) return done(plan.status());
+  if (Status may = p_.pipeline->MayRecord(**plan); !may.ok()) return done(may);
   hosted_.Begin(
       in.id, (*plan)->nspace, in.output,
       [this, in, placed, done = std::move(done)](const Result<uint64_t>& id) {
@@ -152,9 +153,10 @@ Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
                                                const HostLaunch& in,
                                                const Placed& placed) {
   PlannedJob plan = p_.planner->launch(in.job, placed);
-  if (!plan.ok()) {
+  const Status may = plan.ok() ? p_.pipeline->MayRecord(**plan) : plan.status();
+  if (!may.ok()) {
     hosted_.Remove(launcher);
-    return plan.status();
+    return may;
   }
   LaunchFacts facts = FactsOf(in.job, placed);
   facts.host_output = in.output;

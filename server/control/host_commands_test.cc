@@ -55,7 +55,7 @@ class HostCommandsTest : public testing::Test {
       .topology = {},
       .name_hosts = {}};
   Placements placements_{&loop_, [](QueuedJob*) {}};
-  LaunchPipeline pipeline_{&families_, &placements_, nullptr,
+  LaunchPipeline pipeline_{&families_, &placements_, nullptr, &planner_,
                            [](const std::string&, const Status&) {}};
   HostCommands commands_{{&loop_, &planner_, &families_, &placements_,
                           &pipeline_, &launchers_, &sink_}};

@@ -22,6 +22,11 @@ constexpr int kExitKilled = 143;  // 128 + SIGTERM
 // start. The job itself may be the cause of the losses.
 constexpr uint32_t kMaxLostStarts = 3;
 
+// Returns false if the job is only mapped.
+bool IsRecorded(const v1::Launch& launch) {
+  return !launch.do_not_launch() || launch.check_only();
+}
+
 }  // namespace
 
 JobManager::JobManager(EventLoop* loop, JobPlanner planner)
@@ -36,7 +41,7 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
           }),
       requests_(loop),
       placements_(loop, [this](QueuedJob* job) { OnWaits(job); }),
-      pipeline_(&families_, &placements_, &staging_,
+      pipeline_(&families_, &placements_, &staging_, &planner_,
                 [this](const std::string& nspace, const Status& status) {
                   OnNotLaunched(nspace, status);
                 }),
@@ -250,8 +255,12 @@ Status JobManager::Begin(uint64_t id, const Asked& asked, Placed placed) {
   // earlier attempt.
   if (placed.id.attempt > 1) placed.name = planner_.new_name();
   const PlannedJob plan = planner_.launch(asked.request, placed);
-  if (plan.ok()) Start(id, asked, placed, *plan);
-  return plan.status();
+  if (!plan.ok()) return plan.status();
+  if (IsRecorded(asked.launch)) {
+    if (Status may = pipeline_.MayRecord(**plan); !may.ok()) return may;
+  }
+  Start(id, asked, placed, *plan);
+  return Status();
 }
 
 void JobManager::Start(uint64_t id, const Asked& asked, const Placed& placed,
@@ -266,7 +275,7 @@ void JobManager::Start(uint64_t id, const Asked& asked, const Placed& placed,
     AddTopologies(*plan, planner_.topology, mapped.mutable_mapped());
   }
   families_.SendMapped(launcher, std::move(mapped));
-  if (launch.do_not_launch() && !launch.check_only()) {
+  if (!IsRecorded(launch)) {
     v1::RunEvent end;
     end.mutable_end();
     launcher->Send(std::move(end));

@@ -63,6 +63,8 @@ class JobManager : public JobObserver, public LauncherListener {
   const JobRecords& jobs() const { return families_.jobs(); }
   // Returns the jobs that wait for their placement.
   const Placements& queued() const { return placements_; }
+  // Returns what the jobs of each user may have together.
+  UserLimits limits() const { return pipeline_.limits(); }
   // Cancels a queued job. Returns false if no job of this name is queued.
   bool CancelQueued(const std::string& name, const std::string& reason);
   // Ends every job. Calls `done` when the last job is gone, or at once if there

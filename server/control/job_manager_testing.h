@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_CONTROL_JOB_MANAGER_TESTING_H_
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <memory>
@@ -28,9 +29,11 @@ class JobManagerTest : public testing::Test {
     planner.launch = [this](const JobRequest&,
                             const Placed& placed) -> PlannedJob {
       if (launch_refusal_.code() != kSuccess) return launch_refusal_;
-      return PlannedJob(
-          Job(placed.name.empty() ? placed.id.request : placed.name));
+      auto job = Job(placed.name.empty() ? placed.id.request : placed.name);
+      job->uid = uid_;
+      return PlannedJob(job);
     };
+    planner.limits = [this] { return limits_; };
     planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
                            const Placed&) -> PlannedJob {
       if (refusal_.code() != kSuccess && num_spawned_ >= num_accepted_) {
@@ -38,6 +41,7 @@ class JobManagerTest : public testing::Test {
       }
       auto job = Job("child" + std::to_string(++num_spawned_));
       job->parent = spawner;
+      job->uid = uid_;
       job->apps[0].argv = {"./child", "a b"};
       separate_ = call.separate;
       return PlannedJob(job);
@@ -125,6 +129,8 @@ class JobManagerTest : public testing::Test {
   Stream stream_;
   Records records_;
   FakePlacement placement_;
+  uint32_t uid_ = geteuid();  // user of the jobs
+  UserLimits limits_;
   Status launch_refusal_;
   Status refusal_;
   int num_accepted_ = 0;  // number of accepted spawns before a refusal

@@ -117,6 +117,13 @@ using JobRecords = std::map<std::string, JobRecord>;
 
 using PlannedJob = Result<std::shared_ptr<const JobSpec>>;
 
+// The limits of each user on an overlay: for the number of jobs that run or are
+// queued, and for the processes that these jobs have together.
+struct UserLimits {
+  uint64_t jobs = 2048;
+  uint64_t procs = 65536;
+};
+
 // Functions and values of the agent that the control service uses. The
 // functions that map jobs return the reason, in one line, if a job cannot be
 // mapped.
@@ -147,6 +154,8 @@ struct JobPlanner {
   std::function<Status(const std::string& spawner, bool empty,
                        std::vector<Host>* hosts)>
       name_hosts;
+  // Returns the limits of each user. Null: the defaults.
+  std::function<UserLimits()> limits = {};
 };
 
 // Persists what a successor needs so that a job's launcher can reattach.

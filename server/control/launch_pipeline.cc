@@ -1,5 +1,6 @@
 #include "server/control/launch_pipeline.h"
 
+#include "server/control/placement_request.h"
 #include "server/core/step/control_inputs.h"
 
 namespace canopy::control {
@@ -31,8 +32,23 @@ void LaunchPipeline::Ask(QueuedJob request, bool is_placed, Answers answers) {
     const Placed placed{asked.id, {}, asked.since_ms, asked.give_up};
     return Begin(std::move(request), placed, answers);
   }
+  const Status may = MayAdd(asked.caller.uid, {1, NumProcs(asked)});
+  if (!may.ok()) return answers.refuse(may);
   Placements::Decided decided = Continue(request, std::move(answers));
   placements_->Ask(std::move(request), std::move(decided));
+}
+
+Status LaunchPipeline::MayAdd(uint32_t uid, const UserLoad& more) const {
+  return CheckUserLimits(uid, LoadOf(uid, families_->jobs(), *placements_),
+                         more, limits());
+}
+
+UserLimits LaunchPipeline::limits() const {
+  return planner_->limits ? planner_->limits() : UserLimits();
+}
+
+Status LaunchPipeline::MayRecord(const JobSpec& job) const {
+  return MayAdd(job.uid, {1, job.procs.size()});
 }
 
 Placements::Decided LaunchPipeline::Continue(QueuedJob request,

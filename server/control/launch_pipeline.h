@@ -1,9 +1,12 @@
 // The stages of every job from its request to its start, for requests of a
 // launcher, a process or the scheduler:
 //
-//   asked      Ask: the host decides where and when the job runs (Placements).
+//   asked      Ask: the host decides where and when the job runs (Placements),
+//              unless the job's user already has as many jobs or processes as a
+//              user may have (user_limits.h).
 //   placed     The request may start. Its `begin` maps it.
-//   mapped     The mapper has assigned its ranks to nodes (JobPlanner).
+//   mapped     The mapper has assigned its ranks to nodes (JobPlanner). Now the
+//              number of processes is known, and MayRecord checks it.
 //   recorded   Record: it is a member of a family, and occupies its slots.
 //   copied     Start: its files are on its nodes (Staging).
 //   persisted  A successor of this agent can continue it.
@@ -16,6 +19,7 @@
 #ifndef CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
 #define CANOPY_SERVER_CONTROL_LAUNCH_PIPELINE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,6 +33,7 @@
 #include "server/control/placements.h"
 #include "server/control/preload.h"
 #include "server/control/staging.h"
+#include "server/control/user_limits.h"
 #include "server/ports/input_sink.h"
 
 namespace canopy::control {
@@ -48,10 +53,11 @@ class LaunchPipeline {
       std::function<void(const std::string& nspace, const Status& status)>;
 
   LaunchPipeline(Families* families, Placements* placements, Staging* staging,
-                 Failed failed)
+                 const JobPlanner* planner, Failed failed)
       : families_(families),
         placements_(placements),
         staging_(staging),
+        planner_(planner),
         failed_(std::move(failed)) {}
 
   void set_sink(InputSink* sink) { sink_ = sink; }
@@ -68,6 +74,11 @@ class LaunchPipeline {
   // decide, because the job takes no slots or is not started at all.
   void Ask(QueuedJob request, bool is_placed, Answers answers);
 
+  // Returns what the jobs of each user may have together.
+  UserLimits limits() const;
+  // Returns kErrOutOfResource if the user of a mapped job would have too many
+  // jobs or processes with it. Called before the job is recorded.
+  Status MayRecord(const JobSpec& job) const;
   // Records a job in a family; null means a new one. The caller adds its data
   // about the launcher before it starts the job.
   JobRecord& Record(MappedJob mapped, Family* family);
@@ -87,10 +98,12 @@ class LaunchPipeline {
   Placements::Decided Continue(QueuedJob request, Answers answers);
   void Begin(QueuedJob request, const Placed& placed, const Answers& answers);
   Status Launch(const JobRecord& record, bool check_only);
+  Status MayAdd(uint32_t uid, const UserLoad& more) const;
 
   Families* const families_;
   Placements* const placements_;
   Staging* const staging_;
+  const JobPlanner* const planner_;
   const Failed failed_;
   InputSink* sink_ = nullptr;
   std::map<std::string, FileSource> files_;  // for recorded jobs, until Start

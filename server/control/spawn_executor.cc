@@ -244,6 +244,7 @@ Status SpawnExecutor::Add(const core::HostSpawn& spawn,
                           std::vector<std::string>* jobs) {
   PlannedJob plan = planner_->spawn(call, spawn.proc, placed);
   if (!plan.ok()) return plan.status();
+  if (Status may = pipeline_->MayRecord(**plan); !may.ok()) return may;
   const JobRecord parent = SpawnerOf(spawn);
   Result<Preload> preload =
       PreloadOf(call, **plan, *parent.job, spawn.proc.rank);

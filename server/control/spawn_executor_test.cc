@@ -79,10 +79,10 @@ class SpawnExecutorTest : public testing::Test {
                    [](const std::string&, uint64_t) {}};
   FakePlacement placement_;
   Placements placements_{&loop_, [](QueuedJob*) {}};
-  LaunchPipeline pipeline_{
-      &families_, &placements_, &staging_,
-      [this](const std::string&, const Status& status) { failure_ = status; }};
   const JobPlanner planner_ = PlannerOf();
+  LaunchPipeline pipeline_{
+      &families_, &placements_, &staging_, &planner_,
+      [this](const std::string&, const Status& status) { failure_ = status; }};
   SpawnExecutor executor_{&families_, &placements_, &requests_, &pipeline_,
                           &planner_};
 };

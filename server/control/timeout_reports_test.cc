@@ -59,7 +59,7 @@ class TimeoutReportsTest : public testing::Test {
   Staging staging_{[](const std::string&, const Status&) {},
                    [](const std::string&, uint64_t) {}};
   Placements placements_{&loop_, [](QueuedJob*) {}};
-  LaunchPipeline pipeline_{&families_, &placements_, &staging_,
+  LaunchPipeline pipeline_{&families_, &placements_, &staging_, &planner_,
                            [](const std::string&, const Status&) {}};
   TimeoutReports reports_{&loop_, &families_, &pipeline_, &states_, planner_};
 };

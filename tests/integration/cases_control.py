@@ -314,6 +314,53 @@ def no_further_process(bench):
     shutil.rmtree(env["HOME"])
 
 
+def spawns_itself(bench):
+    """A program that spawns itself is refused at the limit, and the overlay serves
+    other jobs."""
+    context = ["--context", "bomb"]
+    bench.run("up", *context, "--emulate", 2, "--max-jobs-per-user", 6).expect()
+    limit = ("the limit of jobs for each user (max-jobs-per-user) is 6 on this "
+             f"overlay; user {os.geteuid()} has 6, running or queued")
+    bomb = bench.start("run", *context, "--oversubscribe", "-n", 1,
+                       pmix(bench, "bomb"))
+    bomb.finish().expect(7, out=["refused: OUT-OF-RESOURCE"],
+                         err=[f"cannot spawn: {limit}"])
+    bench.run("run", *context, "-n", 2, "echo", "ran").expect_lines(["ran"] * 2)
+    bench.run("down", *context).expect()
+
+
+def limits_of_user(bench):
+    """The limits hold for jobs of `canopy run`, for each overlay and user, until a
+    job ends."""
+    context = ["--context", "limits"]
+    bench.run("up", *context, "--emulate", 1, "--max-procs-per-user", 4,
+              env={"CANOPY_MAX_JOBS_PER_USER": "2"}).expect()
+    limits = bench.json("status", *context)["limits"]
+    check(limits == {"jobs_per_user": 2, "processes_per_user": 4}, str(limits))
+    run = ["run", *context, "--oversubscribe"]
+    user = f"user {os.geteuid()} has"
+    bench.run(*run, "-n", 5, "true").expect_refusal(
+        1, "(max-procs-per-user) is 4", f"{user} 0, ", "would add 5")
+    jobs = [bench.start(*run, "-n", 1, "sh", "-c", "echo up; exec sleep 1000")
+            for _ in range(2)]
+    for job in jobs:
+        job.wait_for("up\n")
+    bench.run(*run, "-n", 1, "true").expect_refusal(
+        1, "(max-jobs-per-user) is 2", f"{user} 2, ")
+    bench.run(*run, "--wait", "-n", 1, "true").expect_refusal(
+        1, "(max-jobs-per-user) is 2")
+    # Another overlay, and an overlay of another user.
+    bench.run(*RUN, "-n", 2, "echo", "here").expect_lines(["here"] * 2)
+    env = home_of_user(bench)
+    bench.run(*AS_USER, bench.canopy, *RUN, "-n", 2, "echo", "theirs",
+              program="setpriv", env=env).expect_lines(["theirs"] * 2)
+    shutil.rmtree(env["HOME"])
+    jobs[0].end(signal.SIGTERM)
+    bench.run(*run, "-n", 1, "echo", "ran").expect_lines(["ran"])
+    jobs[1].end(signal.SIGTERM)
+    bench.run("down", *context).expect()
+
+
 def run(bench):
     bench.case("control: without TLS", lambda: plaintext(bench), settle=5)
     bench.case("control: JSON of commands", lambda: json_of_commands(bench),
@@ -341,4 +388,7 @@ def run(bench):
                 bench, context))
     bench.case("control: an agent's memory", lambda: memory(bench))
     bench.case("control: no further process", lambda: no_further_process(bench))
+    bench.case("control: a program that spawns itself", lambda:
+               spawns_itself(bench))
+    bench.case("control: limits of a user's jobs", lambda: limits_of_user(bench))
     bench.case("control: a shim is killed", lambda: shim_lost(bench), settle=10)

@@ -126,6 +126,8 @@ bootstrap::v1::Config SharedConfig(const OverlayPlan& plan) {
   shared.set_reflection(plan.reflection);
   shared.set_orphan_grace_ms(plan.orphan_grace_ms);
   shared.set_restart_grace_ms(plan.restart_grace_ms);
+  shared.set_max_jobs_per_user(plan.max_jobs_per_user);
+  shared.set_max_procs_per_user(plan.max_procs_per_user);
   shared.set_host_module(plan.host_module);
   shared.set_host_module_fallback(plan.host_module_fallback);
   if (const char* dir = std::getenv("CANOPY_LIBRARY_DIR"); dir != nullptr) {

@@ -60,7 +60,9 @@ struct OverlayPlan {
   bool system = false;
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
-  std::string host_module;  // as in bootstrap.Config
+  uint32_t max_jobs_per_user = 0;   // 0: the default
+  uint32_t max_procs_per_user = 0;  // 0: the default
+  std::string host_module;          // as in bootstrap.Config
   bool host_module_fallback = false;
 
   // Returns true if all agents are started on this machine.

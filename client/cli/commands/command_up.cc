@@ -189,6 +189,8 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   plan.system = options.system;
   plan.orphan_grace_ms = options.orphan_grace_ms;
   plan.restart_grace_ms = options.restart_grace_ms;
+  plan.max_jobs_per_user = options.max_jobs_per_user;
+  plan.max_procs_per_user = options.max_procs_per_user;
   plan.host_module = options.host_module;
   plan.host_module_fallback = options.host_module_fallback;
   if (!options.key_file.empty()) {

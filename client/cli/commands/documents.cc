@@ -86,6 +86,8 @@ Json StatusDocument(const std::string& context,
   out["radix"] = status.radix();
   out["jobs"] = status.jobs();
   out["jobs_queued"] = status.queued();
+  out["limits"]["jobs_per_user"] = status.max_jobs_per_user();
+  out["limits"]["processes_per_user"] = status.max_procs_per_user();
   out["slow_turns"] = status.slow_turns();
   out["scheduler"] = SchedulerJson(status);
   out["nodes"] = Json::array();

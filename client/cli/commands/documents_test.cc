@@ -42,11 +42,15 @@ TEST(DocumentsTest, NodesNameTheirParentAndTheirState) {
   EXPECT_TRUE(json["scheduler"].is_null());
   EXPECT_EQ(json["slow_turns"], 0);
   status.set_slow_turns(7);
+  status.set_max_jobs_per_user(8);
+  status.set_max_procs_per_user(9);
   status.set_scheduler("unix:/s");
   status.set_scheduler_trouble("no");
   json = StatusDocument("c", status);
   EXPECT_EQ(json["scheduler"]["answers"], false);
   EXPECT_EQ(json["slow_turns"], 7);
+  EXPECT_EQ(json["limits"]["jobs_per_user"], 8);
+  EXPECT_EQ(json["limits"]["processes_per_user"], 9);
 }
 
 }  // namespace

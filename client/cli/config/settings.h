@@ -12,6 +12,10 @@
 
 namespace canopy::cli {
 
+// The largest values of the limits for one user.
+inline constexpr uint32_t kMaxUserJobs = 1u << 20;
+inline constexpr uint32_t kMaxUserProcs = 1u << 26;
+
 enum class SettingKind {
   kText,
   kNumber,    // from `min` to `max`

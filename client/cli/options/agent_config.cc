@@ -43,6 +43,12 @@ Status UseConfig(const Config& config, bool allocated, UpOptions* options) {
   if (options->restart_grace_ms == 0) {
     options->restart_grace_ms = Milliseconds(config, "restart-grace");
   }
+  if (options->max_jobs_per_user == 0) {
+    options->max_jobs_per_user = config.Number("max-jobs-per-user", 0);
+  }
+  if (options->max_procs_per_user == 0) {
+    options->max_procs_per_user = config.Number("max-procs-per-user", 0);
+  }
   if (options->timeout_seconds == 0) {
     options->timeout_seconds =
         static_cast<uint32_t>(std::chrono::ceil<std::chrono::seconds>(

@@ -29,6 +29,16 @@ TEST(AgentConfigTest, OptionsOverrideTheConfiguration) {
   EXPECT_EQ(others.radix, 4u);
 }
 
+TEST(AgentConfigTest, LimitsOfUsersAreConfiguredUnlessGiven) {
+  const Config config = Configured(
+      {{"CANOPY_MAX_JOBS_PER_USER", "7"}, {"CANOPY_MAX_PROCS_PER_USER", "9"}});
+  UpOptions options;
+  options.max_procs_per_user = 5;
+  ASSERT_TRUE(UseConfig(config, /*allocated=*/false, &options).ok());
+  EXPECT_EQ(options.max_jobs_per_user, 7u);
+  EXPECT_EQ(options.max_procs_per_user, 5u);
+}
+
 TEST(AgentConfigTest, ConfiguredHostsApplyIfNoOptionNamesNodes) {
   const Config config = Configured({{"CANOPY_HOSTS", "n[1-2]"}});
   UpOptions options;

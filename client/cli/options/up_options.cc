@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "client/cli/config/settings.h"
 #include "client/cli/options/hostfile.h"
 #include "client/cli/options/option_setters.h"
 #include "common/name_ranges.h"
@@ -75,6 +76,16 @@ void AddLives(UpOptions* to, OptionTable* table) {
                     SetFlag(&to->replace)});
 }
 
+void AddLimits(UpOptions* to, OptionTable* table) {
+  table->push_back({"max-jobs-per-user", 1, "N",
+                    "how many jobs of one user may run or be queued (2048)",
+                    SetNumber(&to->max_jobs_per_user, 1, kMaxUserJobs)});
+  table->push_back({"max-procs-per-user", 1, "N",
+                    "how many processes these jobs may have (65536, or 4\n"
+                    "for each slot if that is more)",
+                    SetNumber(&to->max_procs_per_user, 1, kMaxUserProcs)});
+}
+
 void AddScheduler(UpOptions* to, OptionTable* table) {
   table->push_back({"host-module", 1, "ADDRESS",
                     "let a scheduler decide where and when jobs run: its\n"
@@ -110,6 +121,7 @@ OptionTable UpOptionTable(UpOptions* to) {
                    SetFlag(&to->system)});
   AddScheduler(to, &table);
   AddLives(to, &table);
+  AddLimits(to, &table);
   table.push_back({"verbose v", 0, "", "report each step and how long it takes",
                    SetFlag(&to->verbose)});
   table.push_back(

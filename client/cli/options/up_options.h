@@ -26,6 +26,8 @@ struct UpOptions {
   bool system = false;  // agents act as the system servers of their machines
   uint32_t orphan_grace_ms = 0;
   uint32_t restart_grace_ms = 0;
+  uint32_t max_jobs_per_user = 0;   // 0: not given
+  uint32_t max_procs_per_user = 0;  // 0: not given
   std::string host_module;  // unix:PATH or HOST:PORT; empty: no scheduler
   bool host_module_fallback = false;
   bool replace = false;

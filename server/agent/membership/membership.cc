@@ -10,6 +10,10 @@
 namespace canopy::agent {
 namespace {
 
+// The processes for each slot that the jobs of one user may have by default. A
+// few jobs that share their nodes, or that oversubscribe them, need several.
+constexpr uint64_t kProcsPerSlot = 4;
+
 bool IsCalled(const bootstrap::v1::NodeInfo& info, const std::string& name) {
   return info.name() == name || std::ranges::count(info.aliases(), name) > 0;
 }
@@ -40,6 +44,21 @@ void Membership::OnNodeStateChanged(const core::NodeStateChanged& change) {
   Entry& entry = entries_[change.node];
   entry.down_reason = change.up ? "" : change.reason;
   entry.joining &= !change.up;
+}
+
+control::UserLimits Membership::LimitsOfUsers(
+    const bootstrap::v1::Config& config) const {
+  control::UserLimits limits;
+  uint64_t slots = 0;
+  for (NodeId node = 0; node < size(); ++node) {
+    if (!removed(node)) slots += info(node).slots();
+  }
+  limits.procs = std::max(limits.procs, kProcsPerSlot * slots);
+  if (config.max_jobs_per_user() != 0) limits.jobs = config.max_jobs_per_user();
+  if (config.max_procs_per_user() != 0) {
+    limits.procs = config.max_procs_per_user();
+  }
+  return limits;
 }
 
 std::string Membership::Name(NodeId node) const {

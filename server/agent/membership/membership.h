@@ -55,6 +55,10 @@ class Membership : public InputObserver {
   const bootstrap::v1::NodeInfo& info(NodeId node) const {
     return entries_[node].info;
   }
+  // Returns what the jobs of each user may have: what the configuration states,
+  // otherwise the defaults. By default, the number of processes grows with the
+  // slots of the members that were not removed.
+  control::UserLimits LimitsOfUsers(const bootstrap::v1::Config& config) const;
   // Returns the descriptions of all members, by number.
   bootstrap::v1::Members Members() const;
 

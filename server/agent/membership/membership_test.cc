@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 
 namespace canopy::agent {
@@ -45,6 +46,51 @@ TEST_F(MembershipTest, ADecisionDoesNotBringAnOldDescriptionBack) {
   EXPECT_EQ(membership.info(1).slots(), 4u);
   EXPECT_NE(membership.WhyDrained(1), "");
   EXPECT_EQ(membership.RecordOf(1).description, "");
+}
+
+class MemberLimitsTest : public testing::Test {
+ protected:
+  // Makes an overlay of two members with this many slots each.
+  void SetSlots(uint32_t slots) {
+    config_.clear_member_names();
+    config_.add_member_names("n0");
+    config_.add_member_names("n1");
+    membership_.emplace(config_);
+    bootstrap::v1::Members members;
+    for (const char* name : {"n0", "n1"}) {
+      bootstrap::v1::NodeInfo* const node = members.add_nodes();
+      node->set_name(name);
+      node->set_slots(slots);
+    }
+    membership_->Set(members);
+  }
+  control::UserLimits Limits() const {
+    return membership_->LimitsOfUsers(config_);
+  }
+
+  bootstrap::v1::Config config_;
+  std::optional<Membership> membership_;
+};
+
+TEST_F(MemberLimitsTest, TheDefaultLimitOfProcessesGrowsWithTheSlots) {
+  SetSlots(2);
+  EXPECT_EQ(Limits().jobs, 2048u);
+  EXPECT_EQ(Limits().procs, 65536u);
+  SetSlots(100000);
+  EXPECT_EQ(Limits().jobs, 2048u);
+  EXPECT_EQ(Limits().procs, 800000u);
+  overlay::MemberRecord removed = membership_->RecordOf(1);
+  removed.service = overlay::Service::kRemoved;
+  membership_->Apply(removed);
+  EXPECT_EQ(Limits().procs, 400000u);
+}
+
+TEST_F(MemberLimitsTest, ConfiguredLimitsReplaceTheDefaults) {
+  config_.set_max_jobs_per_user(7);
+  config_.set_max_procs_per_user(9);
+  SetSlots(100000);
+  EXPECT_EQ(Limits().jobs, 7u);
+  EXPECT_EQ(Limits().procs, 9u);
 }
 
 }  // namespace

@@ -35,9 +35,16 @@ def queued(bench):
             if job["phase"] == "queued"]
 
 
+def kill_and_notice(bench, overlay):
+    """Kills the agent and waits until the root knows that it does not answer."""
+    overlay.kill(AWAY)
+    until(lambda: bench.json("status", "--context", NAME)["nodes"][3]["state"] !=
+          "up", "the root to notice")
+
+
 def elsewhere(bench, overlay):
     """Jobs run on the other nodes; one that needs all waits for the agent."""
-    overlay.kill(AWAY)
+    kill_and_notice(bench, overlay)
     others = SLOTS - CPUS
     result = run_on(bench, others, "sh", script(bench)).finish(20).expect()
     check(result.out.count("on node") == others and AWAY not in result.out,
@@ -54,7 +61,7 @@ def elsewhere(bench, overlay):
 def named(bench, overlay):
     """A job that names the node says for which agent it waits; its spawns and
     others do not wait."""
-    overlay.kill(AWAY)
+    kill_and_notice(bench, overlay)
     job = run_on(bench, 1, "--host", AWAY, "sh", script(bench))
     job.wait_for(f"no answer from the agent of {AWAY}", stream="err")
     bench.run("ps", "--context", NAME).expect(

@@ -95,8 +95,10 @@ def peaks():
         except OSError:
             continue
         name = re.search(r"Name:\s+(\S+)", text)[1]
-        if name.startswith("canopy"):
-            found[f"{name} {pid}"] = int(re.search(r"VmHWM:\s+(\d+)", text)[1])
+        # A process that is ending has no memory any more.
+        peak = re.search(r"VmHWM:\s+(\d+)", text)
+        if peak and name.startswith("canopy"):
+            found[f"{name} {pid}"] = int(peak[1])
     return found
 
 

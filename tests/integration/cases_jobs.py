@@ -32,7 +32,10 @@ def state(agents):
                 link = os.readlink(f"/proc/{pid}/fd/{fd}")
             except OSError:
                 continue
-            links.append(re.sub(r"\d+", "N", link))
+            # Agents open the directory of contexts when it exists, which may be
+            # during the jobs.
+            if not link.endswith("/contexts"):
+                links.append(re.sub(r"\d+", "N", link))
         with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
             children = file.read().split()
         files = [os.path.join(base, name) for base, directories, names in

@@ -123,7 +123,9 @@ def runs(documents, bench):
     for options, place in rows:
         result = bench.run("run", *WHERE, "-n", 2, "--display", "map", "-o",
                            *(options or ["json"]), "sh", "-c",
-                           "echo out; echo err >&2; exit $PMIX_RANK").expect(code=1)
+                           # The failure of rank 1 ends rank 0, which prints before.
+                           "echo out; echo err >&2; sleep $PMIX_RANK; "
+                           "exit $PMIX_RANK").expect(code=1)
         texts = {"out": result.out, "err": result.err.strip().split("\n")[-1]}
         if place == "file":
             with open(file, encoding="utf-8") as text:

@@ -89,8 +89,10 @@ TEST_F(UserLimitsOfJobsTest, AQueuedJobCountsUntilItIsCancelled) {
 
 TEST_F(UserLimitsOfJobsTest, ARequestForTooManyProcessesIsNotQueued) {
   limits_.procs = 4;
+  Launch();
+  placement_.asked.clear();
   placement_.keeps = true;
-  Request(5);
+  Request(3);
   EXPECT_EQ(End().status(), kErrOutOfResource);
   EXPECT_NE(End().text().find("(max-procs-per-user)"), std::string::npos);
   EXPECT_TRUE(placement_.asked.empty());

@@ -32,7 +32,11 @@ void LaunchPipeline::Ask(QueuedJob request, bool is_placed, Answers answers) {
     const Placed placed{asked.id, {}, asked.since_ms, asked.give_up};
     return Begin(std::move(request), placed, answers);
   }
-  const Status may = MayAdd(asked.caller.uid, {1, NumProcs(asked)});
+  UserLoad more{1, NumProcs(asked)};
+  // A job that alone has too many processes usually has too few slots as well,
+  // which the mapper reports. MayRecord refuses it otherwise.
+  if (more.procs > limits().procs) more.procs = 0;
+  const Status may = MayAdd(asked.caller.uid, more);
   if (!may.ok()) return answers.refuse(may);
   Placements::Decided decided = Continue(request, std::move(answers));
   placements_->Ask(std::move(request), std::move(decided));

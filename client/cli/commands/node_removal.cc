@@ -1,9 +1,12 @@
 #include "client/cli/commands/node_removal.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <span>
 #include <utility>
 
+#include "client/cli/agents/agent_end.h"
 #include "client/cli/agents/overlay_context.h"
 #include "client/cli/commands/node_addition.h"
 #include "client/cli/context/context_store.h"
@@ -11,6 +14,24 @@
 
 namespace canopy::cli {
 namespace {
+
+using std::chrono::steady_clock;
+using IsRemoved = std::function<bool(const bootstrap::v1::NodeInfo&)>;
+
+constexpr auto kEndLimit = std::chrono::seconds(10);
+
+// Waits for the ends of the removed agents of this machine. An agent that ends
+// removes its directory and frees its ports, and an agent of the same name that
+// is started next needs both.
+void WaitForEnds(v1::Context context, const IsRemoved& is_removed) {
+  DropMembers(std::not_fn(is_removed), &context);
+  const auto deadline = steady_clock::now() + kEndLimit;
+  for (const LocalAgent& agent : LocalAgent::Of(context)) {
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - steady_clock::now());
+    agent.WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)));
+  }
+}
 
 // Waits until the first member that is left is the root. Until then it refuses
 // the jobs of every command that reads the changed context.
@@ -25,13 +46,14 @@ Status RemoveFromContext(std::span<const std::string> nodes,
   const ContextStore store;
   Result<v1::Context> now = store.Load(context->name());
   if (!now.ok()) return now.status();
-  const auto is_removed = [&](const bootstrap::v1::NodeInfo& member) {
+  const IsRemoved is_removed = [&](const bootstrap::v1::NodeInfo& member) {
     return std::ranges::any_of(nodes, [&](const std::string& name) {
       return member.name() == name ||
              std::ranges::count(member.aliases(), name) > 0;
     });
   };
   const bool removes_root = is_removed(now->members(0));
+  WaitForEnds(*now, is_removed);
   RemoveDirectoriesOf(*now, is_removed);
   DropMembers(is_removed, &*now);
   const Status next = removes_root ? WaitForNextRoot(*now) : Status();

@@ -20,8 +20,9 @@ LAYERS = {
     # hwloc_headers are types.
     "client/include": [],
     "common": ["@hwloc_headers"],
-    "common/cluster": ["common", "common/posix", "common/toml",
-                       "@tomlplusplus"],
+    "common/allocation": ["common"],
+    "common/cluster": ["common", "common/allocation", "common/posix",
+                       "common/toml", "@tomlplusplus"],
     "common/codec": VALUES,
     "common/loader": ["common", "common/posix"],
     "common/local": ["common"],
@@ -52,7 +53,7 @@ LAYERS = {
                       "client/tools", "common", "@nlohmann_json"],
     # The command `canopy`.
     "client/cli/...": ["client/cli/...", "client/include", "client/stacks",
-                       "common", "common/cluster",
+                       "common", "common/allocation", "common/cluster",
                        "common/posix", "common/preload", "common/request",
                        "common/wording", "protos",
                        "server/net", "server/openpmix", "server/relay",

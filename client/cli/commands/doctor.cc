@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "client/cli/agents/allocation.h"
+#include "client/cli/agents/allocation_sites.h"
 #include "client/cli/base/color.h"
 #include "client/cli/base/table.h"
 #include "client/cli/base/this_machine.h"
@@ -182,8 +182,8 @@ void CheckName(DoctorReport* report) {
 }
 
 void CheckAllocation(const Allocation& allocation, DoctorReport* report) {
-  const std::string program =
-      allocation.launch_agent.substr(0, allocation.launch_agent.find(' '));
+  const std::string launch_agent = LaunchAgentOf(allocation);
+  const std::string program = launch_agent.substr(0, launch_agent.find(' '));
   std::string text =
       allocation.job + " with " + Count(allocation.hosts.size(), "node");
   const bool there = !FirstLine("command -v " + program).empty();

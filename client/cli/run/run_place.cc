@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/cli/agents/allocation.h"
+#include "client/cli/agents/allocation_sites.h"
 #include "client/cli/agents/overlay_context.h"
 #include "client/cli/base/command.h"
 #include "client/cli/base/progress_line.h"

@@ -1,18 +1,15 @@
-#include "client/cli/agents/allocation.h"
+#include "common/allocation/allocation.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 
-#include "client/cli/base/this_machine.h"
-
-namespace canopy::cli {
+namespace canopy {
 namespace {
-
-using Words = std::vector<std::string>;
 
 class AllocationTest : public testing::Test {
  protected:
@@ -54,23 +51,17 @@ TEST_F(AllocationTest, FindsNoAllocationIfVariablesAreMissing) {
   }
 }
 
-TEST_F(AllocationTest, EachAgentOfASlurmAllocationIsStartedBySrun) {
+TEST_F(AllocationTest, SlurmStartsTheAgentsOfAllItsNodes) {
   variables_ = {{"SLURM_JOB_ID", "17"},
-                {"SLURM_JOB_NODELIST", HostName() + ",n2"},
+                {"SLURM_JOB_NODELIST", "n1,n2"},
                 {"SLURM_TASKS_PER_NODE", "3(x2)"}};
   const Allocation found = MustFind();
   EXPECT_EQ(found.job, "Slurm job 17");
-  const auto sites = AllocationSites(found, "");
-  ASSERT_TRUE(sites.ok());
-  ASSERT_EQ(sites->size(), 2u);
-  for (const AgentSite& site : *sites) {
-    ASSERT_FALSE(site.remote_command.empty());
-    EXPECT_EQ(site.remote_command[0], "srun");
-    EXPECT_EQ(site.slots, 3u);
-    EXPECT_EQ(std::count(site.remote_command.begin(), site.remote_command.end(),
-                         "--nodelist=" + site.name),
-              1);
-  }
+  EXPECT_TRUE(found.launches_all);
+  EXPECT_TRUE(found.launch_agent.starts_with("srun "));
+  ASSERT_EQ(found.hosts.size(), 2u);
+  EXPECT_EQ(found.hosts[1].name, "n2");
+  EXPECT_EQ(found.hosts[1].slots, 3u);
 }
 
 TEST_F(AllocationTest, EachLineOfThePbsFileIsASlot) {
@@ -78,46 +69,31 @@ TEST_F(AllocationTest, EachLineOfThePbsFileIsASlot) {
                 {"PBS_NODEFILE", Write("n2\nn2\nn1\nn2\nn1\n")}};
   const Allocation found = MustFind();
   EXPECT_EQ(found.job, "PBS job 17.server");
-  const auto sites = AllocationSites(found, "");
-  ASSERT_TRUE(sites.ok());
-  ASSERT_EQ(sites->size(), 2u);
-  EXPECT_EQ((*sites)[0].name, "n2");
-  EXPECT_EQ((*sites)[0].slots, 3u);
-  EXPECT_EQ((*sites)[0].remote_command[0], "ssh");
-  EXPECT_EQ((*sites)[1].slots, 2u);
+  EXPECT_EQ(found.launch_agent, "");
+  EXPECT_FALSE(found.launches_all);
+  ASSERT_EQ(found.hosts.size(), 2u);
+  EXPECT_EQ(found.hosts[0].name, "n2");
+  EXPECT_EQ(found.hosts[0].slots, 3u);
+  EXPECT_EQ(found.hosts[1].slots, 2u);
 }
 
 TEST_F(AllocationTest, ASingleLineOfThePbsFileIsOneSlot) {
   variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", Write("n1\n")}};
-  const auto sites = AllocationSites(MustFind(), "");
-  ASSERT_TRUE(sites.ok());
-  EXPECT_EQ((*sites)[0].slots, 1u);
+  EXPECT_EQ(MustFind().hosts.at(0).slots, 1u);
 }
 
 TEST_F(AllocationTest, TheGridEngineFileContainsSlots) {
-  variables_ = {
-      {"JOB_ID", "17"},
-      {"NSLOTS", "6"},
-      {"PE_HOSTFILE", Write(HostName() + " 4 all.q@x UNDEFINED\n"
-                                         "n1.cluster  2  all.q@n1 0,0:0,1\n")}};
+  variables_ = {{"JOB_ID", "17"},
+                {"NSLOTS", "6"},
+                {"PE_HOSTFILE", Write("head 4 all.q@x UNDEFINED\n"
+                                      "n1.cluster  2  all.q@n1 0,0:0,1\n")}};
   const Allocation found = MustFind();
   EXPECT_EQ(found.job, "Grid Engine job 17");
-  const auto sites = AllocationSites(found, "");
-  ASSERT_TRUE(sites.ok());
-  ASSERT_EQ(sites->size(), 2u);
-  EXPECT_TRUE((*sites)[0].remote_command.empty());
-  EXPECT_EQ((*sites)[0].slots, 4u);
-  EXPECT_EQ((*sites)[1].remote_command,
-            (Words{"qrsh", "-inherit", "-V", "n1.cluster"}));
-  EXPECT_EQ((*sites)[1].slots, 2u);
-}
-
-TEST_F(AllocationTest, AnExplicitLaunchAgentReachesTheSameNodes) {
-  variables_ = {{"PBS_JOBID", "17"}, {"PBS_NODEFILE", Write("n1\nn1\n")}};
-  const auto sites = AllocationSites(MustFind(), "reach {host}");
-  ASSERT_TRUE(sites.ok());
-  EXPECT_EQ((*sites)[0].remote_command, (Words{"reach", "n1"}));
-  EXPECT_EQ((*sites)[0].slots, 2u);
+  EXPECT_TRUE(found.launch_agent.starts_with("qrsh "));
+  ASSERT_EQ(found.hosts.size(), 2u);
+  EXPECT_EQ(found.hosts[0].slots, 4u);
+  EXPECT_EQ(found.hosts[1].name, "n1.cluster");
+  EXPECT_EQ(found.hosts[1].slots, 2u);
 }
 
 TEST_F(AllocationTest, ErrorsNameTheVariableOrTheLine) {
@@ -139,4 +115,4 @@ TEST_F(AllocationTest, RefusesInvalidGridEngineFiles) {
 }
 
 }  // namespace
-}  // namespace canopy::cli
+}  // namespace canopy

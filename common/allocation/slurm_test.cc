@@ -1,11 +1,11 @@
-#include "client/cli/agents/slurm.h"
+#include "common/allocation/slurm.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -22,7 +22,7 @@ TEST(SlurmTest, ExpandsNodeLists) {
       {"n[7]", {"n7"}},
   };
   for (const auto& [text, names] : cases) {
-    const auto expanded = ExpandNodeList(text);
+    const auto expanded = ExpandSlurmNodes(text);
     ASSERT_TRUE(expanded.ok()) << text;
     EXPECT_EQ(*expanded, names) << text;
   }
@@ -32,15 +32,15 @@ TEST(SlurmTest, RefusesInvalidNodeLists) {
   for (const char* bad :
        {"", "a,,b", "n[", "n[1", "n[]", "n[3-1]", "n[a-b]", "n]1[", "n[1-]",
         "n[1-99999999]", "n[0-4294967295]", "n[1-60000]x[1-60000]"}) {
-    EXPECT_FALSE(ExpandNodeList(bad).ok()) << bad;
+    EXPECT_FALSE(ExpandSlurmNodes(bad).ok()) << bad;
   }
 }
 
 TEST(SlurmTest, ExpandsCounts) {
-  EXPECT_EQ(*ExpandCounts("4"), (std::vector<uint32_t>{4}));
-  EXPECT_EQ(*ExpandCounts("4(x2),1"), (std::vector<uint32_t>{4, 4, 1}));
+  EXPECT_EQ(*ExpandSlurmCounts("4"), (std::vector<uint32_t>{4}));
+  EXPECT_EQ(*ExpandSlurmCounts("4(x2),1"), (std::vector<uint32_t>{4, 4, 1}));
   for (const char* bad : {"", "x", "4(x", "4(x2", "4(xa)", "4(x99999999)"}) {
-    EXPECT_FALSE(ExpandCounts(bad).ok()) << bad;
+    EXPECT_FALSE(ExpandSlurmCounts(bad).ok()) << bad;
   }
 }
 
@@ -105,4 +105,4 @@ TEST(SlurmTest, AgentsAreStepsOfTheAllocation) {
 }
 
 }  // namespace
-}  // namespace canopy::cli
+}  // namespace canopy

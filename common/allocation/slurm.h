@@ -1,6 +1,6 @@
 // The Slurm allocation that the environment describes.
-#ifndef CANOPY_CLIENT_CLI_AGENTS_SLURM_H_
-#define CANOPY_CLIENT_CLI_AGENTS_SLURM_H_
+#ifndef CANOPY_COMMON_ALLOCATION_SLURM_H_
+#define CANOPY_COMMON_ALLOCATION_SLURM_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 #include "common/hosts.h"
 #include "common/status.h"
 
-namespace canopy::cli {
+namespace canopy {
 
 struct SlurmAllocation {
   std::string job_id;
@@ -30,21 +30,21 @@ std::optional<SlurmAllocation> FindSlurmAllocation(
 // Expands a node list such as "n[1-3,07-09]-x[0-1],login", in order and with
 // leading zeros. Returns at most 65536 names, and kErrBadParam for text that is
 // not a node list.
-Result<std::vector<std::string>> ExpandNodeList(std::string_view text);
+Result<std::vector<std::string>> ExpandSlurmNodes(std::string_view text);
 
 // Expands counts: "4(x2),1" gives 4, 4, 1. Returns kErrBadParam for text that
 // is not a list of counts.
-Result<std::vector<uint32_t>> ExpandCounts(std::string_view text);
+Result<std::vector<uint32_t>> ExpandSlurmCounts(std::string_view text);
 
 // Returns the nodes of the allocation. A node has as many slots as it has
 // tasks, or CPUs if the tasks are unknown. A node without a count has no given
-// slots (Host::slots_given). Fails like ExpandNodeList and ExpandCounts.
+// slots (Host::slots_given). Fails like ExpandSlurmNodes and ExpandSlurmCounts.
 Result<std::vector<Host>> SlurmHosts(const SlurmAllocation& allocation);
 
 // Returns the command that starts a program on the node {host} as part of the
 // allocation, so that Slurm ends it with the allocation.
 std::string SlurmLaunchAgent(const SlurmAllocation& allocation);
 
-}  // namespace canopy::cli
+}  // namespace canopy
 
-#endif  // CANOPY_CLIENT_CLI_AGENTS_SLURM_H_
+#endif  // CANOPY_COMMON_ALLOCATION_SLURM_H_

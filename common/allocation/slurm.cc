@@ -1,4 +1,4 @@
-#include "client/cli/agents/slurm.h"
+#include "common/allocation/slurm.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "common/name_ranges.h"
 #include "common/string_util.h"
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 Status NotANodeList(std::string_view text) {
@@ -41,7 +41,7 @@ std::optional<SlurmAllocation> FindSlurmAllocation(
   return found;
 }
 
-Result<std::vector<std::string>> ExpandNodeList(std::string_view text) {
+Result<std::vector<std::string>> ExpandSlurmNodes(std::string_view text) {
   std::vector<std::string> names;
   for (const std::string_view part : SplitOutsideBrackets(text)) {
     if (!ExpandNames(part, &names)) return NotANodeList(text);
@@ -49,7 +49,7 @@ Result<std::vector<std::string>> ExpandNodeList(std::string_view text) {
   return names;
 }
 
-Result<std::vector<uint32_t>> ExpandCounts(std::string_view text) {
+Result<std::vector<uint32_t>> ExpandSlurmCounts(std::string_view text) {
   std::vector<uint32_t> counts;
   for (const std::string& part : Split(text, ',')) {
     const size_t open = part.find("(x");
@@ -73,13 +73,14 @@ Result<std::vector<uint32_t>> ExpandCounts(std::string_view text) {
 }
 
 Result<std::vector<Host>> SlurmHosts(const SlurmAllocation& allocation) {
-  Result<std::vector<std::string>> names = ExpandNodeList(allocation.node_list);
+  Result<std::vector<std::string>> names =
+      ExpandSlurmNodes(allocation.node_list);
   if (!names.ok()) return names.status();
   std::vector<uint32_t> slots;
   for (const std::string* counts :
        {&allocation.tasks_per_node, &allocation.cpus_per_node}) {
     if (counts->empty() || !slots.empty()) continue;
-    Result<std::vector<uint32_t>> expanded = ExpandCounts(*counts);
+    Result<std::vector<uint32_t>> expanded = ExpandSlurmCounts(*counts);
     if (!expanded.ok()) return expanded.status();
     slots = *std::move(expanded);
   }
@@ -101,4 +102,4 @@ std::string SlurmLaunchAgent(const SlurmAllocation& allocation) {
          " --export=ALL";
 }
 
-}  // namespace canopy::cli
+}  // namespace canopy

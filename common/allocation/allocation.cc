@@ -1,14 +1,16 @@
-#include "client/cli/agents/allocation.h"
+#include "common/allocation/allocation.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
-#include "client/cli/agents/slurm.h"
-#include "client/cli/base/file_util.h"
+#include "common/allocation/slurm.h"
 #include "common/string_util.h"
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 using Environment = std::function<char*(const char*)>;
@@ -27,12 +29,17 @@ std::string Text(const Environment& environment, const char* name) {
 
 // Reads the file whose path the variable contains.
 Result<std::string> ReadFileOf(const char* variable, const std::string& path) {
-  Result<std::string> content = ReadFile(path, kMaxFile);
-  if (content.ok()) return content;
-  return Status(content.code(), std::string("cannot read the nodes of this "
-                                            "allocation from ") +
-                                    variable + ": " +
-                                    content.status().message());
+  std::ifstream file(path, std::ios::binary);
+  const bool is_open = file.is_open();
+  const std::string reason = is_open ? "it is too large" : std::strerror(errno);
+  std::string content(kMaxFile + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(
+      static_cast<size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  if (is_open && !file.bad() && content.size() <= kMaxFile) return content;
+  return Status(kErrNotFound, std::string("cannot read the nodes of this "
+                                          "allocation from ") +
+                                  variable + ": " + path + ": " + reason);
 }
 
 Found FindSlurm(const Environment& environment) {
@@ -55,7 +62,7 @@ Found FindPbs(const Environment& environment) {
   if (!content.ok()) return content.status();
   Result<std::vector<Host>> lines = ParseHostfile(*content, path);
   if (!lines.ok()) return lines.status();
-  Allocation found = {"PBS job " + job, {}, kDefaultLaunchAgent, false};
+  Allocation found = {"PBS job " + job, {}, "", false};
   for (Host& line : *lines) {
     auto known = std::ranges::find(found.hosts, line.name, &Host::name);
     if (known == found.hosts.end()) {
@@ -132,10 +139,4 @@ Result<std::optional<Allocation>> FindAllocation(
   return std::optional<Allocation>();
 }
 
-Result<std::vector<AgentSite>> AllocationSites(
-    const Allocation& allocation, const std::string& launch_agent) {
-  return HostSites(allocation.hosts, launch_agent, allocation.launch_agent,
-                   allocation.launches_all);
-}
-
-}  // namespace canopy::cli
+}  // namespace canopy

@@ -1,18 +1,17 @@
-// The nodes that a batch system allocated to the job that this command is part
+// The nodes that a batch system allocated to the job that this process is part
 // of.
-#ifndef CANOPY_CLIENT_CLI_AGENTS_ALLOCATION_H_
-#define CANOPY_CLIENT_CLI_AGENTS_ALLOCATION_H_
+#ifndef CANOPY_COMMON_ALLOCATION_ALLOCATION_H_
+#define CANOPY_COMMON_ALLOCATION_ALLOCATION_H_
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "client/cli/agents/agent_plans.h"
 #include "common/hosts.h"
 #include "common/status.h"
 
-namespace canopy::cli {
+namespace canopy {
 
 struct Allocation {
   std::string job;  // "Slurm job 17"
@@ -20,7 +19,8 @@ struct Allocation {
   // script.
   std::vector<Host> hosts;
   // A command that starts a program on a host; {host} stands for the host's
-  // name.
+  // name. Empty: the batch system has none, and its hosts are reached as hosts
+  // outside of an allocation are.
   std::string launch_agent;
   // True if the launch agent is used for this machine too, and if the batch
   // system ends all processes that were started by the launch agent. Otherwise
@@ -36,17 +36,12 @@ struct Allocation {
 Result<std::optional<Allocation>> FindAllocation(
     const std::function<char*(const char*)>& environment);
 
-// Returns one agent for each host of the allocation. A `launch_agent` that is
-// not empty replaces the allocation's. Fails like HostSites.
-Result<std::vector<AgentSite>> AllocationSites(const Allocation& allocation,
-                                               const std::string& launch_agent);
-
 // Parses the lines "HOST SLOTS [QUEUE [CPUS]]" of a Grid Engine PE_HOSTFILE.
 // Returns kErrBadParam for an invalid line or a file without hosts; the message
 // names `file` and the line.
 Result<std::vector<Host>> ParsePeHostfile(std::string_view content,
                                           const std::string& file);
 
-}  // namespace canopy::cli
+}  // namespace canopy
 
-#endif  // CANOPY_CLIENT_CLI_AGENTS_ALLOCATION_H_
+#endif  // CANOPY_COMMON_ALLOCATION_ALLOCATION_H_

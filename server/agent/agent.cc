@@ -18,6 +18,7 @@
 #include "common/cluster/cluster_file.h"
 #include "common/event_loop.h"
 #include "common/hex.h"
+#include "common/hosts.h"
 #include "common/posix/private_dir.h"
 #include "common/topology.h"
 #include "common/version.h"
@@ -106,6 +107,8 @@ class Agent::Impl {
 
  private:
   control::JobPlanner MakePlanner();
+  control::HostPlanner MakeHostPlanner();
+  Status OpenOverlay(bool remote);
   OverlayAdapter::Listener OverlayListener();
   NodeCommands::Parts NodeParts();
   // Called when agents may have stopped or begun to answer.
@@ -152,7 +155,7 @@ class Agent::Impl {
   void LeaveAndStop();
 
   FileLimit files_;
-  const bootstrap::v1::Config config_;
+  bootstrap::v1::Config config_;
   const bool restarted_;
   const uint64_t started_ = WallClockNs();  // nanoseconds since 1970
   EventLoop loop_;
@@ -329,8 +332,42 @@ control::JobPlanner Agent::Impl::MakePlanner() {
     return planner_->NameHosts(spawner, empty, job_manager_.jobs(), membership_,
                                hosts);
   };
+  planner.hosts = MakeHostPlanner();
   planner.limits = [this] { return membership_.LimitsOfUsers(config_); };
   return planner;
+}
+
+control::HostPlanner Agent::Impl::MakeHostPlanner() {
+  control::HostPlanner hosts;
+  hosts.missing = [this](const spawn::SpawnCall& call, const ProcId& spawner) {
+    return Planner::MissingHosts(call, spawner, job_manager_.jobs(),
+                                 membership_);
+  };
+  hosts.add = [this](const control::v1::AddNodesRequest& request,
+                     bool remote) -> Result<control::v1::AddNodesReply> {
+    if (Status status = OpenOverlay(remote); !status.ok()) return status;
+    return node_commands_.AddForLauncher(request);
+  };
+  hosts.remove = [this](const std::vector<NodeId>& nodes) {
+    node_commands_.Withdraw(nodes);
+  };
+  hosts.is_up = [this](NodeId node) { return membership_.up(node); };
+  return hosts;
+}
+
+// Lets an agent that was started without peers accept members. The address is
+// that of this machine if there will be members on other machines, unless the
+// user has chosen one.
+Status Agent::Impl::OpenOverlay(bool remote) {
+  if (!overlay_.alone()) return Status();
+  if (remote && HostOfAddress(config_.listen()) == "127.0.0.1") {
+    config_.clear_listen();
+  }
+  if (Status s = overlay_.Open(config_.listen()); !s.ok()) return s;
+  info_.set_address(overlay_.address());
+  membership_.DescribeSelf(info_);
+  planner_->SetNode(config_.self(), info_);
+  return Status();
 }
 
 Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {

@@ -104,6 +104,7 @@ void FamilyRecovery::OnReattach(uint64_t id, Launcher* launcher,
                                 const v1::Reattach& reattach) {
   if (launcher->family != 0 || reattach.token().empty()) return;
   launcher->requeues = reattach.requeues();
+  launcher->adds_hosts = reattach.adds_hosts();
   Family* const family = families_->FamilyOfToken(reattach.token());
   if (family != nullptr && !family->unattended) {
     return Reattach(id, launcher, family, reattach);

@@ -45,7 +45,9 @@ JobManager::JobManager(EventLoop* loop, JobPlanner planner)
                 [this](const std::string& nspace, const Status& status) {
                   OnNotLaunched(nspace, status);
                 }),
-      spawns_(&families_, &placements_, &requests_, &pipeline_, &planner_),
+      host_additions_(loop, &families_, &planner_),
+      spawns_(&families_, &placements_, &requests_, &pipeline_, &planner_,
+              &host_additions_),
       recovery_(
           loop, &families_, &requests_,
           [this](Family* family) { spawns_.Release(family); },
@@ -117,6 +119,7 @@ void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
   if (request.has_reattach()) {
     return recovery_.OnReattach(id, launcher, request.reattach());
   }
+  if (OnOrderAnswer(id, request)) return;
   Family* const family = families_.FindFamily(launcher->family);
   if (family == nullptr) {
     return OnRequestOfQueued(id, launcher, std::move(request));
@@ -146,6 +149,19 @@ void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
     default:
       break;
   }
+}
+
+// Handles a message about hosts that the launcher adds. Returns false for other
+// requests.
+bool JobManager::OnOrderAnswer(uint64_t id, const v1::RunRequest& request) {
+  if (request.has_nodes()) {
+    host_additions_.OnNodes(id, request.nodes());
+  } else if (request.has_hosts_added()) {
+    host_additions_.OnAdded(id, request.hosts_added());
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void JobManager::Offer(const std::string& nspace, v1::Input* input) {
@@ -191,6 +207,7 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
     return launcher->Refuse(Status(kErrBadParam, "one job for each call"));
   }
   launcher->requeues = launch.requeues();
+  launcher->adds_hosts = launch.adds_hosts();
   DropEnded(launcher);
   if (geteuid() == 0 && !launch.allow_run_as_root()) {
     return launcher->Refuse(Status(
@@ -315,6 +332,7 @@ void JobManager::OnGone(uint64_t id) {
   loop_->AssertOnThread();
   auto node = families_.launchers().extract(id);
   if (node.empty()) return;
+  host_additions_.OnLauncherGone(id);
   placements_.CancelOfLauncher(
       id, Status(kErrJobKilledByCmd, "the launcher ended"));
   Launcher& launcher = node.mapped();

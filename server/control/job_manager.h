@@ -15,6 +15,7 @@
 #include "protos/control.pb.h"
 #include "server/control/families.h"
 #include "server/control/family_recovery.h"
+#include "server/control/host_additions.h"
 #include "server/control/host_commands.h"
 #include "server/control/job_notices.h"
 #include "server/control/job_record.h"
@@ -117,6 +118,7 @@ class JobManager : public JobObserver, public LauncherListener {
   Status Begin(uint64_t id, const Asked& asked, Placed placed);
   void Start(uint64_t id, const Asked& asked, const Placed& placed,
              const std::shared_ptr<const JobSpec>& plan);
+  bool OnOrderAnswer(uint64_t id, const v1::RunRequest& request);
   void OnRequestOfQueued(uint64_t id, Launcher* launcher,
                          v1::RunRequest request);
   // Called when the job has ended without having been launched.
@@ -141,6 +143,7 @@ class JobManager : public JobObserver, public LauncherListener {
   SpawnRequests requests_;
   Placements placements_;
   LaunchPipeline pipeline_;
+  HostAdditions host_additions_;
   SpawnExecutor spawns_;
   FamilyRecovery recovery_;
   JobNotices notices_;

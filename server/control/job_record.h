@@ -17,6 +17,7 @@
 #include "common/job_request.h"
 #include "common/status.h"
 #include "common/topology.h"
+#include "protos/control.pb.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
@@ -124,6 +125,24 @@ struct UserLimits {
   uint64_t procs = 65536;
 };
 
+// Functions of the agent for spawns that add hosts to the overlay.
+struct HostPlanner {
+  // Returns the hosts that the call adds and that are no members. Fails like
+  // JobPlanner::spawn for a hostfile that cannot be read.
+  std::function<Result<std::vector<Host>>(const spawn::SpawnCall& call,
+                                          const ProcId& spawner)>
+      missing;
+  // Performs Control.AddNodes for a launcher of this overlay. `remote` is true
+  // if a node is on another machine.
+  std::function<Result<v1::AddNodesReply>(const v1::AddNodesRequest& request,
+                                          bool remote)>
+      add;
+  // Removes members that `add` has made.
+  std::function<void(const std::vector<NodeId>& nodes)> remove;
+  // Returns true if the agent of the member is up.
+  std::function<bool(NodeId node)> is_up;
+};
+
 // Functions and values of the agent that the control service uses. The
 // functions that map jobs return the reason, in one line, if a job cannot be
 // mapped.
@@ -156,6 +175,7 @@ struct JobPlanner {
       name_hosts;
   // Returns the limits of each user. Null: the defaults.
   std::function<UserLimits()> limits = {};
+  HostPlanner hosts = {};
 };
 
 // Persists what a successor needs so that a job's launcher can reattach.

@@ -47,6 +47,7 @@ class Launcher {
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // the launcher can request its job again
   bool requeues = false;           // it can request its job again
+  bool adds_hosts = false;         // it understands AddHosts
   // The number of times that the launcher's job has lost a node before its
   // start.
   uint32_t lost_starts = 0;

@@ -85,6 +85,13 @@ int64_t Earlier(int64_t a, int64_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
+// Returns the latest time at which the jobs of the call must have started; 0 if
+// there is no limit.
+int64_t GiveUpOf(const spawn::SpawnCall& call) {
+  if (call.spawn_timeout_seconds <= 0) return 0;
+  return EventLoop::Now() + call.spawn_timeout_seconds * kNsPerSecond;
+}
+
 // Links two jobs that start together. `facts` are those of the job `nspace`.
 void MakePartners(JobRecord* main, const std::string& nspace,
                   LaunchFacts* facts) {
@@ -120,9 +127,42 @@ void SpawnExecutor::OnSpawn(const core::HostSpawn& spawn) {
   if (Status s = NameHosts(spawn.proc.nspace, &*call); !s.ok()) {
     return Refuse(spawn, s);
   }
-  const auto request =
-      std::make_shared<const Request>(Request{spawn, *std::move(call)});
+  const int64_t give_up = GiveUpOf(*call);
+  const auto request = std::make_shared<const Request>(
+      Request{spawn, *std::move(call), give_up});
   if (Status s = MayExecute(*request); !s.ok()) return Refuse(spawn, s);
+  if (spawn::AddsHosts(request->call)) return AddHosts(request);
+  Place(request);
+}
+
+void SpawnExecutor::AddHosts(const std::shared_ptr<const Request>& request) {
+  additions_->Add({request->spawn.proc.nspace,
+                   [this, request] { return MissingHosts(*request); },
+                   request->give_up,
+                   [this, request](const Status& added) {
+                     Status status = added;
+                     // The spawner may have ended meanwhile.
+                     if (status.ok()) status = MaySpawn(request->spawn);
+                     if (status.ok()) return Place(request);
+                     Refuse(request->spawn, status);
+                   }});
+}
+
+Result<std::vector<Host>> SpawnExecutor::MissingHosts(
+    const Request& request) const {
+  if (Status may = MaySpawn(request.spawn); !may.ok()) return may;
+  Result<std::vector<Host>> hosts =
+      planner_->hosts.missing(request.call, request.spawn.proc);
+  if (!hosts.ok() || hosts->empty() || !placements_->HeedsDirectives()) {
+    return hosts;
+  }
+  return Status(kErrNotSupported,
+                "'" + hosts->front().name +
+                    "' is no node of the overlay, and the scheduler alone "
+                    "decides which nodes jobs get");
+}
+
+void SpawnExecutor::Place(const std::shared_ptr<const Request>& request) {
   // A tool runs beside other jobs and takes no slots.
   pipeline_->Ask(
       Queued(*request), /*is_placed=*/request->call.request.places.tool,
@@ -169,10 +209,7 @@ QueuedJob SpawnExecutor::Queued(const Request& request) const {
   out.request = PlacementOf(spawn, request.call, SpawnerOf(spawn));
   out.request.id.request = RequestNameOf(spawn);
   out.request.since_ms = WallClockMs();
-  if (request.call.spawn_timeout_seconds > 0) {
-    out.request.give_up =
-        EventLoop::Now() + request.call.spawn_timeout_seconds * kNsPerSecond;
-  }
+  out.request.give_up = request.give_up;
   return out;
 }
 

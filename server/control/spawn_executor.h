@@ -5,6 +5,7 @@
 // 1. OnSpawn. If the launcher of the spawner's family is still awaited, the
 //    request is held in the family until Release.
 // 2. The call is parsed, and checked against the state of the spawner's family.
+//    If the call adds hosts to the overlay, HostAdditions adds them.
 //    LaunchPipeline requests a placement from the host. A tool takes no slots
 //    and skips this decision.
 // 3. Spawn. The grant may come much later, so the spawner is checked again.
@@ -24,6 +25,7 @@
 #define CANOPY_SERVER_CONTROL_SPAWN_EXECUTOR_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>
@@ -34,6 +36,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "server/control/families.h"
+#include "server/control/host_additions.h"
 #include "server/control/job_record.h"
 #include "server/control/launch_pipeline.h"
 #include "server/control/placements.h"
@@ -51,12 +54,13 @@ class SpawnExecutor {
  public:
   SpawnExecutor(Families* families, Placements* placements,
                 SpawnRequests* requests, LaunchPipeline* pipeline,
-                const JobPlanner* planner)
+                const JobPlanner* planner, HostAdditions* additions)
       : families_(families),
         placements_(placements),
         requests_(requests),
         pipeline_(pipeline),
-        planner_(planner) {}
+        planner_(planner),
+        additions_(additions) {}
 
   // Handles a request. It waits while the launcher of the family is still
   // awaited, and then until the host has decided where and when it is executed.
@@ -76,6 +80,7 @@ class SpawnExecutor {
   struct Request {
     core::HostSpawn spawn;
     spawn::SpawnCall call;
+    int64_t give_up = 0;  // EventLoop::Now(); 0: no limit
   };
 
   JobRecord SpawnerOf(const core::HostSpawn& spawn) const;
@@ -83,6 +88,10 @@ class SpawnExecutor {
   Result<spawn::SpawnCall> Parse(const core::HostSpawn& spawn) const;
   Status MayExecute(const Request& request) const;
   Status NameHosts(const std::string& spawner, spawn::SpawnCall* call) const;
+  // Adds the hosts of the call that are no members, and then places the job.
+  void AddHosts(const std::shared_ptr<const Request>& request);
+  Result<std::vector<Host>> MissingHosts(const Request& request) const;
+  void Place(const std::shared_ptr<const Request>& request);
   QueuedJob Queued(const Request& request) const;
   void Refuse(const core::HostSpawn& spawn, const Status& why);
   Status Spawn(const Request& request, const Placed& placed);
@@ -99,6 +108,7 @@ class SpawnExecutor {
   SpawnRequests* const requests_;
   LaunchPipeline* const pipeline_;
   const JobPlanner* const planner_;
+  HostAdditions* const additions_;
   std::set<std::string> logged_;  // logged keys of directives without effect
 };
 

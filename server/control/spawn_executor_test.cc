@@ -55,6 +55,10 @@ class SpawnExecutorTest : public testing::Test {
     };
     planner.spawn = [this](const spawn::SpawnCall&, const ProcId& spawner,
                            const Placed&) { return Plan(spawner); };
+    planner.hosts.missing = [this](const spawn::SpawnCall&,
+                                   const ProcId&) -> Result<std::vector<Host>> {
+      return missing_;
+    };
     planner.name_hosts = [this](const std::string& spawner, bool,
                                 std::vector<Host>*) {
       named_.push_back(spawner);
@@ -66,6 +70,7 @@ class SpawnExecutorTest : public testing::Test {
   std::vector<std::string> warnings_;
   std::vector<std::string> named_;  // the spawner of each list of hosts
   Status not_named_;
+  std::vector<Host> missing_;  // hosts of a call that are no members
   EventLoop loop_;
   RecordingSink sink_;
   Stream stream_;
@@ -83,8 +88,9 @@ class SpawnExecutorTest : public testing::Test {
   LaunchPipeline pipeline_{
       &families_, &placements_, &staging_, &planner_,
       [this](const std::string&, const Status& status) { failure_ = status; }};
-  SpawnExecutor executor_{&families_, &placements_, &requests_, &pipeline_,
-                          &planner_};
+  HostAdditions additions_{&loop_, &families_, &planner_};
+  SpawnExecutor executor_{&families_, &placements_, &requests_,
+                          &pipeline_, &planner_,    &additions_};
 };
 
 TEST_F(SpawnExecutorTest, RelativeHostsAreThoseOfTheSpawnersJob) {
@@ -185,6 +191,43 @@ TEST_F(SpawnExecutorTest, AttributesWithoutEffectForAToolAreLoggedOnce) {
                 "tool:0: the directive site.directive of PMIx_Spawn is ignored",
                 "tool:0: the directive " PMIX_DISPLAY_MAP
                 " of PMIx_Spawn is ignored"}));
+}
+
+TEST_F(SpawnExecutorTest, AJobWaitsUntilItsHostsHaveBeenAdded) {
+  Attach();
+  families_.launchers()[kLauncher].adds_hosts = true;
+  missing_ = {{"x", 0, false, {}}};
+  executor_.OnSpawn(
+      {{"first", 1}, 5, Bytes(CallBytes(0, false, PMIX_ADD_HOST))});
+  EXPECT_TRUE(sink_.inputs.empty());
+  v1::HostsAdded added;
+  added.set_order(
+      stream_.Of(v1::RunEvent::kAddHosts).at(0).add_hosts().order());
+  additions_.OnAdded(kLauncher, added);
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().at(0).job->nspace, "child");
+}
+
+TEST_F(SpawnExecutorTest, AToolAddsNoHosts) {
+  SpawnByTool(CallBytes(0, false, PMIX_ADD_HOST));
+  EXPECT_EQ(sink_.Take<core::LaunchRequested>().size(), 1u)
+      << "all hosts are members";
+  missing_ = {{"x", 0, false, {}}};
+  SpawnByTool(CallBytes(0, false, PMIX_ADD_HOST));
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrNotSupported);
+}
+
+TEST_F(SpawnExecutorTest, AJobWhoseSpawnerHasEndedMeanwhileIsNotStarted) {
+  Attach();
+  families_.launchers()[kLauncher].adds_hosts = true;
+  missing_ = {{"x", 0, false, {}}};
+  executor_.OnSpawn(
+      {{"first", 1}, 5, Bytes(CallBytes(0, false, PMIX_ADD_HOST))});
+  families_.RemoveJob("first");
+  v1::HostsAdded added;
+  added.set_order(
+      stream_.Of(v1::RunEvent::kAddHosts).at(0).add_hosts().order());
+  additions_.OnAdded(kLauncher, added);
+  EXPECT_EQ(sink_.Take<core::SpawnDone>().at(0).status, kErrJobCanceled);
 }
 
 TEST_F(SpawnExecutorTest, AnAbandonedFamilyCannotSpawn) {

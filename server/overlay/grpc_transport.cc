@@ -99,7 +99,9 @@ struct GrpcTransport::Impl {
       const std::string& address);
   grpc::ChannelArguments ChannelArguments() const;
   void Remember(const std::shared_ptr<Stream>& stream);
+  void ChooseDriver();
   Status Reserve(const std::string& address);
+  Status Serve();
   void AwaitCalls();
 };
 
@@ -107,11 +109,15 @@ GrpcTransport::GrpcTransport(EventLoop* loop, Options options) {
   impl_ = std::make_unique<Impl>();
   impl_->loop = loop;
   impl_->options = std::move(options);
-  const rpc::DriverChoice choice = ChoiceFor(impl_->options);
-  impl_->driver = rpc::MakeDriver(loop, choice.kind);
-  impl_->driver_text = Describe(choice);
-  if (impl_->options.security.mode == security::SecurityMode::kPlaintext) {
-    impl_->driver->reads()->SetRecordBytes(0);
+  impl_->ChooseDriver();
+}
+
+void GrpcTransport::Impl::ChooseDriver() {
+  const rpc::DriverChoice choice = ChoiceFor(options);
+  driver = rpc::MakeDriver(loop, choice.kind);
+  driver_text = Describe(choice);
+  if (options.security.mode == security::SecurityMode::kPlaintext) {
+    driver->reads()->SetRecordBytes(0);
   }
 }
 
@@ -146,10 +152,19 @@ Status GrpcTransport::Listen(const std::string& address, Accept accept) {
     return Status(kErrServerFailedRequest, "gRPC could not start a server");
   }
   impl_->acceptor->accept = std::move(accept);
-  impl_->AwaitCalls();
-  if (impl_->options.alone) return Status();
-  impl_->listener->Open();
-  return rpc::FromAbsl(impl_->driver->Attach(impl_->queue.get()));
+  return impl_->options.alone ? Status() : impl_->Serve();
+}
+
+Status GrpcTransport::ExpectPeers() {
+  if (!std::exchange(impl_->options.alone, false)) return Status();
+  impl_->ChooseDriver();
+  return impl_->Serve();
+}
+
+Status GrpcTransport::Impl::Serve() {
+  AwaitCalls();
+  listener->Open();
+  return rpc::FromAbsl(driver->Attach(queue.get()));
 }
 
 Status GrpcTransport::Impl::Reserve(const std::string& address) {

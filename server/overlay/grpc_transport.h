@@ -31,8 +31,9 @@ class GrpcTransport : public Transport {
     // A connection whose peer has not authenticated itself (Stream::SetProved)
     // ends after this time, or after `detect` if that is longer.
     absl::Duration silence = absl::Seconds(10);
-    // True if no peer is expected: connections are not served. The loop then
-    // sleeps outside of gRPC, which saves 2 us each time.
+    // True if no peer is expected: connections are not served until
+    // ExpectPeers. The loop then sleeps outside of gRPC, which saves 2 us each
+    // time.
     bool alone = false;
     // Unset: decided by rpc::ChooseDriver.
     std::optional<rpc::DriverKind> driver;
@@ -49,6 +50,7 @@ class GrpcTransport : public Transport {
   // host, and other errors if the credentials do not work or gRPC does not fit
   // the driver.
   Status Listen(const std::string& address, Accept accept) override;
+  Status ExpectPeers() override;
   int port() const override;
   const std::string& driver() const override;
   std::shared_ptr<Stream> Dial(const std::string& address) override;

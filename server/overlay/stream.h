@@ -85,6 +85,10 @@ class Transport {
   // called for each incoming stream. Must be called before the first Dial.
   // Fails if the transport cannot listen there.
   virtual Status Listen(const std::string& address, Accept accept) = 0;
+  // Serves incoming streams from now on, if the transport has listened without
+  // serving them because it expected no peer. Called after Listen. The error is
+  // that of Listen.
+  virtual Status ExpectPeers() { return Status(); }
   // Returns the port after Listen; 0 for a Unix socket.
   virtual int port() const = 0;
   // Returns how streams are served, and why, as text for the log.

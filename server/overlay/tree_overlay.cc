@@ -145,6 +145,8 @@ bool TreeOverlay::MergeRecord(const MemberRecord& record, NodeId from) {
   if (change == MembershipView::RecordChange::kNone) return false;
   links_.SendRecord(record.node, from);
   if (change == MembershipView::RecordChange::kAdded) {
+    const Status served = transport_->ExpectPeers();
+    if (!served.ok()) OnLinkError(record.node, served);
     router_.OnMemberAdded();
     sink_->OnInput(core::MemberAdded{record.node, record.name});
   }

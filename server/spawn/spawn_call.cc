@@ -1,5 +1,6 @@
 #include "server/spawn/spawn_call.h"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <utility>
@@ -232,6 +233,14 @@ OutputWishes WithDefaults(const OutputWishes& own, const OutputWishes& job) {
   out.file = Either(own.file, job.file);
   out.shared_file = Either(own.shared_file, job.shared_file);
   return out;
+}
+
+bool AddsHosts(const SpawnCall& call) {
+  return call.placing.adds_hosts ||
+         std::ranges::any_of(
+             call.apps,
+             [](const SpawnApp& app) { return app.placing.adds_hosts; }) ||
+         (call.cospawned && AddsHosts(*call.cospawned));
 }
 
 Conditional WithoutLauncher(const SpawnCall& call) {

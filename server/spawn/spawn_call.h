@@ -49,9 +49,8 @@ struct Placing {
   std::string prefix;        // directory of programs without a path
   std::vector<Host> hosts;
   std::string hostfile;
-  // True if PMIX_ADD_HOST or PMIX_ADD_HOSTFILE has named some of the hosts.
-  // Such hosts are treated like the others, so they must be members of the
-  // overlay.
+  // True if PMIX_ADD_HOST or PMIX_ADD_HOSTFILE has named some of the hosts. All
+  // hosts that are not members of the overlay are then added to it.
   bool adds_hosts = false;
   bool preload_program = false;  // the program is copied to the nodes
   std::string preload_files;     // copied too; separated by commas
@@ -132,6 +131,10 @@ struct SpawnCall {
 // kErrNotSupported (a required attribute is not honoured), kErrOutOfResource (a
 // limit is exceeded).
 Result<SpawnCall> ParseSpawnCall(std::string_view bytes);
+
+// Returns true if PMIX_ADD_HOST or PMIX_ADD_HOSTFILE names hosts for a job of
+// the call.
+bool AddsHosts(const SpawnCall& call);
 
 // Returns the attributes that have no effect on a job without a launcher.
 Conditional WithoutLauncher(const SpawnCall& call);

@@ -606,7 +606,8 @@ def cases(suite, places=PLACES):
         suite.job("fence_repeat", place, "new", expect=medians)
         suite.job("limits", place)
         suite.job("debug", place)
-        suite.job("spawn_honoured", place)
+        # It adds a node.
+        suite.job("spawn_honoured", place, own=True)
         spawned_output(suite, place)
         suite.job("spawn_reports", place, expect=reported)
     nonblocking_forms(suite, NONBLOCKING_PLACE if NONBLOCKING_PLACE in places

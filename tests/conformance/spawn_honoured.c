@@ -47,10 +47,16 @@ static void Malformed(void) {
   EXPECT(PMIX_ERR_BAD_PARAM, SpawnWith(&info));
 }
 
+// The launcher adds an emulated node, which later spawns can name.
 static void HostsThatAreNoMembers(void) {
   pmix_info_t info;
-  PMIX_INFO_LOAD(&info, PMIX_ADD_HOST, "no.such.member", PMIX_STRING);
-  EXPECT(PMIX_ERR_NOT_SUPPORTED, SpawnWith(&info));
+  PMIX_INFO_LOAD(&info, PMIX_HOST, "new.member", PMIX_STRING);
+  EXPECT(PMIX_ERR_JOB_ALLOC_FAILED, SpawnWith(&info));
+  PMIX_INFO_LOAD(&info, PMIX_ADD_HOST, "new.member", PMIX_STRING);
+  PMIX_INFO_REQUIRED(&info);
+  OK(SpawnWith(&info));
+  PMIX_INFO_LOAD(&info, PMIX_HOST, "new.member", PMIX_STRING);
+  OK(SpawnWith(&info));
   PMIX_INFO_LOAD(&info, PMIX_HOST, "no.such.member", PMIX_STRING);
   EXPECT(PMIX_ERR_JOB_ALLOC_FAILED, SpawnWith(&info));
 }

@@ -25,6 +25,7 @@ import cases_ends
 import cases_example_scheduler
 import cases_faults
 import cases_floods
+import cases_grow
 import cases_host_module_check
 import cases_hostile
 import cases_inject
@@ -115,6 +116,7 @@ SUITES = (
     cases_disk,
     cases_network,
     cases_nodes,
+    cases_grow,
     cases_cluster,
     cases_jobs,
     cases_openpmix,

@@ -182,7 +182,8 @@ Result<OverlayPlan> MakePlan(const UpOptions& options, const std::string& name,
   if (!sites.ok()) return sites.status();
   plan.sites = *std::move(sites);
   plan.embedded = allocation.has_value();
-  plan.emulated = EmulatedNodes(options, allocation) > 1;
+  plan.emulated =
+      options.emulate != 0 || EmulatedNodes(options, allocation) > 1;
   UseAgentOptions(options.agents, &plan);
   plan.context = name;
   plan.reflection = options.reflection;

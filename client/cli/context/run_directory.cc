@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -77,6 +78,15 @@ std::string RunDirectory::name() const {
 
 Status RunDirectory::Publish(const v1::Context& context) const {
   return MakeFile(path_ + kRunContextFile, ContextText(context));
+}
+
+Status RunDirectory::Update(const v1::Context& context) const {
+  const std::string path = path_ + kRunContextFile;
+  const std::string next = path + ".next";
+  unlink(next.c_str());
+  const Status status = MakeFile(next, ContextText(context));
+  if (!status.ok()) return status;
+  return rename(next.c_str(), path.c_str()) == 0 ? Status() : CannotMake(path);
 }
 
 void RunDirectory::Withdraw() const {

@@ -38,6 +38,9 @@ class RunDirectory {
   // Publishes the context, so that commands find its agents. Called once.
   // Returns kErrNoPermissions if the file cannot be written.
   Status Publish(const v1::Context& context) const;
+  // Replaces the published context. Returns kErrNoPermissions if the file
+  // cannot be written.
+  Status Update(const v1::Context& context) const;
   // Removes the context, so that commands no longer find the agents.
   void Withdraw() const;
 

@@ -109,5 +109,22 @@ TEST_F(RunDirectoryTest, ToolsFindTheAgentByTheLaunchersPid) {
             "agents.0;tcp4://127.0.0.1:4711\n");
 }
 
+TEST_F(RunDirectoryTest, ThePublishedContextCanBeReplaced) {
+  const Result<RunDirectory> run = RunDirectory::Make(parent_);
+  v1::Context context;
+  context.set_name("first");
+  ASSERT_TRUE(run->Publish(context).ok());
+  context.set_name("second");
+  ASSERT_TRUE(run->Update(context).ok());
+  std::string all;
+  for (const auto& entry : fs::directory_iterator(run->path())) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path());
+    all.append(std::istreambuf_iterator<char>(file), {});
+  }
+  EXPECT_NE(all.find("second"), std::string::npos);
+  EXPECT_EQ(all.find("first"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace canopy::cli

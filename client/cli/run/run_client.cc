@@ -49,6 +49,8 @@ class JobRun {
         terminal_(options.pty ? options.stdin_fd : -1),
         wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         items_(options.files),
+        hosts_(options.add_hosts,
+               [this](const v1c::RunRequest& request) { Write(request); }),
         grace_(options.kill_grace) {
     files_.emplace(items_);
   }
@@ -60,6 +62,8 @@ class JobRun {
   void ReadEvents();
   // Returns false if the caller no longer waits for the job's end.
   bool PumpUntilDone();
+  // Ends the work for the agents that still goes on.
+  void Abandon() { hosts_.Stop(); }
   Result<RunOutcome> Finish();
   int end_signal() const { return end_signal_; }
 
@@ -100,6 +104,7 @@ class JobRun {
   std::optional<v1c::JobEnd> end_;
   bool no_reader_ = false;
 
+  HostAdder hosts_;
   int end_signal_ = 0;
   int end_signals_ = 0;
   const std::chrono::seconds grace_;
@@ -114,6 +119,7 @@ void JobRun::Begin(const v1c::Launch& launch) {
 void JobRun::ReadEvents() {
   v1c::RunEvent event;
   while (link_.Read(&event)) Handle(event);
+  hosts_.Stop();
   done_ = true;
   Wake();
 }
@@ -147,6 +153,10 @@ void JobRun::Handle(const v1c::RunEvent& event) {
     case v1c::RunEvent::kReattached:
       SendInputAgain(event.reattached());
       return Wake();
+    case v1c::RunEvent::kAddHosts:
+      return hosts_.OnOrder(event.add_hosts());
+    case v1c::RunEvent::kNodes:
+      return hosts_.OnReply(event.nodes());
     case v1c::RunEvent::kInputConsumed:
       input_.Consumed(event.input_consumed());
       return Wake();
@@ -336,6 +346,7 @@ Result<RunOutcome> RunJob(std::unique_ptr<RunConnection> connection,
   run->RestoreTerminal();
   if (!done) {
     reader->detach();
+    run->Abandon();
     return Status(kErrJobCanceled,
                   "gave up waiting for the end of the job; its agents kill it");
   }

@@ -9,6 +9,7 @@
 
 #include "client/cli/base/signals.h"
 #include "client/cli/control/run_connection.h"
+#include "client/cli/run/host_adder.h"
 #include "client/cli/run/run_link.h"
 #include "common/preload/preload_list.h"
 #include "common/status.h"
@@ -60,6 +61,8 @@ struct RunClientOptions {
   // The files that are sent to the nodes when the agent requests them.
   std::vector<preload::Item> files;
   RunLinkOptions link;
+  // Adds the hosts of spawns to the overlay. Null: such spawns are refused.
+  HostAdder::Add add_hosts = {};
 };
 
 struct RunOutcome {

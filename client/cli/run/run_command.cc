@@ -346,6 +346,9 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   client.files = request.files;
   client.kill_grace = std::chrono::seconds(request.job.kill_grace_seconds);
   client.link.dial = place->Redial();
+  client.add_hosts = [place](OverlayRoot* root, const NodeStartOptions& hosts) {
+    return place->AddHosts(root, hosts);
+  };
   if (!options.quiet) client.link.say = &PrintError;
   const auto recorder = MakeRecorder(options, place->context());
   const auto report = std::make_shared<RunReport>(

@@ -51,6 +51,7 @@ void RunLink::Launch(const v1c::Launch& launch) {
   *launch_.mutable_launch() = launch;
   if (options_.dial) launch_.mutable_launch()->set_token(MakeToken());
   launch_.mutable_launch()->set_requeues(true);
+  launch_.mutable_launch()->set_adds_hosts(true);
   (void)Connection()->Write(launch_);
 }
 
@@ -215,6 +216,7 @@ std::optional<bool> RunLink::Reattach(RunConnection* connection) {
   v1c::Reattach* const reattach = request.mutable_reattach();
   reattach->set_token(launch_.launch().token());
   reattach->set_requeues(true);
+  reattach->set_adds_hosts(true);
   for (const auto& [nspace, received] : received_) {
     if (nspace.empty()) {
       reattach->mutable_received()->Add(received.bytes.begin(),

@@ -19,6 +19,7 @@
 #include "client/cli/base/this_machine.h"
 #include "client/cli/config/the_config.h"
 #include "client/cli/context/context_choice.h"
+#include "client/cli/context/context_store.h"
 #include "client/cli/context/run_choice.h"
 #include "client/cli/options/agent_config.h"
 #include "client/cli/options/agent_options.h"
@@ -54,23 +55,15 @@ std::string RemoteAgentCommand() {
                           : kDefaultLaunchAgent;
 }
 
-// Returns the nodes that the options or a batch system name, or an empty list.
-Result<std::vector<AgentSite>> NamedSites(const RunOptions& options,
-                                          const std::vector<Host>& hosts) {
+// Returns the allocation of the batch system from which the job takes its
+// nodes, or no value if there is none.
+Result<std::optional<Allocation>> UsedAllocation(
+    const RunOptions& options, const std::vector<Host>& hosts) {
   // A user who names hosts and a launch agent does not use the allocation.
   if (!hosts.empty() && !options.agents.launch_agent.empty()) {
-    return HostSites(hosts, options.agents.launch_agent);
+    return std::optional<Allocation>();
   }
-  const std::string& launch_agent = options.agents.launch_agent;
-  Result<std::optional<Allocation>> allocation = FindAllocation(&getenv);
-  if (!allocation.ok()) return allocation.status();
-  if (allocation->has_value()) {
-    Result<std::vector<AgentSite>> sites =
-        AllocationSites(**allocation, launch_agent);
-    if (!sites.ok()) return sites;
-    return FirstSites(*std::move(sites), options.nodes, (*allocation)->job);
-  }
-  return HostSites(hosts, launch_agent, RemoteAgentCommand());
+  return FindAllocation(&getenv);
 }
 
 // Checks that the options fit the running agents, which cannot adopt other
@@ -127,14 +120,34 @@ Status RunPlace::Find(const RunOptions& options) {
   return FindSites(options);
 }
 
+// Sets the nodes that the options or a batch system name, if there are any.
+Status RunPlace::FindNamedSites(const RunOptions& options,
+                                const std::vector<Host>& hosts) {
+  launch_agent_ = options.agents.launch_agent;
+  remote_agent_ = RemoteAgentCommand();
+  Result<std::optional<Allocation>> allocation = UsedAllocation(options, hosts);
+  if (!allocation.ok()) return allocation.status();
+  if (allocation->has_value()) {
+    remote_agent_ = LaunchAgentOf(**allocation);
+    launches_all_ = (*allocation)->launches_all;
+  }
+  Result<std::vector<AgentSite>> sites =
+      allocation->has_value() ? AllocationSites(**allocation, launch_agent_)
+                              : HostSites(hosts, launch_agent_, remote_agent_);
+  if (sites.ok() && allocation->has_value()) {
+    sites = FirstSites(*std::move(sites), options.nodes, (*allocation)->job);
+  }
+  if (!sites.ok()) return sites.status();
+  sites_ = *std::move(sites);
+  return Status();
+}
+
 // If there is no overlay and no allocation and no host is named, a number of
 // nodes can only mean emulated nodes.
 Status RunPlace::FindSites(const RunOptions& options) {
   const std::vector<Host> hosts = HostsOf(options);
   if (options.emulate == 0) {
-    Result<std::vector<AgentSite>> sites = NamedSites(options, hosts);
-    if (!sites.ok()) return sites.status();
-    sites_ = *std::move(sites);
+    if (Status s = FindNamedSites(options, hosts); !s.ok()) return s;
     if (!sites_.empty()) return Status();
   }
   const uint32_t count = std::max({options.emulate, options.nodes, 1u});
@@ -145,7 +158,7 @@ Status RunPlace::FindSites(const RunOptions& options) {
   Result<std::vector<AgentSite>> sites = EmulatedSites(count, hosts);
   if (!sites.ok()) return sites.status();
   sites_ = *std::move(sites);
-  emulated_ = count > 1;
+  emulated_ = true;
   return Status();
 }
 
@@ -320,8 +333,48 @@ std::function<std::unique_ptr<RunConnection>()> RunPlace::Redial() const {
   };
 }
 
+void RunPlace::SetLaunchAgent(NodeStartOptions* options) const {
+  options->remote_agent = remote_agent_;
+  options->launch_agent = launch_agent_;
+  options->launches_all = launches_all_;
+  if (!persistent()) return;
+  options->launch_agent = overlay_.launch_agent();
+  options->remote_agent = RemoteAgentCommand();
+}
+
+Status RunPlace::AddHosts(OverlayRoot* root, NodeStartOptions options) {
+  SetLaunchAgent(&options);
+  options.keeps_agents = !persistent();
+  if (!persistent()) {
+    options.runtime_dir = directory_ ? directory_->path() : hidden_directory_;
+  }
+  auto group = std::make_unique<AgentGroup>();
+  Result<StartedNodes> started =
+      NodeStart(overlay_, root, std::move(options)).Run(group.get());
+  if (!started.ok()) return started.status();
+  if (!persistent()) added_.push_back(std::move(group));
+  if (!started->nodes.empty()) return KeepStarted(started->nodes);
+  return Status();
+}
+
+// Lets commands find the new agents.
+Status RunPlace::KeepStarted(
+    const std::vector<bootstrap::v1::NodeInfo>& nodes) {
+  if (!persistent()) {
+    ReplaceMembers(nodes, &overlay_);
+    return directory_ ? directory_->Update(overlay_) : Status();
+  }
+  // Another command may have changed the file meanwhile.
+  const ContextStore store;
+  Result<v1::Context> now = store.Load(overlay_.name());
+  if (!now.ok()) return now.status();
+  ReplaceMembers(nodes, &*now);
+  return store.Update(*now);
+}
+
 void RunPlace::End() {
   if (directory_) directory_->Withdraw();
+  added_.clear();
   group_.Stop(kStopMs);
   directory_.reset();
   if (hidden_directory_.empty()) return;

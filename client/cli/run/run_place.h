@@ -11,6 +11,7 @@
 
 #include "client/cli/agents/agent_group.h"
 #include "client/cli/agents/agent_plans.h"
+#include "client/cli/agents/node_start.h"
 #include "client/cli/base/signals.h"
 #include "client/cli/base/timeline.h"
 #include "client/cli/context/context.pb.h"
@@ -19,6 +20,7 @@
 #include "client/cli/control/run_connection.h"
 #include "client/cli/options/run_options.h"
 #include "client/cli/run/run_socket.h"
+#include "common/hosts.h"
 #include "common/status.h"
 
 namespace canopy::cli {
@@ -68,6 +70,13 @@ class RunPlace {
   // ended, because `canopy up` has started them.
   bool stays() const { return persistent_ && !overlay_.has_launcher(); }
 
+  // Starts agents on the hosts of `options` and lets them join the overlay. The
+  // other options follow from those of Find. New agents of an overlay of
+  // `canopy up` continue after this launcher; others end with this object.
+  // Called between Connect and End, on any thread, but not concurrently. Fails
+  // like NodeStart::Run.
+  Status AddHosts(OverlayRoot* root, NodeStartOptions options);
+
   // Ends the agents that this object has started, and removes their directory.
   // Has no effect on a running overlay.
   void End();
@@ -75,11 +84,15 @@ class RunPlace {
  private:
   // Determines the nodes of the agents that are started for the job.
   Status FindSites(const RunOptions& options);
+  Status FindNamedSites(const RunOptions& options,
+                        const std::vector<Host>& hosts);
   Result<std::unique_ptr<RunConnection>> Dial();
   Status MakeDirectory();
   Status StartAgents(const RunOptions& options);
   Status WaitForAgents(const RunOptions& options, const SignalSource& signals);
   void MakeKnown() const;
+  void SetLaunchAgent(NodeStartOptions* options) const;
+  Status KeepStarted(const std::vector<bootstrap::v1::NodeInfo>& nodes);
 
   RemoteAgents* const remote_;
   v1::Context overlay_;
@@ -91,6 +104,12 @@ class RunPlace {
   int member_ = 0;  // member of the current connection
   bool by_socket_ = false;
   AgentGroup group_;
+  // The agents that AddHosts has started for the job.
+  std::vector<std::unique_ptr<AgentGroup>> added_;
+  // How agents on other hosts are started; set when not persistent.
+  std::string launch_agent_;  // of the user; may be empty
+  std::string remote_agent_;
+  bool launches_all_ = false;
   // The directory of agents that this object starts: the run directory, or, if
   // it cannot be created, a private directory that commands do not find.
   std::optional<RunDirectory> directory_;

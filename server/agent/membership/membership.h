@@ -38,6 +38,11 @@ class Membership : public InputObserver {
   // is malformed or that of another node.
   bool Describe(NodeId node, const std::string& description);
 
+  // Replaces the description of this agent's node.
+  void DescribeSelf(const bootstrap::v1::NodeInfo& info) {
+    entries_[self_].info = info;
+  }
+
   // Returns the number of members, with those that were removed.
   uint32_t size() const { return static_cast<uint32_t>(entries_.size()); }
   // Returns the number of the member with this name or alias that was not

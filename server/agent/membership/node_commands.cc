@@ -49,12 +49,14 @@ std::string ReasonOf(const control::v1::DecideNodesRequest& request) {
 
 }  // namespace
 
+Status NodeCommands::CheckEnds() const {
+  if (!p_.config->embedded()) return Status();
+  return Status(kErrNotSupported,
+                "these agents end with their launcher; the nodes of an overlay "
+                "that 'canopy up' has started can be changed");
+}
+
 Status NodeCommands::CheckRoot() const {
-  if (p_.config->embedded()) {
-    return Status(kErrNotSupported,
-                  "these agents end with their launcher; the nodes of an "
-                  "overlay that 'canopy up' has started can be changed");
-  }
   if (!p_.membership->IsRoot(p_.config->self())) {
     return Status(kErrUnreach, p_.config->node_name() +
                                    " is not the root of the overlay any more; "
@@ -117,6 +119,17 @@ bootstrap::v1::Config NodeCommands::SharedConfig() const {
 }
 
 Result<control::v1::AddNodesReply> NodeCommands::Add(
+    const control::v1::AddNodesRequest& request) {
+  if (Status status = CheckEnds(); !status.ok()) return status;
+  return AddForLauncher(request);
+}
+
+void NodeCommands::Withdraw(const std::vector<NodeId>& nodes) {
+  if (!CheckRoot().ok()) return;
+  for (const NodeId node : nodes) (void)Set(node, Service::kRemoved, "");
+}
+
+Result<control::v1::AddNodesReply> NodeCommands::AddForLauncher(
     const control::v1::AddNodesRequest& request) {
   if (Status status = CheckRoot(); !status.ok()) return status;
   std::vector<bootstrap::v1::NodeInfo> nodes;
@@ -212,6 +225,7 @@ Status NodeCommands::Drain(const std::string& name, const std::string& reason) {
 
 Result<control::v1::DecideNodesReply> NodeCommands::Decide(
     const Decision& request) {
+  if (Status status = CheckEnds(); !status.ok()) return status;
   if (Status status = CheckRoot(); !status.ok()) return status;
   const std::optional<Service> service = ServiceOf(request.decision());
   if (!service) {

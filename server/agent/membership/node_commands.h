@@ -57,6 +57,14 @@ class NodeCommands {
   Result<control::v1::DecideNodesReply> Decide(
       const control::v1::DecideNodesRequest& request);
 
+  // Implements the requests of launchers that add hosts for spawns of their
+  // jobs. Fails like Add, but also serves agents that end with their launcher.
+  Result<control::v1::AddNodesReply> AddForLauncher(
+      const control::v1::AddNodesRequest& request);
+  // Removes members that AddForLauncher has made. Members that cannot be
+  // removed now stay members without an agent.
+  void Withdraw(const std::vector<NodeId>& nodes);
+
   // Drains the node of this name, or lets it get jobs again if the reason is
   // empty. Returns kErrNotFound if there is no such node.
   Status Drain(const std::string& name, const std::string& reason);
@@ -64,6 +72,7 @@ class NodeCommands {
  private:
   using Decision = control::v1::DecideNodesRequest;
 
+  Status CheckEnds() const;
   Status CheckRoot() const;
   Status CheckName(const bootstrap::v1::NodeInfo& info) const;
   Status AddOne(const bootstrap::v1::NodeInfo& info,

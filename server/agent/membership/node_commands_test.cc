@@ -113,6 +113,19 @@ TEST_F(NodeCommandsTest, ANodeDescribesItselfOnlyIfItIsAMember) {
   EXPECT_EQ(membership_->info(3).address(), "host:1");
 }
 
+TEST_F(NodeCommandsTest, ALauncherAddsNodesToAgentsThatEndWithIt) {
+  config_.set_embedded(true);
+  bootstrap::v1::NodeInfo info;
+  info.set_name("n4");
+  control::v1::AddNodesRequest request;
+  request.add_nodes(info.SerializeAsString());
+  const auto reply = commands_->AddForLauncher(request);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_TRUE(reply->nodes(0).is_new());
+  commands_->Withdraw({3});
+  EXPECT_TRUE(membership_->removed(3));
+}
+
 TEST_F(NodeCommandsTest, OnlyTheRootOfAMajorityDecides) {
   config_.set_embedded(true);
   EXPECT_EQ(Add("n4").code(), kErrNotSupported);

@@ -53,11 +53,16 @@ bool NamesHosts(const spawn::Placing& placing) {
   return !placing.hosts.empty() || !placing.hostfile.empty();
 }
 
-bool AddsHosts(const spawn::SpawnCall& call) {
-  return call.placing.adds_hosts ||
-         std::ranges::any_of(call.apps, [](const spawn::SpawnApp& app) {
-           return app.placing.adds_hosts;
-         });
+// Returns the record of the job of a spawner, or a substitute for a tool.
+control::JobRecord ParentOf(const ProcId& spawner,
+                            const control::JobRecords& jobs) {
+  const auto job = jobs.find(spawner.nspace);
+  return job == jobs.end() ? control::ToolRecord(spawner) : job->second;
+}
+
+HostfileReader ReaderFor(const control::JobRecord& parent) {
+  return [uid = parent.job->uid, gid = parent.job->gid](
+             const std::string& path) { return ReadHostfile(path, uid, gid); };
 }
 
 bool IsOf(const host::MapNode& node, const std::string& name) {
@@ -428,14 +433,8 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
     const spawn::SpawnCall& call, const ProcId& spawner,
     const control::Placed& placed, const control::JobRecords& jobs,
     const Membership& membership) {
-  const auto job_of_spawner = jobs.find(spawner.nspace);
-  const control::JobRecord parent = job_of_spawner == jobs.end()
-                                        ? control::ToolRecord(spawner)
-                                        : job_of_spawner->second;
-  Result<JobRequest> request =
-      SpawnRequestOf(call, parent, [&](const std::string& path) {
-        return ReadHostfile(path, parent.job->uid, parent.job->gid);
-      });
+  const control::JobRecord parent = ParentOf(spawner, jobs);
+  Result<JobRequest> request = SpawnRequestOf(call, parent, ReaderFor(parent));
   if (!request.ok()) return request.status();
   std::vector<Host>& hosts = request->places.hosts;
   if (!NamesHosts(call.placing)) {
@@ -460,12 +459,6 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   }
   Result<JobSpec> job =
       Map(*nodes, *std::move(request), placed, jobs, membership);
-  if (job.code() == kErrNotFound && AddsHosts(call)) {
-    return Status(kErrNotSupported,
-                  "an overlay that is up takes no more "
-                  "members: " +
-                      job.status().message());
-  }
   // If a host of the request is not a member of the overlay, the spawn fails
   // for lack of resources, because kErrNotFound would mean that a process was
   // not found.
@@ -478,6 +471,19 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   job->gid = parent.job->gid;
   job->parent = spawner;
   return std::make_shared<const JobSpec>(*std::move(job));
+}
+
+Result<std::vector<Host>> Planner::MissingHosts(const spawn::SpawnCall& call,
+                                                const ProcId& spawner,
+                                                const control::JobRecords& jobs,
+                                                const Membership& membership) {
+  const control::JobRecord parent = ParentOf(spawner, jobs);
+  Result<std::vector<Host>> hosts = AddedHosts(call, parent, ReaderFor(parent));
+  if (!hosts.ok()) return hosts;
+  std::erase_if(*hosts, [&](const Host& host) {
+    return host.relative() || membership.Find(host.name) != kNoNode;
+  });
+  return hosts;
 }
 
 Status Planner::Fits(const JobRequest& request, const control::JobRecords& jobs,

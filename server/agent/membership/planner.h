@@ -50,6 +50,13 @@ class Planner {
       const control::Placed& placed, const control::JobRecords& jobs,
       const Membership& membership);
 
+  // Returns the hosts that a call of `spawner` adds and that are no members. An
+  // error has its reason in one line.
+  static Result<std::vector<Host>> MissingHosts(const spawn::SpawnCall& call,
+                                                const ProcId& spawner,
+                                                const control::JobRecords& jobs,
+                                                const Membership& membership);
+
   // Replaces relative entries of a user's list of hosts by names, so that they
   // do not depend on the nodes that the job is granted. "+nK" becomes the node
   // with the number K in the overlay or, for a job that a process of `spawner`

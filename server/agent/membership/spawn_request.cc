@@ -159,6 +159,18 @@ Result<JobApp> App(const spawn::SpawnApp& app, const spawn::SpawnCall& call,
   return out;
 }
 
+// Adds the hosts that applications add to the overlay to the nodes that the job
+// may use.
+void AddNewHosts(const spawn::SpawnCall& call, JobRequest* out) {
+  for (size_t i = 0; i < call.apps.size(); ++i) {
+    if (!call.apps[i].placing.adds_hosts) continue;
+    for (const Host& host : out->apps[i].hosts) {
+      if (host.relative()) continue;
+      out->places.hosts.push_back({host.name, 0, false, {}});
+    }
+  }
+}
+
 // Copies the policies that a process started by a rank itself would inherit.
 void Inherit(const ProcessPolicies& parent, ProcessPolicies* child) {
   child->umask = parent.umask;
@@ -177,12 +189,14 @@ Result<JobRequest> SpawnRequestOf(const spawn::SpawnCall& call,
   Result<std::vector<Host>> hosts = HostsOf(call.placing, job.cwd, read);
   if (!hosts.ok()) return hosts.status();
   out.places.hosts = *std::move(hosts);
-  if (out.places.hosts.empty()) out.places.hosts = Allocation(job);
+  const bool names_hosts = !out.places.hosts.empty();
+  if (!names_hosts) out.places.hosts = Allocation(job);
   for (const spawn::SpawnApp& app : call.apps) {
     Result<JobApp> mapped = App(app, call, job.cwd, read);
     if (!mapped.ok()) return mapped.status();
     out.apps.push_back(*std::move(mapped));
   }
+  if (!names_hosts) AddNewHosts(call, &out);
   if (Status s = SetEnvironments(call, &out); !s.ok()) return s;
   out.places.oversubscribe = parent.facts.oversubscribe;
   MergeStreams(call, job.merge_stderr, &out);
@@ -190,6 +204,26 @@ Result<JobRequest> SpawnRequestOf(const spawn::SpawnCall& call,
   out.inject = job.inject;
   out.torch_env = job.torch_env;
   Inherit(job.process, &out.process);
+  return out;
+}
+
+Result<std::vector<Host>> AddedHosts(const spawn::SpawnCall& call,
+                                     const control::JobRecord& parent,
+                                     const HostfileReader& read) {
+  std::vector<const spawn::Placing*> adding = {&call.placing};
+  for (const spawn::SpawnApp& app : call.apps) adding.push_back(&app.placing);
+  std::vector<Host> out;
+  for (const spawn::Placing* placing : adding) {
+    if (!placing->adds_hosts) continue;
+    Result<std::vector<Host>> hosts = HostsOf(*placing, parent.job->cwd, read);
+    if (!hosts.ok()) return hosts;
+    out.insert(out.end(), hosts->begin(), hosts->end());
+  }
+  if (!call.cospawned) return out;
+  const Result<std::vector<Host>> more =
+      AddedHosts(*call.cospawned, parent, read);
+  if (!more.ok()) return more;
+  out.insert(out.end(), more->begin(), more->end());
   return out;
 }
 

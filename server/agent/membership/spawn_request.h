@@ -7,7 +7,9 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "common/hosts.h"
 #include "common/job_request.h"
 #include "common/status.h"
 #include "server/control/job_record.h"
@@ -26,6 +28,13 @@ using HostfileReader =
 Result<JobRequest> SpawnRequestOf(const spawn::SpawnCall& call,
                                   const control::JobRecord& parent,
                                   const HostfileReader& read);
+
+// Returns the hosts that PMIX_ADD_HOST, PMIX_ADD_HOSTFILE and the other
+// attributes of the same application name, and those of the call's second job.
+// Fails like SpawnRequestOf.
+Result<std::vector<Host>> AddedHosts(const spawn::SpawnCall& call,
+                                     const control::JobRecord& parent,
+                                     const HostfileReader& read);
 
 // Reads a regular file of at most 1 MiB with the permissions of this user,
 // without supplementary groups. Does not open other kinds of files, so it never

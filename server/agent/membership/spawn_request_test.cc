@@ -87,6 +87,41 @@ TEST(SpawnRequestTest, ThePrefixAppliesToProgramsWithoutADirectory) {
   EXPECT_EQ(request.apps[1].argv[0], "/bin/prog");
 }
 
+TEST(SpawnRequestTest, AddedHostsAreThoseOfApplicationsThatAddSome) {
+  spawn::SpawnCall call = Call(2);
+  call.placing.hosts = {{"known", 0, false, {}}};
+  call.apps[1].placing.adds_hosts = true;
+  call.apps[1].placing.hosts = {{"me@x", 2, true, {}}};
+  call.apps[1].placing.hostfile = "file";
+  auto second = std::make_shared<spawn::SpawnCall>(Call());
+  second->placing.adds_hosts = true;
+  second->placing.hosts = {{"z", 0, false, {}}};
+  call.cospawned = second;
+  const auto read = [](const std::string& path) -> Result<std::string> {
+    EXPECT_EQ(path, "/start/file");
+    return std::string("y\n");
+  };
+  const auto hosts = AddedHosts(call, Parent(), read);
+  ASSERT_TRUE(hosts.ok());
+  ASSERT_EQ(hosts->size(), 3u);
+  EXPECT_EQ((*hosts)[0].name, "x");
+  EXPECT_EQ((*hosts)[0].slots, 2u);
+  EXPECT_EQ((*hosts)[1].name, "y");
+  EXPECT_EQ((*hosts)[2].name, "z");
+  EXPECT_EQ(AddedHosts(call, Parent(), NoFile).code(), kErrJobFailedToMap);
+}
+
+TEST(SpawnRequestTest, HostsThatAnApplicationAddsExtendTheAllocation) {
+  spawn::SpawnCall call = Call();
+  call.apps[0].placing.hosts = {{"new", 2, true, {}}};
+  EXPECT_EQ(Request(call).places.hosts.size(), 2u);
+  call.apps[0].placing.adds_hosts = true;
+  const JobRequest request = Request(call);
+  ASSERT_EQ(request.places.hosts.size(), 3u);
+  EXPECT_EQ(request.places.hosts[2].name, "new");
+  EXPECT_FALSE(request.places.hosts[2].slots_given);
+}
+
 TEST(SpawnRequestTest, HostsComeFromTheListAndTheFile) {
   spawn::SpawnCall call = Call();
   call.placing.hosts = {{"x", 0, false, {}}};

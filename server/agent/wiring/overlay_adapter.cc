@@ -16,34 +16,49 @@ OverlayAdapter::OverlayAdapter(EventLoop* loop, InputSink* sink,
     : loop_(loop),
       sink_(sink),
       config_(config),
-      listener_(std::move(listener)) {}
+      listener_(std::move(listener)),
+      alone_(config.embedded() && config.member_names_size() <= 1) {}
 
 OverlayAdapter::~OverlayAdapter() {
   if (overlay_) overlay_->Stop();
 }
 
-bool OverlayAdapter::alone() const {
-  return config_.embedded() && config_.member_names_size() <= 1;
+Status OverlayAdapter::Listen(bool recovered) {
+  return alone() ? Status() : Link(ListenAddress(config_), recovered);
 }
 
-Status OverlayAdapter::Listen(bool recovered) {
-  if (alone()) return Status();
+Status OverlayAdapter::Open(const std::string& listen) {
+  if (!alone()) return Status();
+  bootstrap::v1::Config config;
+  config.set_listen(listen);
+  const Status status = Link(ListenAddress(config), /*recovered=*/false);
+  if (!status.ok()) {
+    overlay_.reset();
+    return status;
+  }
+  alone_ = false;
+  overlay_->Join();
+  return status;
+}
+
+Status OverlayAdapter::Link(const std::string& listen, bool recovered) {
   Result<security::SecurityConfig> security = MakeSecurity(config_);
   if (!security.ok()) return security.status();
   security_ = *std::move(security);
-  overlay_ = overlay::MakeGrpcOverlay(loop_, sink_, MakeConfig(recovered),
-                                      MakeEvents());
+  overlay_ = overlay::MakeGrpcOverlay(
+      loop_, sink_, MakeConfig(listen, recovered), MakeEvents());
   return overlay_->Listen();
 }
 
-overlay::OverlayConfig OverlayAdapter::MakeConfig(bool recovered) const {
+overlay::OverlayConfig OverlayAdapter::MakeConfig(const std::string& listen,
+                                                  bool recovered) const {
   overlay::OverlayConfig config;
   config.self = config_.self();
   for (const std::string& name : config_.member_names()) {
     config.members.push_back({name, ""});
   }
   config.radix = config_.radix();
-  config.listen = ListenAddress(config_);
+  config.listen = listen;
   config.overlay_id = config_.overlay_id();
   config.security = security_;
   // A link is broken after detect_ms of silence. If the member does not
@@ -123,11 +138,6 @@ void OverlayAdapter::AnnounceHandover(uint32_t downtime_ms,
                                       std::function<void()> announced) {
   if (!overlay_) return announced();
   overlay_->AnnounceHandover(downtime_ms, std::move(announced));
-}
-
-OverlayPort* OverlayAdapter::port() {
-  if (overlay_) return overlay_.get();
-  return &null_overlay_;
 }
 
 void OverlayAdapter::LogDriver() const {

@@ -1,5 +1,5 @@
-// The agent's connection to the overlay. It has no effect if the agent is the
-// only member.
+// The agent's connection to the overlay. It has no effect while the agent is
+// the only member.
 #ifndef CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
 #define CANOPY_SERVER_AGENT_WIRING_OVERLAY_ADAPTER_H_
 
@@ -12,7 +12,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
-#include "server/agent/wiring/null_overlay.h"
+#include "server/core/messages.h"
 #include "server/overlay/config.h"
 #include "server/overlay/tree_overlay.h"
 #include "server/ports/input_sink.h"
@@ -44,13 +44,17 @@ class OverlayAdapter {
   OverlayAdapter(const OverlayAdapter&) = delete;
   OverlayAdapter& operator=(const OverlayAdapter&) = delete;
 
-  // Returns true for an embedded agent without peers, which has no links and
-  // does not listen.
-  bool alone() const;
+  // Returns true for an embedded agent that started without peers, until Open.
+  // It has no links and does not listen.
+  bool alone() const { return alone_; }
   // Listens for links. `recovered` means that this agent has the jobs of a
   // predecessor, so that the other members do not count this node as lost.
   // Fails like MakeSecurity and GrpcOverlay::Listen.
   Status Listen(bool recovered);
+  // Ends the time in which the agent is alone: listens at `listen` or, if that
+  // is empty, at the agent's own address, so that new members can join. Called
+  // after Join. Fails like Listen, and can then be called again.
+  Status Open(const std::string& listen);
   // See TreeOverlay::Describe.
   void Describe(const bootstrap::v1::NodeInfo& info);
   // See TreeOverlay::SetAddress.
@@ -73,7 +77,8 @@ class OverlayAdapter {
   // Logs which driver handles gRPC's completions for the links, and the reason.
   void LogDriver() const;
 
-  OverlayPort* port();
+  // Returns a port that is valid during the lifetime of this object.
+  OverlayPort* port() { return &port_; }
   // Returns the incarnation of this agent; 0 if it is alone.
   uint64_t incarnation() const;
   // Returns the HOST:PORT of the agent's links after Listen; empty if it is
@@ -91,7 +96,21 @@ class OverlayAdapter {
   const security::SecurityConfig& security() const { return security_; }
 
  private:
-  overlay::OverlayConfig MakeConfig(bool recovered) const;
+  // Forwards messages. Without peers, the core never sends any.
+  class Port : public OverlayPort {
+   public:
+    explicit Port(OverlayAdapter* owner) : owner_(owner) {}
+    void Send(const core::PeerMessage& message) override {
+      if (owner_->overlay_) owner_->overlay_->Send(message);
+    }
+
+   private:
+    OverlayAdapter* const owner_;
+  };
+
+  Status Link(const std::string& listen, bool recovered);
+  overlay::OverlayConfig MakeConfig(const std::string& listen,
+                                    bool recovered) const;
   overlay::OverlayEvents MakeEvents();
 
   EventLoop* const loop_;
@@ -100,7 +119,8 @@ class OverlayAdapter {
   const Listener listener_;
   security::SecurityConfig security_;
   std::function<void()> ready_;
-  NullOverlay null_overlay_;
+  bool alone_;
+  Port port_{this};
   std::unique_ptr<overlay::TreeOverlay> overlay_;  // null when alone
 };
 

@@ -20,17 +20,13 @@ namespace canopy {
 namespace {
 
 constexpr uint32_t kDefaultPort = 7117;
+constexpr std::string_view kBatchJobSource = "batch-job";
+constexpr std::string_view kDnsSource = "dns:";
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kMaxRadix = 65536;
 constexpr size_t kMaxName = 64;
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-
-// Names become parts of paths.
-bool IsName(std::string_view name) {
-  return !name.empty() && name.size() <= kMaxName && name[0] != '.' &&
-         name.find_first_not_of(kNameCharacters) == std::string_view::npos;
-}
 
 // A key of the file: `set` returns what the value has to be, or an empty text
 // if it has taken it.
@@ -101,15 +97,15 @@ auto Milliseconds(uint32_t* to) {
 struct Lists {
   std::string nodes;
   std::string tls_names;
-  uint32_t port = kDefaultPort;
-  uint32_t control_port = 0;  // 0: the next one
+  std::string source;  // the value of "nodes-from"
 };
 
 std::vector<Key> KeysOf(ClusterFile* file, Lists* lists) {
   return {{"name", Text(&file->name)},
           {"nodes", Texts(&lists->nodes)},
-          {"port", Number(&lists->port, 1, kMaxPort)},
-          {"control-port", Number(&lists->control_port, 1, kMaxPort)},
+          {"nodes-from", Text(&lists->source)},
+          {"port", Number(&file->port, 1, kMaxPort)},
+          {"control-port", Number(&file->control_port, 1, kMaxPort)},
           {"key-file", Text(&file->key_file)},
           {"security", OneOf(&file->security, {"tls", "files", "plaintext"})},
           {"tls-ca", Text(&file->tls_ca)},
@@ -168,12 +164,11 @@ bool ReadHost(std::string_view text, ClusterNode* node) {
 }
 
 // Appends the nodes of one entry: names with ranges, or NAME=HOST[:PORT].
-bool AddNodes(std::string_view entry, const Lists& lists,
-              std::vector<ClusterNode>* nodes) {
+bool AddNodes(std::string_view entry, ClusterFile* file) {
+  std::vector<ClusterNode>* const nodes = &file->nodes;
   ClusterNode node;
-  node.port = lists.port;
-  node.control_port =
-      lists.control_port != 0 ? lists.control_port : lists.port + 1;
+  node.port = file->port;
+  node.control_port = file->control_port;
   if (const size_t sign = entry.find('='); sign != std::string_view::npos) {
     node.name = entry.substr(0, sign);
     nodes->push_back(node);
@@ -191,7 +186,7 @@ bool AddNodes(std::string_view entry, const Lists& lists,
 Status ReadNodes(const Lists& lists, ClusterFile* file) {
   std::set<std::string_view> seen;
   for (const std::string_view entry : SplitOutsideBrackets(lists.nodes)) {
-    if (!AddNodes(entry, lists, &file->nodes)) {
+    if (!AddNodes(entry, file)) {
       return Status(kErrBadParam, file->path + ": '" + std::string(entry) +
                                       "' is neither a list such as n[01-16] "
                                       "nor NAME=HOST:PORT");
@@ -201,7 +196,7 @@ Status ReadNodes(const Lists& lists, ClusterFile* file) {
     return Status(kErrBadParam, file->path + ": there are too many nodes");
   }
   for (const ClusterNode& node : file->nodes) {
-    if (!IsName(node.name)) {
+    if (!IsClusterNodeName(node.name)) {
       return Status(kErrBadParam,
                     file->path + ": '" + node.name + "' is no name of a node");
     }
@@ -213,6 +208,29 @@ Status ReadNodes(const Lists& lists, ClusterFile* file) {
   return Status();
 }
 
+// Reads the value of "nodes-from".
+Status ReadSource(const Lists& lists, ClusterFile* file) {
+  const std::string& source = lists.source;
+  if (source.empty()) return Status();
+  if (!lists.nodes.empty()) {
+    return Status(kErrBadParam, file->path +
+                                    ": of the keys 'nodes' and 'nodes-from', "
+                                    "only one can be given");
+  }
+  if (source == kBatchJobSource) {
+    file->nodes_from = NodesFrom::kBatchJob;
+    return Status();
+  }
+  file->nodes_from = NodesFrom::kDns;
+  if (source.starts_with(kDnsSource)) {
+    file->dns_name = source.substr(kDnsSource.size());
+  }
+  if (!file->dns_name.empty()) return Status();
+  return Status(kErrBadParam, file->path +
+                                  ": 'nodes-from' needs \"batch-job\" or "
+                                  "\"dns:NAME\"");
+}
+
 Status Check(const ClusterFile& file) {
   const auto missing = [&file](bool is_missing, const std::string& key) {
     return is_missing ? Status(kErrBadParam,
@@ -221,14 +239,22 @@ Status Check(const ClusterFile& file) {
   };
   const bool files = file.security == "files";
   for (const Status& status :
-       {missing(file.nodes.empty(), "nodes"),
+       {missing(file.nodes_from == NodesFrom::kFile && file.nodes.empty(),
+                "nodes"),
         missing(file.key_file.empty(), "key-file"),
         missing(files && file.tls_ca.empty(), "tls-ca"),
         missing(files && file.tls_cert.empty(), "tls-cert"),
         missing(files && file.tls_key.empty(), "tls-key")}) {
     if (!status.ok()) return status;
   }
-  if (IsName(file.name)) return Status();
+  // An agent gets its number over the network, which needs TLS.
+  if (file.nodes_from == NodesFrom::kDns && file.security == "plaintext") {
+    return Status(kErrBadParam,
+                  file.path +
+                      ": with nodes from DNS, 'security' is \"tls\" or "
+                      "\"files\"");
+  }
+  if (IsClusterNodeName(file.name)) return Status();
   return Status(kErrBadParam, file.path + ": '" + file.name +
                                   "' is no name for a cluster: use letters, "
                                   "digits, '.', '_' and '-'");
@@ -251,13 +277,21 @@ std::string DefaultDirectory(const std::string& name) {
 
 }  // namespace
 
+bool IsClusterNodeName(std::string_view name) {
+  return !name.empty() && name.size() <= kMaxName && name[0] != '.' &&
+         name.find_first_not_of(kNameCharacters) == std::string_view::npos;
+}
+
 Result<ClusterFile> ReadClusterFile(const std::string& path) {
   const Result<toml::table> table = ReadToml(path);
   if (!table.ok()) return table.status();
   ClusterFile file;
   Lists lists;
   file.path = path;
+  file.port = kDefaultPort;
   Status status = ReadKeys(*table, path, KeysOf(&file, &lists));
+  if (file.control_port == 0) file.control_port = file.port + 1;
+  if (status.ok()) status = ReadSource(lists, &file);
   if (status.ok() && !lists.nodes.empty()) status = ReadNodes(lists, &file);
   if (status.ok()) status = Check(file);
   if (!status.ok()) return status;

@@ -25,11 +25,24 @@ struct ClusterNode {
   uint32_t control_port = 0;
 };
 
+// Where the list of the nodes comes from (node_source.h).
+enum class NodesFrom {
+  kFile,      // the key "nodes"
+  kBatchJob,  // the batch job of which the process is a part
+  kDns,       // the addresses of a name
+};
+
 struct ClusterFile {
   std::string path;
   std::string name = "cluster";
-  std::vector<ClusterNode> nodes;  // index: the member's number
-  std::string key_file;            // hexadecimal (security::ClusterKey::Load)
+  NodesFrom nodes_from = NodesFrom::kFile;
+  std::string dns_name;  // with kDns
+  // The list of the file. Empty for another source, until ReadCluster has read
+  // that. Except with kDns, the index is the member's number.
+  std::vector<ClusterNode> nodes;
+  uint32_t port = 0;  // of nodes for which the list has no port
+  uint32_t control_port = 0;
+  std::string key_file;  // hexadecimal (security::ClusterKey::Load)
   // As in bootstrap.Config.
   std::string security = "tls";
   std::string tls_ca;
@@ -58,6 +71,9 @@ struct ClusterFile {
 // with the file and the line, for an unknown key, an invalid value, a node that
 // is listed twice, or a missing key.
 Result<ClusterFile> ReadClusterFile(const std::string& path);
+
+// Returns true for a name that a node may have. Names become parts of paths.
+bool IsClusterNodeName(std::string_view name);
 
 // Returns the number of the node that `name` names: by its whole name, else by
 // the name before the first dot. Returns no value if there is none or several.

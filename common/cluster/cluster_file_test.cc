@@ -111,5 +111,29 @@ TEST(ClusterFileTest, AMachineFindsItselfByItsWholeOrItsShortName) {
   EXPECT_EQ(FindClusterNode(*file, "d"), std::nullopt);
 }
 
+TEST(ClusterFileTest, TheNodesMayComeFromElsewhere) {
+  Result<ClusterFile> file =
+      Read(std::string(kKey) + "nodes-from = 'batch-job'\n");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->nodes_from, NodesFrom::kBatchJob);
+  EXPECT_TRUE(file->nodes.empty());
+  EXPECT_EQ(file->control_port, file->port + 1);
+  file = Read(std::string(kKey) + "nodes-from = 'dns:agents.org'\nport = 9\n");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(file->nodes_from, NodesFrom::kDns);
+  EXPECT_EQ(file->dns_name, "agents.org");
+  EXPECT_EQ(file->port, 9u);
+}
+
+TEST(ClusterFileTest, OneSourceOfNodesIsNamed) {
+  ExpectRefusal(std::string(kKey) + "nodes-from = 'dns:a'\nnodes = 'b'\n",
+                "only one can be given");
+  ExpectRefusal(std::string(kKey) + "nodes-from = 'dns:'\n", "dns:NAME");
+  ExpectRefusal(std::string(kKey) + "nodes-from = 'magic'\n", "dns:NAME");
+  ExpectRefusal(
+      std::string(kKey) + "nodes-from = 'dns:a'\nsecurity = 'plaintext'\n",
+      "with nodes from DNS");
+}
+
 }  // namespace
 }  // namespace canopy

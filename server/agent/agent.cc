@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "common/cluster/cluster_file.h"
+#include "common/cluster/node_source.h"
 #include "common/event_loop.h"
 #include "common/hex.h"
 #include "common/hosts.h"
@@ -103,6 +103,9 @@ class Agent::Impl {
   Status Prepare(bootstrap::v1::NodeInfo* info);
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> on_ready);
+  void EndAloneOnHangup(std::function<void()> note) {
+    note_end_alone_ = std::move(note);
+  }
   void Run();
 
  private:
@@ -124,6 +127,7 @@ class Agent::Impl {
   // Returns true if agents find each other from the file of their cluster.
   bool in_cluster() const { return !config_.cluster_file().empty(); }
   // Adds the nodes that the file of the cluster has and the overlay has not.
+  void OnHangup();
   void AddClusterNodes();
   // Returns the error with which the mapper would refuse the job if it had only
   // the slots of `room`.
@@ -183,6 +187,7 @@ class Agent::Impl {
   bool ready_ = false;
   bool members_changed_ = false;  // OnMembersChanged is due
   bool reported_removal_ = false;
+  std::function<void()> note_end_alone_;  // null: SIGHUP never ends the agent
 };
 
 Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
@@ -263,8 +268,22 @@ void Agent::Impl::OnMemberChanged(NodeId node) {
   embedded_placement_.SlotsFreed();
 }
 
+void Agent::Impl::OnHangup() {
+  const bool idle =
+      job_manager_.jobs().empty() && job_manager_.queued().size() == 0;
+  if (!note_end_alone_ || membership_.size() > 1 || !idle) {
+    return AddClusterNodes();
+  }
+  note_end_alone_();
+  End("SIGHUP: it has no other members, and searches for them again");
+}
+
+// The members of a cluster whose nodes come from DNS ask for their numbers
+// themselves.
 void Agent::Impl::AddClusterNodes() {
-  const Result<ClusterFile> file = ReadClusterFile(config_.cluster_file());
+  const Result<ClusterFile> listed = ReadClusterFile(config_.cluster_file());
+  if (listed.ok() && listed->nodes_from == NodesFrom::kDns) return;
+  const Result<ClusterFile> file = ReadCluster(config_.cluster_file());
   const Result<std::vector<ClusterNode>> nodes =
       file.ok() ? NewClusterNodes(*file, membership_.Members())
                 : Result<std::vector<ClusterNode>>(file.status());
@@ -377,7 +396,7 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   termination_.WatchSignals();
   if (in_cluster()) {
     reload_.emplace(&loop_, std::initializer_list<int>{SIGHUP},
-                    [this](int) { AddClusterNodes(); });
+                    [this](int) { OnHangup(); });
   }
   MakeAdapters();
   MakePersistence();
@@ -713,6 +732,10 @@ Status Agent::Prepare(bootstrap::v1::NodeInfo* info) {
 void Agent::Join(const bootstrap::v1::Members& members,
                  BootstrapChannel* channel, std::function<void()> on_ready) {
   impl_->Join(members, channel, std::move(on_ready));
+}
+
+void Agent::EndAloneOnHangup(std::function<void()> note) {
+  impl_->EndAloneOnHangup(std::move(note));
 }
 
 void Agent::Run() { impl_->Run(); }

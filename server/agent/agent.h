@@ -37,6 +37,10 @@ class Agent {
   // `on_ready` at once.
   void Join(const bootstrap::v1::Members& members, BootstrapChannel* channel,
             std::function<void()> on_ready);
+  // Lets SIGHUP end this agent of a cluster while it is the only member of its
+  // overlay and has no jobs. `note` is called before the end; the caller then
+  // searches for the other agents again. Called before Run.
+  void EndAloneOnHangup(std::function<void()> note);
   // Serves. Returns when the agent is to end.
   void Run();
 

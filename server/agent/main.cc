@@ -15,14 +15,13 @@
 #include <optional>
 #include <string>
 
-#include "common/cluster/cluster_file.h"
 #include "common/status.h"
 #include "common/version.h"
 #include "server/agent/agent.h"
-#include "server/agent/bring_up/addresses.h"
 #include "server/agent/bring_up/bootstrap_channel.h"
 #include "server/agent/bring_up/log.h"
 #include "server/agent/bring_up/service_manager.h"
+#include "server/agent/cluster_service.h"
 #include "server/agent/membership/cluster_start.h"
 #include "server/agent/persistence/agent_state.h"
 
@@ -54,7 +53,8 @@ constexpr char kUsage[] =
     "or\n"
     "that with the name of this machine. If an agent of the node was killed, "
     "its\n"
-    "jobs continue. SIGHUP adds the nodes that were added to FILE.\n";
+    "jobs continue. SIGHUP adds the nodes that were added to FILE, or lets an\n"
+    "agent that has no place yet ask the DNS again.\n";
 
 // Sets up the signals. The loop reads termination signals, and in a cluster
 // SIGHUP, from a descriptor. Threads that are created later inherit the mask.
@@ -255,24 +255,19 @@ int Restart(const std::string& directory, bool in_place) {
   return 0;
 }
 
-// Returns the start of the agent of the node `name`, or of the node with the
-// name of this machine.
-Result<ClusterStart> FindStart(const std::string& path,
-                               const std::string& name) {
-  const Result<ClusterFile> file = ReadClusterFile(path);
-  if (!file.ok()) return file.status();
-  const std::string own = name.empty() ? HostName() : name;
-  const std::optional<uint32_t> self = FindClusterNode(*file, own);
-  if (self) return StartInCluster(*file, *self);
-  return Status(kErrNotFound, path + " has no node '" + own +
-                                  "', or several; name the node of this "
-                                  "agent with --node");
+// Executes this program again, because the process has threads now. Returns if
+// that fails; the service manager then starts the agent again.
+void ServeClusterAnew(const std::string& path, const std::string& node) {
+  execl("/proc/self/exe", "canopyd", "--cluster", path.c_str(), "--node",
+        node.c_str(), nullptr);
 }
 
 // Runs an agent that no launcher has started, in the foreground.
 int ServeCluster(const std::string& path, const std::string& name) {
-  Result<ClusterStart> start = FindStart(path, name);
-  Status status = start.status();
+  Result<std::optional<ClusterStart>> found = FindClusterStart(path, name);
+  if (found.ok() && !found->has_value()) return 0;
+  Status status = found.status();
+  ClusterStart* const start = found.ok() ? &**found : nullptr;
   if (status.ok() && IsServed(start->config.runtime_dir(), kGoneMs)) {
     status = Status(kErrExists, "an agent is already running in " +
                                     start->config.runtime_dir());
@@ -292,9 +287,14 @@ int ServeCluster(const std::string& path, const std::string& name) {
     return 1;
   }
   AlsoLogToFile(info.runtime_dir() + "/agent.log", info.name());
+  bool searches_again = false;
+  if (start->from_dns) {
+    agent.EndAloneOnHangup([&searches_again] { searches_again = true; });
+  }
   agent.Join(start->members, nullptr, ReportReady);
   agent.Run();
   RemoveLogs(info.runtime_dir());
+  if (searches_again) ServeClusterAnew(path, info.name());
   return 0;
 }
 

@@ -25,7 +25,8 @@ NETWORK = "cluster: namespaces grow from 4 to 12 and shrink to 3"
 
 
 class Cluster(Overlay):
-    """The agents of one file. NODES are entries of its list."""
+    """The agents of one file. NODES are entries of its list; None: the list comes
+    from elsewhere."""
 
     def __init__(self, bench, nodes, **keys):
         super().__init__(bench, NAME)
@@ -43,8 +44,9 @@ class Cluster(Overlay):
 
     def write(self, nodes):
         self.nodes = nodes
-        texts = [f"nodes = {nodes}"] + [f"{key} = {value!r}"
-                                        for key, value in self.keys.items()]
+        texts = [f"{key} = {value!r}" for key, value in self.keys.items()]
+        if nodes is not None:
+            texts.append(f"nodes = {nodes}")
         with open(self.file, "w", encoding="utf-8") as file:
             file.write("\n".join(texts) + "\n")
 
@@ -273,6 +275,111 @@ def in_namespaces(bench, space):
             hello(bench, RUN, bench.mpi("hello", family), 6)
 
 
+class Hosts:
+    """A hosts file in place of /etc/hosts, in this mount namespace."""
+
+    def __init__(self, bench, lines):
+        self.path = os.path.join(bench.work, "hosts-of-cluster")
+        self.write(lines)
+
+    def write(self, lines):
+        with open(self.path, "w", encoding="utf-8") as file:
+            file.write("\n".join(["127.0.0.1 localhost", *lines, ""]))
+
+    def __enter__(self):
+        subprocess.run(["mount", "--bind", self.path, "/etc/hosts"], check=True)
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "/etc/hosts"], check=True)
+
+
+def begin_in(cluster, node):
+    cluster.begin(node, through=netns.LAUNCH_AGENT.format(host=node).split())
+
+
+def numbers(bench):
+    """Returns the names of the members, by number."""
+    return [one["node"] for one in bench.json("node", "list")["nodes"]]
+
+
+def from_dns(bench, space, hosts):
+    def record(*nodes):
+        hosts.write([f"{space.address(i - 1)} agents" for i in nodes])
+
+    record()
+    with Cluster(bench, None, **{"nodes-from": "dns:agents"}) as cluster:
+        begin_in(cluster, "n3")
+        # Without a server that answers, the name is unknown for the moment.
+        until(lambda: any(text in cluster.logs() for text in (
+            "none of the 0 addresses", "cannot look up the addresses")),
+              "the wait")
+        record(1, 3)
+        begin_in(cluster, "n1")
+        cluster.await_up("n1")
+        cluster.agents["n3"].send_signal(signal.SIGHUP)
+        cluster.await_up("n1", "n3")
+        # The new address is in the middle of the list.
+        record(1, 2, 3)
+        begin_in(cluster, "n2")
+        cluster.await_up("n1", "n2", "n3")
+        check(numbers(bench) == ["n1", "n3", "n2"], f"{numbers(bench)}")
+        hello(bench, RUN, bench.mpi("hello"), 6)
+        # The agent of an address that vanishes stays; one that returns gets its
+        # number again, also without the first address of the list.
+        record(2)
+        cluster.agents["n2"].terminate()
+        check(cluster.agents.pop("n2").wait(20) == 0, "the end of n2")
+        record(2, 3)
+        begin_in(cluster, "n2")
+        record(1, 2, 3)
+        cluster.await_up("n1", "n2", "n3")
+        check(numbers(bench) == ["n1", "n3", "n2"], f"{numbers(bench)}")
+        # A killed agent leaves its state, and needs no DNS.
+        record()
+        cluster.kill("n3")
+        begin_in(cluster, "n3")
+        record(1, 2, 3)
+        cluster.await_up("n1", "n2", "n3")
+        hello(bench, RUN, bench.mpi("hello"), 6)
+
+
+def alone_again(bench, space, hosts):
+    """Two agents that did not know each other begin two overlays, and SIGHUP
+    joins them."""
+    with Cluster(bench, None, **{"nodes-from": "dns:agents"}) as cluster:
+        for node, address in (("n1", space.address(0)),
+                              ("n2", space.address(1))):
+            hosts.write([f"{address} agents"])
+            begin_in(cluster, node)
+            cluster.await_up(node)
+        hosts.write([f"{space.address(i)} agents" for i in range(2)])
+        cluster.agents["n2"].send_signal(signal.SIGHUP)
+        cluster.await_up("n1", "n2")
+
+
+def from_batch_job(bench, space, hosts):
+    hosts.write([f"{space.address(i)} n{i + 1}" for i in range(3)])
+    bench.env.update({"SLURM_JOB_ID": "17", "SLURM_JOB_NODELIST": "n[2-3],n1"})
+    try:
+        with Cluster(bench, None, **{"nodes-from": "batch-job"}) as cluster:
+            for node in ("n1", "n3", "n2"):
+                begin_in(cluster, node)
+            cluster.await_up("n1", "n2", "n3")
+            listed = bench.json("node", "list", "--context", NAME)["nodes"]
+            check([one["node"] for one in listed] == ["n2", "n3", "n1"],
+                  f"{listed}")
+            hello(bench, RUN, bench.mpi("hello"), 6)
+    finally:
+        for name in ("SLURM_JOB_ID", "SLURM_JOB_NODELIST"):
+            del bench.env[name]
+
+
+ELSEWHERE = {"cluster: nodes from DNS": from_dns,
+             "cluster: two overlays of one DNS name": alone_again,
+             "cluster: nodes of a batch job": from_batch_job}
+
+
 def run(bench):
     for name, body in zip(NAMES, (any_order, late, killed, added, decided,
                                   refused)):
@@ -280,3 +387,8 @@ def run(bench):
     if bench.wanted(NETWORK):
         with netns.Namespaces(SPACES) as space:
             bench.case(NETWORK, lambda: in_namespaces(bench, space), alone=True)
+    if any(bench.wanted(name) for name in ELSEWHERE):
+        with netns.Namespaces(3) as space, Hosts(bench, []) as hosts:
+            for name, body in ELSEWHERE.items():
+                bench.case(name, lambda body=body: body(bench, space, hosts),
+                           alone=True)

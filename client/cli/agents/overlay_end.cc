@@ -9,6 +9,7 @@
 #include "client/cli/agents/agent_end.h"
 #include "client/cli/agents/delivery_tracker.h"
 #include "client/cli/control/context_target.h"
+#include "common/hosts.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
@@ -61,7 +62,8 @@ Status TellOthers(const v1::Context& context, bool force,
 }
 
 // Returns the status with positions in the context in place of the members'
-// numbers, without nodes that the context does not have.
+// numbers, without nodes that the context does not have. Members of a cluster
+// whose nodes come from DNS are known by their addresses.
 control::v1::StatusReply ByPosition(const v1::Context& context,
                                     const control::v1::StatusReply& status) {
   std::map<std::string, int> positions;
@@ -70,7 +72,10 @@ control::v1::StatusReply ByPosition(const v1::Context& context,
   }
   std::map<int64_t, int64_t> by_number = {{-1, -1}};
   for (const auto& node : status.nodes()) {
-    const auto known = positions.find(node.name());
+    auto known = positions.find(node.name());
+    if (known == positions.end()) {
+      known = positions.find(HostOfAddress(node.address()));
+    }
     if (known != positions.end()) by_number[node.node()] = known->second;
   }
   control::v1::StatusReply out;

@@ -2,10 +2,14 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <utility>
 
 #include "client/cli/base/file_util.h"
+#include "client/cli/base/this_machine.h"
 #include "client/cli/config/the_config.h"
+#include "common/cluster/dns_nodes.h"
+#include "common/cluster/node_source.h"
 #include "common/hex.h"
 #include "common/string_util.h"
 
@@ -26,6 +30,15 @@ Result<std::string> KeyIn(const std::string& path) {
   if (key) return *std::move(key);
   return Status(kErrBadParam,
                 "cluster key " + path + ": the file has no hexadecimal digits");
+}
+
+// The agents of a cluster whose nodes come from DNS are called like their
+// machines, as a rule, and not like the addresses.
+std::string DirectoryOf(const ClusterFile& file, const ClusterNode& node) {
+  const bool is_here =
+      file.nodes_from == NodesFrom::kDns && IsAddressOfThisMachine(node.host);
+  return file.DirectoryOf(is_here ? ClusterNode{HostName(), node.host, 0, 0}
+                                  : node);
 }
 
 }  // namespace
@@ -49,6 +62,8 @@ Result<std::optional<ClusterFile>> FindCluster() {
 Result<v1::Context> ContextOfCluster(const ClusterFile& file) {
   Result<std::string> key = KeyIn(file.key_file);
   if (!key.ok()) return key.status();
+  const auto nodes = MakeNodeSource(file, &getenv)->Nodes();
+  if (!nodes.ok()) return nodes.status();
   Result<v1::Context> context = v1::Context();
   context->set_name(file.name);
   context->set_version(1);
@@ -60,12 +75,12 @@ Result<v1::Context> ContextOfCluster(const ClusterFile& file) {
   context->set_radix(file.radix);
   context->set_host_module(file.host_module);
   context->set_cluster_file(file.path);
-  for (const ClusterNode& node : file.nodes) {
+  for (const ClusterNode& node : *nodes) {
     bootstrap::v1::NodeInfo* const member = context->add_members();
     member->set_name(node.name);
     member->set_address(ClusterAddress(node.host, node.port));
     member->set_control_address(ClusterAddress(node.host, node.control_port));
-    member->set_runtime_dir(file.DirectoryOf(node));
+    member->set_runtime_dir(DirectoryOf(file, node));
     member->set_control_socket(member->runtime_dir() + "/control.sock");
   }
   return context;

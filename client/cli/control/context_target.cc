@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "client/cli/base/this_machine.h"
+#include "common/hosts.h"
 #include "server/security/credentials.h"
 
 namespace canopy::cli {
@@ -63,9 +64,14 @@ ControlTarget NetworkTargetOf(const v1::Context& context, int member) {
 
 namespace {
 
-bool IsRootIn(const control::v1::StatusReply& reply, const std::string& name) {
+// Returns true if the member is the root. Members of a cluster whose nodes come
+// from DNS are known by their addresses.
+bool IsRootIn(const control::v1::StatusReply& reply,
+              const bootstrap::v1::NodeInfo& member) {
   return std::ranges::any_of(reply.nodes(), [&](const auto& node) {
-    return node.name() == name && node.up() && node.parent() < 0;
+    const bool is_it = node.name() == member.name() ||
+                       HostOfAddress(node.address()) == member.name();
+    return is_it && node.up() && node.parent() < 0;
   });
 }
 
@@ -83,7 +89,7 @@ std::optional<int> RootAsSeenBy(const v1::Context& context, RootAgent* agent) {
   const Result<control::v1::StatusReply> reply = agent->client.GetStatus();
   if (!reply.ok()) return std::nullopt;
   for (int i = 0; i < context.members_size(); ++i) {
-    if (IsRootIn(*reply, context.members(i).name())) return i;
+    if (IsRootIn(*reply, context.members(i))) return i;
   }
   return std::nullopt;
 }
@@ -159,7 +165,7 @@ Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
   while (true) {
     Result<control::v1::StatusReply> reply = agent->client.GetStatus();
     if (!reply.ok()) return reply.status();
-    if (IsRootIn(*reply, context.members(agent->member).name())) {
+    if (IsRootIn(*reply, context.members(agent->member))) {
       return Status();
     }
     if (std::chrono::steady_clock::now() > deadline) {

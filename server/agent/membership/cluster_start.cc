@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/hex.h"
+#include "common/hosts.h"
 #include "common/posix/private_dir.h"
 #include "server/agent/persistence/agent_state.h"
 #include "server/overlay/frame.h"
@@ -27,23 +28,29 @@ bool SharesHosts(const ClusterFile& file) {
   });
 }
 
-bootstrap::v1::Config ConfigOf(const ClusterFile& file,
-                               const security::ClusterKey& key, NodeId self) {
-  const ClusterNode& node = file.nodes[self];
+bootstrap::v1::Config Credentials(const ClusterFile& file,
+                                  const security::ClusterKey& key) {
   bootstrap::v1::Config config;
-  config.set_version(1);
-  config.set_overlay_id(key.Derive(file.IdText(), kOverlayIdBytes));
   config.set_cluster_key(FromHex(key.ToHex()).value_or(""));
-  config.set_node_name(node.name);
-  config.set_self(self);
-  config.set_context(file.name);
-  config.set_radix(file.radix);
-  config.set_runtime_dir(file.DirectoryOf(node));
   config.set_security(file.security);
   config.set_tls_ca(file.tls_ca);
   config.set_tls_cert(file.tls_cert);
   config.set_tls_key(file.tls_key);
   for (const std::string& name : file.tls_names) config.add_tls_names(name);
+  return config;
+}
+
+bootstrap::v1::Config ConfigOf(const ClusterFile& file,
+                               const security::ClusterKey& key, NodeId self) {
+  const ClusterNode& node = file.nodes[self];
+  bootstrap::v1::Config config = Credentials(file, key);
+  config.set_version(1);
+  config.set_overlay_id(key.Derive(file.IdText(), kOverlayIdBytes));
+  config.set_node_name(node.name);
+  config.set_self(self);
+  config.set_context(file.name);
+  config.set_radix(file.radix);
+  config.set_runtime_dir(file.DirectoryOf(node));
   config.set_listen(AddressOf(node));
   config.set_control_listen(ClusterAddress(node.host, node.control_port));
   config.set_emulated(SharesHosts(file));
@@ -85,6 +92,7 @@ Result<ClusterStart> StartInCluster(const ClusterFile& file, NodeId self) {
   if (!key.ok()) return key.status();
   Result<ClusterStart> start = ClusterStart();
   start->config = ConfigOf(file, *key, self);
+  start->from_dns = file.nodes_from == NodesFrom::kDns;
   start->members = MembersOf(file, self);
   if (Status status = MakeParent(file); !status.ok()) return status;
   const Result<bootstrap::v1::AgentState> state =
@@ -94,6 +102,41 @@ Result<ClusterStart> StartInCluster(const ClusterFile& file, NodeId self) {
       state.ok() ? ContinueCluster(*state, &*start) : state.status();
   if (!status.ok()) return status;
   return start;
+}
+
+Result<ClusterStart> StartAtPlace(ClusterFile file, const ClusterPlace& place) {
+  file.nodes = place.nodes;
+  Result<ClusterStart> start = StartInCluster(file, place.self);
+  if (start.ok() && place.members) start->members = *place.members;
+  return start;
+}
+
+Result<std::optional<ClusterStart>> StartFromState(ClusterFile file,
+                                                   const std::string& name) {
+  const Result<bootstrap::v1::AgentState> state =
+      LoadState(file.DirectoryOf({name, name, 0, 0}));
+  if (state.code() == kErrNotFound) return std::optional<ClusterStart>();
+  if (!state.ok()) return state.status();
+  file.nodes.clear();
+  for (const bootstrap::v1::NodeInfo& info : state->members().nodes()) {
+    file.nodes.push_back({info.name(), HostOfAddress(info.address()), file.port,
+                          file.control_port});
+  }
+  const NodeId self = state->config().self();
+  if (self >= file.nodes.size() || file.nodes[self].name != name) {
+    return Status(kErrBadParam, file.DirectoryOf({name, name, 0, 0}) +
+                                    " has the state of another node");
+  }
+  Result<ClusterStart> start = StartInCluster(file, self);
+  if (!start.ok()) return start.status();
+  return std::optional<ClusterStart>(*std::move(start));
+}
+
+Result<bootstrap::v1::Config> CredentialsOfCluster(const ClusterFile& file) {
+  const Result<security::ClusterKey> key =
+      security::ClusterKey::Load(file.key_file);
+  if (!key.ok()) return key.status();
+  return Credentials(file, *key);
 }
 
 Status ContinueCluster(const bootstrap::v1::AgentState& state,

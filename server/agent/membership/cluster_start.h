@@ -3,12 +3,14 @@
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_CLUSTER_START_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_CLUSTER_START_H_
 
+#include <optional>
 #include <string>
 
 #include "common/cluster/cluster_file.h"
 #include "common/ids.h"
 #include "common/status.h"
 #include "protos/bootstrap.pb.h"
+#include "server/agent/membership/cluster_search.h"
 
 namespace canopy::agent {
 
@@ -18,6 +20,7 @@ struct ClusterStart {
   bootstrap::v1::Members members;
   // True if an agent of this node was killed; the new agent continues its jobs.
   bool restarts = false;
+  bool from_dns = false;  // the cluster's nodes come from DNS
 };
 
 // Returns the start of the agent of node `self`. Creates the parent of its
@@ -25,6 +28,20 @@ struct ClusterStart {
 // start continues with its members and jobs. Fails like ClusterKey::Load,
 // MakePrivateDir and ContinueCluster.
 Result<ClusterStart> StartInCluster(const ClusterFile& file, NodeId self);
+
+// Returns the start of an agent that has found its place in a cluster whose
+// nodes come from DNS. Fails like StartInCluster.
+Result<ClusterStart> StartAtPlace(ClusterFile file, const ClusterPlace& place);
+
+// Returns the start of the agent of the node `name` after a killed one, with
+// the members that this one has stored, if the cluster's nodes come from DNS.
+// Returns no value if nothing is stored. Fails like StartInCluster.
+Result<std::optional<ClusterStart>> StartFromState(ClusterFile file,
+                                                   const std::string& name);
+
+// Returns a configuration that has only the cluster key and the certificates.
+// Fails like ClusterKey::Load.
+Result<bootstrap::v1::Config> CredentialsOfCluster(const ClusterFile& file);
 
 // Changes `start` so that the agent continues after the one that has stored
 // `state`. Nodes of the file that the predecessor did not know are left out;

@@ -132,5 +132,36 @@ TEST_F(ClusterStartTest, NewNodesFollowTheKnownOnes) {
             std::string::npos);
 }
 
+TEST_F(ClusterStartTest, AnAgentStartsAtThePlaceThatItWasGiven) {
+  ClusterPlace place;
+  place.nodes = {{"x", "x.example", 7117, 7118}, {"y", "10.0.0.2", 7117, 7118}};
+  place.self = 1;
+  place.members.emplace();
+  place.members->set_known("as the root knows them");
+  file_.nodes_from = NodesFrom::kDns;
+  const Result<ClusterStart> start = StartAtPlace(file_, place);
+  ASSERT_TRUE(start.ok()) << start.status().message();
+  EXPECT_EQ(start->config.self(), 1u);
+  EXPECT_EQ(start->config.node_name(), "y");
+  EXPECT_EQ(start->config.listen(), "10.0.0.2:7117");
+  EXPECT_EQ(start->members.known(), "as the root knows them");
+  EXPECT_TRUE(start->from_dns);
+}
+
+TEST_F(ClusterStartTest, AnAgentOfADnsClusterContinuesWithItsStoredMembers) {
+  EXPECT_FALSE(StartFromState(file_, "b")->has_value());
+  const Result<ClusterStart> first = StartInCluster(file_, 1);
+  ASSERT_TRUE(first.ok());
+  StoreState(*first);
+  file_.nodes.clear();
+  file_.port = 7117;
+  const auto next = StartFromState(file_, "b");
+  ASSERT_TRUE(next.ok()) << next.status().message();
+  ASSERT_TRUE(next->has_value());
+  EXPECT_TRUE((*next)->restarts);
+  EXPECT_EQ((*next)->config.self(), 1u);
+  EXPECT_EQ((*next)->members.nodes(2).address(), "c.example:7117");
+}
+
 }  // namespace
 }  // namespace canopy::agent

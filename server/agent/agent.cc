@@ -27,6 +27,7 @@
 #include "server/agent/bring_up/file_limit.h"
 #include "server/agent/bring_up/log.h"
 #include "server/agent/bring_up/runtime_dir.h"
+#include "server/agent/bring_up/service_manager.h"
 #include "server/agent/bring_up/settings.h"
 #include "server/agent/bring_up/signal_watch.h"
 #include "server/agent/membership/cluster_start.h"
@@ -127,8 +128,15 @@ class Agent::Impl {
   // Returns true if agents find each other from the file of their cluster.
   bool in_cluster() const { return !config_.cluster_file().empty(); }
   // Adds the nodes that the file of the cluster has and the overlay has not.
-  void OnHangup();
   void AddClusterNodes();
+  // Reads the list of the nodes again, or ends so that the search for other
+  // agents begins again (Agent::EndAloneOnHangup).
+  void OnHangup();
+  // Handles the signals of a service manager.
+  void WatchSignals();
+  void OnServiceSignal(int signal);
+  // Ends this process and leaves the jobs of this node to a successor.
+  void ExitForSuccessor();
   // Returns the error with which the mapper would refuse the job if it had only
   // the slots of `room`.
   Status Fits(const JobRequest& job, host::EmbeddedPlacement::Room room) const;
@@ -165,7 +173,8 @@ class Agent::Impl {
   EventLoop loop_;
   AgentRuntime runtime_{&loop_};
   Termination termination_;
-  std::optional<SignalWatch> reload_;  // only in a cluster
+  std::optional<SignalWatch> service_signals_;  // only in a cluster
+  std::optional<ServiceWatchdog> watchdog_;     // only in a cluster
   std::optional<RuntimeDir> dir_;
   std::optional<DirectoryWatch> dir_watch_;
   Membership membership_;
@@ -393,11 +402,7 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   Status status = MakeDirectory();
   if (!status.ok()) return status;
   WatchDirectory();
-  termination_.WatchSignals();
-  if (in_cluster()) {
-    reload_.emplace(&loop_, std::initializer_list<int>{SIGHUP},
-                    [this](int) { OnHangup(); });
-  }
+  WatchSignals();
   MakeAdapters();
   MakePersistence();
   if (recovery_) recovery_->FindJobs();
@@ -407,6 +412,28 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   Describe();
   *info = info_;
   return Status();
+}
+
+void Agent::Impl::WatchSignals() {
+  if (!in_cluster()) return termination_.WatchSignals({SIGINT, SIGTERM});
+  termination_.WatchSignals({SIGINT});
+  service_signals_.emplace(&loop_, std::initializer_list<int>{SIGHUP, SIGTERM},
+                           [this](int signal) { OnServiceSignal(signal); });
+  watchdog_.emplace(&loop_);
+}
+
+void Agent::Impl::OnServiceSignal(int signal) {
+  if (signal == SIGTERM) return ExitForSuccessor();
+  ReportState(ServiceState::kReloading);
+  OnHangup();
+  ReportState(ServiceState::kReady);
+}
+
+void Agent::Impl::ExitForSuccessor() {
+  ReportState(ServiceState::kStopping);
+  const uint32_t grace_ms = config_.restart_grace_ms();
+  if (grace_ms == 0 || !ready_) return End("signal " + std::to_string(SIGTERM));
+  if (!termination_.begun()) handover_->BeginExit(grace_ms);
 }
 
 Status Agent::Impl::MakeDirectory() {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "server/agent/bring_up/settings.h"
 #include "server/agent/membership/cluster_search.h"
 #include "server/control/place_query.h"
+#include "server/security/credentials.h"
 
 namespace canopy::agent {
 namespace {
@@ -144,23 +146,59 @@ Result<Start> StartByDns(const ClusterFile& file, const std::string& name) {
   return SearchByDns(file, name);
 }
 
+Result<NodeId> FindNode(const ClusterFile& file, const std::string& name) {
+  const std::optional<uint32_t> self = FindClusterNode(file, name);
+  if (self) return *self;
+  return Status(kErrNotFound, file.path + " has no node '" + name +
+                                  "', or several; name the node of this "
+                                  "agent with --node");
+}
+
+Status CheckCredentials(const ClusterFile& file) {
+  const Result<bootstrap::v1::Config> keys = CredentialsOfCluster(file);
+  if (!keys.ok()) return keys.status();
+  const Result<security::SecurityConfig> security = MakeSecurity(*keys);
+  if (!security.ok()) return security.status();
+  return security::MakeServerCredentials(*security,
+                                         ClusterAddress("0.0.0.0", file.port))
+      .status();
+}
+
+std::string OwnName(const std::string& name) {
+  return name.empty() ? HostName() : name;
+}
+
 }  // namespace
+
+Result<std::string> CheckClusterFile(const std::string& path,
+                                     const std::string& name) {
+  const Result<ClusterFile> listed = ReadClusterFile(path);
+  const Status status =
+      listed.ok() ? CheckCredentials(*listed) : listed.status();
+  if (!status.ok()) return status;
+  const std::string valid = path + " is valid: cluster " + listed->name;
+  if (listed->nodes_from == NodesFrom::kDns) {
+    return valid + " has the nodes of " + listed->dns_name;
+  }
+  const Result<ClusterFile> file = ReadCluster(path);
+  if (!file.ok()) return file.status();
+  const Result<NodeId> self = FindNode(*file, OwnName(name));
+  if (!self.ok()) return self.status();
+  return valid + " has " + std::to_string(file->nodes.size()) +
+         " nodes, and this is " + file->nodes[*self].name;
+}
 
 Result<Start> FindClusterStart(const std::string& path,
                                const std::string& name) {
-  const std::string own = name.empty() ? HostName() : name;
+  const std::string own = OwnName(name);
   const Result<ClusterFile> listed = ReadClusterFile(path);
   if (listed.ok() && listed->nodes_from == NodesFrom::kDns) {
     return StartByDns(*listed, own);
   }
   const Result<ClusterFile> file = ReadCluster(path);
   if (!file.ok()) return file.status();
-  const std::optional<uint32_t> self = FindClusterNode(*file, own);
-  if (!self) {
-    return Status(kErrNotFound, path + " has no node '" + own +
-                                    "', or several; name the node of this "
-                                    "agent with --node");
-  }
+  const Result<NodeId> self = FindNode(*file, own);
+  if (!self.ok()) return self.status();
   Result<ClusterStart> start = StartInCluster(*file, *self);
   if (!start.ok()) return start.status();
   return Start(*std::move(start));

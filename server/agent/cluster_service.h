@@ -20,6 +20,13 @@ namespace canopy::agent {
 Result<std::optional<ClusterStart>> FindClusterStart(const std::string& path,
                                                      const std::string& name);
 
+// Checks the file `path`, and the key and certificates that it names, for the
+// agent of the node `name`, or of the node with the name of this machine.
+// Returns a line about the file, or the error with which the agent would not
+// start. Starts nothing, and asks no DNS server.
+Result<std::string> CheckClusterFile(const std::string& path,
+                                     const std::string& name);
+
 }  // namespace canopy::agent
 
 #endif  // CANOPY_SERVER_AGENT_CLUSTER_SERVICE_H_

@@ -41,6 +41,7 @@ constexpr char kUsage[] =
     "usage: canopyd --bootstrap\n"
     "       canopyd --restart DIR\n"
     "       canopyd --cluster FILE [--node NAME]\n"
+    "       canopyd --check-config FILE [--node NAME]\n"
     "\n"
     "The node agent of Canopy. 'canopy run' and 'canopy up' start it and\n"
     "send its configuration over standard input. --restart replaces an agent\n"
@@ -54,7 +55,10 @@ constexpr char kUsage[] =
     "that with the name of this machine. If an agent of the node was killed, "
     "its\n"
     "jobs continue. SIGHUP adds the nodes that were added to FILE, or lets an\n"
-    "agent that has no place yet ask the DNS again.\n";
+    "agent that has no place yet ask the DNS again. After SIGTERM the agent\n"
+    "leaves its jobs to the next one, if FILE has a restart-grace.\n"
+    "\n"
+    "--check-config reports what is wrong with FILE, and starts nothing.\n";
 
 // Sets up the signals. The loop reads termination signals, and in a cluster
 // SIGHUP, from a descriptor. Threads that are created later inherit the mask.
@@ -262,6 +266,13 @@ void ServeClusterAnew(const std::string& path, const std::string& node) {
         node.c_str(), nullptr);
 }
 
+int PrintCheck(const std::string& path, const std::string& name) {
+  const Result<std::string> found = CheckClusterFile(path, name);
+  if (found.ok()) return std::printf("%s\n", found->c_str()) < 0 ? 1 : 0;
+  std::fprintf(stderr, "canopyd: %s\n", found.status().message().c_str());
+  return 1;
+}
+
 // Runs an agent that no launcher has started, in the foreground.
 int ServeCluster(const std::string& path, const std::string& name) {
   Result<std::optional<ClusterStart>> found = FindClusterStart(path, name);
@@ -291,7 +302,8 @@ int ServeCluster(const std::string& path, const std::string& name) {
   if (start->from_dns) {
     agent.EndAloneOnHangup([&searches_again] { searches_again = true; });
   }
-  agent.Join(start->members, nullptr, ReportReady);
+  agent.Join(start->members, nullptr,
+             [] { ReportState(ServiceState::kReady); });
   agent.Run();
   RemoveLogs(info.runtime_dir());
   if (searches_again) ServeClusterAnew(path, info.name());
@@ -308,9 +320,14 @@ int Main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--continue") == 0) {
     return Restart(argv[2], /*in_place=*/true);
   }
-  if ((argc == 3 || (argc == 5 && std::strcmp(argv[3], "--node") == 0)) &&
-      std::strcmp(argv[1], "--cluster") == 0) {
-    return ServeCluster(argv[2], argc == 5 ? argv[4] : "");
+  if (argc == 3 || (argc == 5 && std::strcmp(argv[3], "--node") == 0)) {
+    const char* const node = argc == 5 ? argv[4] : "";
+    if (std::strcmp(argv[1], "--cluster") == 0) {
+      return ServeCluster(argv[2], node);
+    }
+    if (std::strcmp(argv[1], "--check-config") == 0) {
+      return PrintCheck(argv[2], node);
+    }
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::printf("canopyd %s\n", kVersion);

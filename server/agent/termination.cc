@@ -1,6 +1,5 @@
 #include "server/agent/termination.h"
 
-#include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -15,10 +14,10 @@ Termination::Termination(
 
 Termination::~Termination() { UnwatchLauncher(); }
 
-void Termination::WatchSignals() {
-  signals_.emplace(
-      loop_, std::initializer_list<int>{SIGINT, SIGTERM},
-      [this](int signal) { requested_("signal " + std::to_string(signal)); });
+void Termination::WatchSignals(std::initializer_list<int> signals) {
+  signals_.emplace(loop_, signals, [this](int signal) {
+    requested_("signal " + std::to_string(signal));
+  });
 }
 
 void Termination::WatchLauncher(int fd) {

@@ -3,6 +3,7 @@
 #define CANOPY_SERVER_AGENT_TERMINATION_H_
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -22,8 +23,8 @@ class Termination {
   Termination(const Termination&) = delete;
   Termination& operator=(const Termination&) = delete;
 
-  // Treats SIGINT and SIGTERM, which must be blocked, as requests from now on.
-  void WatchSignals();
+  // Treats these signals, which must be blocked, as requests from now on.
+  void WatchSignals(std::initializer_list<int> signals);
   // Treats the end of the input `fd` as a request, until UnwatchLauncher. The
   // caller keeps ownership of `fd`.
   void WatchLauncher(int fd);

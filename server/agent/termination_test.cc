@@ -24,7 +24,7 @@ TEST_F(TerminationTest, ASignalRequestsTermination) {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
-  termination_.WatchSignals();
+  termination_.WatchSignals({SIGTERM});
   ASSERT_EQ(raise(SIGTERM), 0);
   loop_.RunOnce(0);
   EXPECT_EQ(requests_,

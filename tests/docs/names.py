@@ -176,8 +176,20 @@ def paths():
     return sorted(problems), count
 
 
+def cluster_keys():
+    """The manual page of the file of a cluster has every key."""
+    source = read("common/cluster/cluster_file.cc")
+    keys = re.findall(r'^ +(?:return \{)?\{"([a-z-]+)", [A-Z]', source, re.M)
+    page = read("docs/man/canopy-cluster.5").replace("\\-", "-")
+    tags = re.findall(r"^\.TP\n(.*)$", page, re.M)
+    return [f"canopy-cluster.5 lacks {key}" for key in keys
+            if not any(re.search(rf"(?<![\w-]){key}(?![\w-])", tag)
+                       for tag in tags)], len(keys)
+
+
 CHECKS = {
     "canopy.1 has every command": manual,
+    "canopy-cluster.5 has every key": cluster_keys,
     "ARCHITECTURE.md has every folder": code_map,
     "ARCHITECTURE.md has every engine": engines,
     "every document is linked": index,

@@ -18,6 +18,7 @@ SPACES = 12
 NAMES = ("cluster: agents find each other in any order",
          "cluster: an agent that comes late joins under a job",
          "cluster: all agents are killed under a job and start again",
+         "cluster: each agent is stopped under a job and starts again",
          "cluster: nodes that are added to the file join",
          "cluster: nodes are drained and removed",
          "cluster: what is wrong with a file or a start is said")
@@ -162,6 +163,25 @@ def killed(bench):
             job.finish().expect(out=["until ok"])
 
 
+def restarted(bench):
+    """As a service manager does it when its package is upgraded."""
+    with Cluster(bench, here(1, 2, 3), **{"restart-grace": "60s"}) as cluster:
+        nodes = ("n1", "n2", "n3")
+        for node in nodes:
+            cluster.begin(node)
+        cluster.await_up(*nodes)
+        with tempfile.TemporaryDirectory() as steps:
+            os.chmod(steps, 0o755)
+            job = waiting_job(bench, cluster, steps)
+            for node in nodes:
+                cluster.agents[node].terminate()
+                check(cluster.agents.pop(node).wait(20) == 0, cluster.logs())
+                cluster.begin(node)
+                cluster.await_up(*nodes)
+            go(steps, 1)
+            job.finish().expect(out=["until ok"])
+
+
 def added(bench):
     with Cluster(bench, here(1, 2)) as cluster:
         for node in ("n1", "n2"):
@@ -214,14 +234,21 @@ def refused(bench):
             check(cluster.agents.pop(node).wait(20) == 1, f"{words}")
             for word in words:
                 check(word in cluster.logs(), f"{word}: {cluster.logs()}")
-        fails("has no node 'n9'", node="n9")
+            return checked(node)
+
+        def checked(node):
+            return bench.run("--check-config", cluster.file, "--node", node,
+                             program="canopyd")
+        nobody = "has no node 'n9'"
+        fails(nobody, node="n9").expect(code=1, err=[nobody])
         cluster.begin("n1")
         cluster.await_up("n1")
         agent = cluster.agents["n1"]
-        fails("an agent is already running in")
+        fails("an agent is already running in").expect(
+            out=["is valid: cluster cluster has 1 nodes, and this is n1"])
         cluster.agents["n1"] = agent
         os.chmod(cluster.key, 0o644)
-        fails(cluster.key)
+        fails(cluster.key).expect(code=1, err=[cluster.key])
         os.chmod(cluster.key, 0o600)
         key = cluster.key
         cluster.keys["key-file"] = key + ".none"
@@ -229,7 +256,8 @@ def refused(bench):
         bench.run("status").expect_refusal(1, key + ".none")
         cluster.keys["key-file"] = key
         cluster.write([])
-        fails("the key 'nodes' is missing")
+        missing = "the key 'nodes' is missing"
+        fails(missing).expect(code=1, err=[missing])
         cluster.write(here(1))
         cluster.agents["n1"] = agent
         hello(bench, RUN, bench.mpi("hello"), 2)
@@ -381,8 +409,8 @@ ELSEWHERE = {"cluster: nodes from DNS": from_dns,
 
 
 def run(bench):
-    for name, body in zip(NAMES, (any_order, late, killed, added, decided,
-                                  refused)):
+    for name, body in zip(NAMES, (any_order, late, killed, restarted,
+                                  added, decided, refused)):
         bench.case(name, lambda body=body: body(bench), alone=True)
     if bench.wanted(NETWORK):
         with netns.Namespaces(SPACES) as space:

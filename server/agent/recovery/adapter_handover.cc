@@ -47,6 +47,13 @@ void AdapterHandover::Execute(const std::string& program) {
   spdlog::error("cannot become {}: {}", program, std::strerror(errno));
 }
 
+void AdapterHandover::Exit() {
+  spdlog::info("left the jobs of this node to a successor");
+  spdlog::shutdown();
+  // Objects are not destroyed, because that would end the jobs.
+  _exit(0);
+}
+
 void AdapterHandover::Fail() { parts_.fail(); }
 
 }  // namespace canopy::agent

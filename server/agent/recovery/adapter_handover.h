@@ -42,6 +42,7 @@ class AdapterHandover : public HandoverActions {
   void Drain() override;
   void FlushReplies() override;
   void Execute(const std::string& program) override;
+  void Exit() override;
   void Fail() override;
 
  private:

@@ -46,12 +46,22 @@ void Handover::Begin(std::string program, std::string current) {
   program_ = std::move(program);
   current_ = std::move(current);
   spdlog::info("making way for {}", program_);
+  Announce(kDowntimeMs);
+}
+
+void Handover::BeginExit(uint32_t downtime_ms) {
+  if (stage_ != HandoverStage::kNone) return;
+  spdlog::info("making way for a successor within {} ms", downtime_ms);
+  Announce(downtime_ms);
+}
+
+void Handover::Announce(uint32_t downtime_ms) {
   Enter(HandoverStage::kAnnounce);
-  actions_->Announce(kDowntimeMs);
+  actions_->Announce(downtime_ms);
   identify_until_ = EventLoop::Now() + kIdentifyNs;
   // The other stages are deferred to the end of the round, because this call
   // may be made within a call of the control service, which must return first.
-  actions_->AnnounceToNeighbours(kDowntimeMs, [this] {
+  actions_->AnnounceToNeighbours(downtime_ms, [this] {
     loop_->Defer([this] {
       Enter(HandoverStage::kIdentify);
       Identify();
@@ -76,6 +86,7 @@ void Handover::Finish() {
   Enter(HandoverStage::kFlushReplies);
   actions_->FlushReplies();
   Enter(HandoverStage::kExecute);
+  if (program_.empty()) return actions_->Exit();
   actions_->Execute(program_);
   actions_->Execute(current_);
   actions_->Fail();

@@ -1,5 +1,5 @@
-// The planned replacement of an agent by a successor, which is another program
-// in the same process.
+// The planned replacement of an agent by a successor: by another program in the
+// same process, or by a later process.
 #ifndef CANOPY_SERVER_AGENT_RECOVERY_HANDOVER_H_
 #define CANOPY_SERVER_AGENT_RECOVERY_HANDOVER_H_
 
@@ -38,6 +38,8 @@ class HandoverActions {
   virtual void FlushReplies() = 0;
   // Executes the program in this process. Returns only if the execution fails.
   virtual void Execute(const std::string& program) = 0;
+  // Ends this process, and keeps what a successor needs.
+  virtual void Exit() = 0;
   // Ends the agent, because it cannot be replaced although its peers wait for a
   // successor.
   virtual void Fail() = 0;
@@ -57,7 +59,7 @@ enum class HandoverStage : uint8_t {
 // Returns the name of a stage for logs, such as "announce".
 const char* NameOf(HandoverStage stage);
 
-// Performs one handover. Before the new program is executed, requests are read
+// Performs one handover. Before the process changes, requests are read
 // to their end and replies are flushed. The successor recovers everything else
 // from shims, clients and the other agents, as after a restart. So an agent
 // that is killed in any stage is recovered like any other. Loop thread only.
@@ -73,11 +75,15 @@ class Handover {
   // file. `current` is the program to execute if `program` cannot be executed,
   // because peers that wait for a successor must get one.
   void Begin(std::string program, std::string current);
+  // Like Begin, but ends this process. Another process, which a service manager
+  // starts, succeeds this agent within `downtime_ms`.
+  void BeginExit(uint32_t downtime_ms);
 
   // Returns the stage that has begun.
   HandoverStage stage() const { return stage_; }
 
  private:
+  void Announce(uint32_t downtime_ms);
   void Enter(HandoverStage stage);
   void Identify();
   void Finish();
@@ -85,7 +91,7 @@ class Handover {
   EventLoop* const loop_;
   HandoverActions* const actions_;
   HandoverStage stage_ = HandoverStage::kNone;
-  std::string program_;
+  std::string program_;  // empty: the process ends
   std::string current_;
   int64_t identify_until_ = 0;
 };

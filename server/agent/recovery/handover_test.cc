@@ -34,16 +34,18 @@ class FakeActions : public HandoverActions {
   void Execute(const std::string& program) override {
     calls.push_back("execute " + program);
   }
+  void Exit() override { calls.emplace_back("exit"); }
   void Fail() override { calls.emplace_back("fail"); }
 
   void Announced() { std::exchange(announced_, nullptr)(); }
 
   Calls calls;
   bool identified = true;
+  uint32_t downtime_ms = Handover::kDowntimeMs;
 
  private:
   void Note(const std::string& call, uint32_t ms) {
-    EXPECT_EQ(ms, Handover::kDowntimeMs);
+    EXPECT_EQ(ms, downtime_ms);
     calls.push_back(call);
   }
 
@@ -75,6 +77,16 @@ TEST_F(HandoverTest, ReceivedCallsOfClientsAreHandledAndAnswered) {
   EXPECT_EQ(actions_.calls, (Calls{"read", "drain", "flush", "execute /new",
                                    "execute /own", "fail"}));
   EXPECT_EQ(handover_.stage(), HandoverStage::kExecute);
+}
+
+TEST_F(HandoverTest, AnAgentExitsForASuccessorThatStartsLater) {
+  actions_.downtime_ms = 7000;
+  handover_.BeginExit(7000);
+  handover_.BeginExit(1);
+  actions_.Announced();
+  loop_.RunOnce(0);
+  EXPECT_EQ(actions_.calls, (Calls{"announce", "neighbours", "read", "drain",
+                                   "flush", "exit"}));
 }
 
 TEST_F(HandoverTest, AHandoverWaitsUntilClientsAreIdentified) {

@@ -77,6 +77,18 @@ TEST_F(NodeDispatchTest, AGetFromALostNodeFails) {
   EXPECT_NE(replies[0].status, kSuccess);
 }
 
+TEST_F(NodeDispatchTest, AMessageThatComesAfterTheLossOfItsSenderIsDropped) {
+  const PeerMessage query{1, 0, JobQuery{"unknown"}};
+  OnPeerMessage(e_, query);
+  EXPECT_EQ(Sent<JobQueryReply>(std::exchange(e_.out, {})).size(), 1u);
+  State(1, false);
+  OnPeerMessage(e_, query);
+  EXPECT_TRUE(e_.out.empty());
+  State(1, true);
+  OnPeerMessage(e_, query);
+  EXPECT_EQ(Sent<JobQueryReply>(e_.out).size(), 1u);
+}
+
 TEST_F(NodeDispatchTest, ALossIsAnEventForClientsThatRegisteredForIt) {
   EventsWanted wanted{1, 9, false, {kEventNodeDown}};
   e_.events.OnWanted(e_.step(), wanted);

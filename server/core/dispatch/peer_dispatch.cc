@@ -143,8 +143,11 @@ void OnBody(Engines& e, const PeerMessage&, const OverlayShutdown& body) {
 
 }  // namespace
 
+// A message may come after the report that its sender is lost, because links
+// send the states of members before messages. What the sender did has been
+// undone by then, so the message would leave state that nothing removes.
 void OnPeerMessage(Engines& e, const PeerMessage& message) {
-  if (message.dst != e.self) return;
+  if (message.dst != e.self || !e.tree.alive(message.src)) return;
   if (e.publishing.OnPeer(e.step(), message)) return;
   std::visit([&](const auto& body) { OnBody(e, message, body); }, message.body);
 }

@@ -191,6 +191,7 @@ void JobHead::OnRankFailed(const JobStep& step, JobFailure failure) {
 // even if all of its processes ended well.
 void JobHead::OnNodeLost(const JobStep& step, NodeId node,
                          const std::string& reason) {
+  streams_.OnNodeLost(step);
   const JobLayout& layout = *part_.layout();
   const uint32_t index = layout.node_of_agent(node);
   if (index == kNoNode) return;

@@ -46,13 +46,25 @@ void JobStreams::OnLauncherReattached(const JobStep& step,
     input_.SetBegin(*in.input_begin);
   }
   for (uint32_t i = 0; i < part_.spec()->nodes.size(); ++i) {
-    const OutputCredit credit{in.nspace, 0, output_.consumed(i), true};
-    if (AgentOf(i) == step.self) {
-      part_.streams().OnOutputCredit(step, credit);
-    } else if (step.tree.alive(AgentOf(i))) {
-      step.Send(AgentOf(i), credit);
-    }
+    requested_.insert(i);
+    RequestOutput(step, i);
   }
+}
+
+void JobStreams::RequestOutput(const JobStep& step, uint32_t node) const {
+  const OutputCredit credit{part_.nspace(), 0, output_.consumed(node), true};
+  if (AgentOf(node) == step.self) {
+    part_.streams().OnOutputCredit(step, credit);
+  } else if (step.tree.alive(AgentOf(node))) {
+    step.Send(AgentOf(node), credit);
+  }
+}
+
+// A node whose route has changed resends its output unasked. But it may have
+// done so before this agent had its launcher again.
+void JobStreams::OnNodeLost(const JobStep& step) const {
+  if (detached_) return;
+  for (const uint32_t node : requested_) RequestOutput(step, node);
 }
 
 void JobStreams::OnNodeRestarted(const JobStep& step, NodeId node) {
@@ -80,6 +92,7 @@ bool JobStreams::OnOutput(const JobStep& step, const OutputData& output) {
   // If earlier output was lost on the way, it will be resent, and then this
   // output too.
   if (!known) return false;
+  requested_.erase(node);
   if (size > 0) {
     if (*known == size) {
       ResendCredit(step, node);

@@ -5,6 +5,7 @@
 #define CANOPY_SERVER_CORE_JOB_STREAMS_H_
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "common/bytes.h"
@@ -36,6 +37,9 @@ class JobStreams {
   // Called when the node's agent was restarted: credit in flight to the node,
   // or through it, may be lost.
   void OnNodeRestarted(const JobStep& step, NodeId node);
+  // Called when a node was lost: a request for output that was to be forwarded
+  // by it may be lost, too.
+  void OnNodeLost(const JobStep& step) const;
 
   // Handles output of any node. Returns true if a stream was closed.
   bool OnOutput(const JobStep& step, const OutputData& output);
@@ -69,6 +73,7 @@ class JobStreams {
  private:
   NodeId AgentOf(uint32_t node) const;
   void Deliver(const JobStep& step, const OutputData& output, Bytes data) const;
+  void RequestOutput(const JobStep& step, uint32_t node) const;
   void ResendCredit(const JobStep& step, uint32_t node) const;
   void SendPiece(const JobStep& step, const InputLog::Piece& piece);
   void ResendInput(const JobStep& step, uint32_t node, uint64_t from) const;
@@ -85,6 +90,8 @@ class JobStreams {
   bool asked_ = false;     // the launcher's acknowledgement was requested
   bool detached_ = false;  // no launcher is attached
   bool discards_ = false;  // the launcher will not reattach
+  // Nodes (job-relative) from which output was requested and has not come.
+  std::set<uint32_t> requested_;
 };
 
 }  // namespace canopy::core

@@ -159,6 +159,22 @@ TEST_F(StreamsTest, OutputIsHeldBackUntilTheLauncherReattaches) {
   EXPECT_EQ(All<DeliverOutput>(out_)[0].data.view(), "c");
 }
 
+TEST_F(StreamsTest, OutputIsRequestedAgainUntilItComes) {
+  streams_->AwaitLauncher(1);
+  streams_->OnNodeLost(Step());
+  EXPECT_TRUE(Sent<OutputCredit>(out_).empty()) << "no launcher is attached";
+  streams_->OnLauncherReattached(Step(), {"job", std::vector<uint64_t>{0, 2}});
+  out_.clear();
+  streams_->OnNodeLost(Step());
+  const auto credit = Sent<OutputCredit>(out_);
+  ASSERT_EQ(credit.size(), 1u);
+  EXPECT_TRUE(credit[0].second.resend);
+  Output(1, "abc", 3);
+  out_.clear();
+  streams_->OnNodeLost(Step());
+  EXPECT_TRUE(Sent<OutputCredit>(out_).empty());
+}
+
 TEST_F(StreamsTest, InputIsSentOnceAndResentOnRequest) {
   streams_->OfferInput({"job", Bytes("input"), 0});
   streams_->SendInput(Step());

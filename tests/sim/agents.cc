@@ -54,7 +54,7 @@ void Agents::Start(NodeId node) {
   config.persists = settings_.persists;
   config.began_at = queue_.now();
   for (NodeId n = 0; n < members_.size(); ++n) {
-    config.node_names.push_back(NodeName(n));
+    config.node_names.push_back(members_.name(n));
   }
   queue_.SetDeadline(node, kNever);
   cores_.resize(std::max<size_t>(cores_.size(), node + 1));

@@ -96,8 +96,20 @@ class Cluster {
   // Removes the agent and its machine at once; the other agents detect the loss
   // later.
   void KillNode(NodeId node);
-  // Starts the agent of a new member. Returns the member's number.
-  NodeId AddNode();
+  // Starts the agent of a new member, with this name (Membership::Add). Returns
+  // the member's number.
+  NodeId AddNode(std::string name = "");
+  // Removes the member from the overlay for good, as `canopy node remove
+  // --force`. Its agent ends the jobs that it controls. When they have ended,
+  // it leaves in order, and its processes end with it.
+  void RemoveNode(NodeId node);
+  // Decides whether processes may be placed on the node.
+  void SetDrained(NodeId node, bool drained) {
+    members_.SetDrained(node, drained);
+  }
+  // Returns the jobs that have or will have processes on the node, or that its
+  // agent controls. A member without jobs is removed without force.
+  std::set<std::string> JobsOf(NodeId node) const;
   // Starts a new agent without state in the place of a killed one.
   void ReviveNode(NodeId node);
   // Kills the agent; its successor recovers at once. The clients and launchers
@@ -141,6 +153,9 @@ class Cluster {
   const Errors& errors() const { return errors_; }
 
  private:
+  // Removes everything on a machine whose agent has ended.
+  void Clear(NodeId node);
+  void LeaveWhenIdle(NodeId node, TimeNs patience);
   std::vector<core::Input> LoseInputs(NodeId node);
   void Recover(NodeId node, const Segments::Published& published);
   void RecoverLocal(NodeId node, const std::string& nspace,

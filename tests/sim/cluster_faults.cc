@@ -1,16 +1,23 @@
-// The effects of the loss, the return and the restart of agents, and of cut
-// links.
+// The effects of the loss, the return and the restart of agents, of cut links,
+// and of members that are added and removed.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "common/status.h"
 #include "tests/sim/cluster.h"
 
 namespace canopy::sim {
 
 using namespace core;  // NOLINT: the vocabulary of this file
 
-void Cluster::KillNode(NodeId node) {
-  if (!members_.alive(node)) return;
+namespace {
+
+constexpr TimeNs kPatience = 600'000 * kMs;
+
+}  // namespace
+
+void Cluster::Clear(NodeId node) {
   agents_.Stop(node);
   segments_.Reset(node);
   shims_.Reset(node);
@@ -18,11 +25,16 @@ void Cluster::KillNode(NodeId node) {
   spawn_host_.Reset(node);
   host_.LoseAgent(node);
   input_.Reset(node);
+}
+
+void Cluster::KillNode(NodeId node) {
+  if (!members_.alive(node)) return;
+  Clear(node);
   network_.OnLoss(members_.Lose(node));
 }
 
-NodeId Cluster::AddNode() {
-  const NodeId node = members_.Add();
+NodeId Cluster::AddNode(std::string name) {
+  const NodeId node = members_.Add(std::move(name));
   segments_.AddNode();
   shims_.AddNode();
   launchers_.AddNode();
@@ -30,6 +42,47 @@ NodeId Cluster::AddNode() {
   agents_.Start(node);
   return node;
 }
+
+// --------------------------------------------------------------- removals ---
+
+std::set<std::string> Cluster::JobsOf(NodeId node) const {
+  std::set<std::string> jobs = launchers_.Controlled(node);
+  for (const std::string& nspace : shims_.JobsOn(node)) jobs.insert(nspace);
+  for (NodeId controller = 0; controller < members_.size(); ++controller) {
+    for (const std::string& nspace : launchers_.Controlled(controller)) {
+      const auto& nodes = jobs_.Find(nspace).nodes;
+      if (std::ranges::count(nodes, node, &JobNode::agent) > 0) {
+        jobs.insert(nspace);
+      }
+    }
+  }
+  return jobs;
+}
+
+void Cluster::RemoveNode(NodeId node) {
+  members_.Remove(node);
+  for (const std::string& nspace : launchers_.Controlled(node)) {
+    Input(node, KillRequested{nspace, kErrJobKilledByCmd,
+                              "this node was removed from the overlay"});
+  }
+  LeaveWhenIdle(node, now() + kPatience);
+}
+
+void Cluster::LeaveWhenIdle(NodeId node, TimeNs patience) {
+  if (!members_.alive(node)) return;
+  if (launchers_.Controlled(node).empty()) {
+    if (hooks().on_leave) hooks().on_leave(node);
+    Clear(node);
+    return network_.OnLoss(members_.Leave(node));
+  }
+  if (now() > patience) {
+    return errors_.push_back("the jobs of " + members_.name(node) +
+                             " do not end, so it does not leave");
+  }
+  At(now() + kMs, [this, node, patience] { LeaveWhenIdle(node, patience); });
+}
+
+// ----------------------------------------------------- returns and links ---
 
 void Cluster::ReviveNode(NodeId node) {
   agents_.Start(node);

@@ -27,9 +27,9 @@ constexpr std::array<std::string_view, kNumPhases> kPhases = {
     "control answering",    "query asking",
     "query gathering"};
 constexpr std::array<std::string_view, kNumFaults> kFaults = {
-    "late",      "doubled",     "link lost",  "asked again",
-    "lie",       "agent again", "agent lost", "root again",
-    "root lost", "proc dies",   "joins"};
+    "late",        "doubled",    "link lost",   "asked again", "lie",
+    "agent again", "agent lost", "root again",  "root lost",   "proc dies",
+    "joins",       "leaves",     "path leaves", "root leaves"};
 
 }  // namespace
 
@@ -61,7 +61,8 @@ bool NeedsRestarts(Fault fault) {
 
 bool NeedsLosses(Fault fault) {
   return fault == Fault::kLinkLost || fault == Fault::kAgentLost ||
-         fault == Fault::kRootLost;
+         fault == Fault::kRootLost || fault == Fault::kMemberLeaves ||
+         fault == Fault::kRootLeaves;
 }
 
 SeedTable FaultTable() {

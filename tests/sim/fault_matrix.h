@@ -68,8 +68,15 @@ enum class Fault : uint8_t {
   kRootLost,
   kProcDies,     // a process that takes part dies
   kMemberJoins,  // a member that is new joins the overlay
+  // A member is removed from the overlay and leaves in order: one that takes
+  // part, one that only forwards messages of the operation, or the root.
+  kMemberLeaves,
+  kForwarderLeaves,
+  kRootLeaves,
 };
-inline constexpr size_t kNumFaults = 11;
+inline constexpr size_t kNumFaults = 14;
+// The faults before the leaves, whose aims have a random source of their own.
+inline constexpr size_t kNumOwnFaults = 11;
 
 struct Cell {
   Phase phase;

@@ -15,6 +15,7 @@ Launchers::Launchers(uint32_t nodes, const Settings& settings,
     : settings_(settings), jobs_(jobs), inputs_(inputs), nodes_(nodes) {}
 
 void Launchers::Launch(NodeId controller, const JobSpec& job) {
+  nodes_[controller].controlled.insert(job.nspace);
   if (settings_.persists) nodes_[controller].control[job.nspace] = {};
   inputs_.Post(controller, LaunchRequested{std::make_shared<const JobSpec>(job),
                                            settings_.persists});
@@ -24,6 +25,7 @@ void Launchers::On(NodeId node, JobChanged& a) {
   job_changes_.push_back(a);
   if (settings_.options.announces_jobs) Announce(node, a);
   if (a.phase != JobPhase::kEnded) return;
+  nodes_[node].controlled.erase(a.nspace);
   nodes_[node].control.erase(a.nspace);
   if (settings_.persists) nodes_[node].over[a.nspace] = a;
 }

@@ -52,6 +52,10 @@ class Launchers {
   const std::map<std::string, Bytes>& ControlRecords(NodeId node) const {
     return nodes_[node].control;
   }
+  // Returns the jobs that were launched at the node and have not ended.
+  const std::set<std::string>& Controlled(NodeId node) const {
+    return nodes_[node].controlled;
+  }
   // Returns whether the end of the job was reported at the node.
   bool IsOver(NodeId node, const std::string& nspace) const {
     return nodes_[node].over.contains(nspace);
@@ -72,6 +76,7 @@ class Launchers {
   struct Node {
     std::map<std::string, Bytes> control;
     std::map<std::string, core::JobChanged> over;
+    std::set<std::string> controlled;
   };
 
   const Settings& settings_;

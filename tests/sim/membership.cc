@@ -41,20 +41,38 @@ Membership::Membership(uint32_t nodes, uint32_t radix, EventQueue& queue,
                        Random& random)
     : queue_(queue),
       random_(random),
+      num_first_(nodes),
       tree_(nodes, radix),
       members_(nodes),
       num_known_(nodes, nodes),
-      updates_(nodes) {}
+      updates_(nodes) {
+  for (NodeId node = 0; node < nodes; ++node) {
+    members_[node].name = NodeName(node);
+  }
+}
+
+bool Membership::HasMajority() const {
+  uint32_t kept = 0;
+  uint32_t up = 0;
+  for (NodeId node = 0; node < size(); ++node) {
+    kept += removed(node) ? 0 : 1;
+    up += !removed(node) && alive(node) ? 1 : 0;
+  }
+  return up > kept / 2;
+}
 
 Membership::View Membership::ViewOf(NodeId observer, NodeId subject) const {
   const auto it = views_.find({observer, subject});
   return it == views_.end() ? View() : it->second;
 }
 
+bool Membership::Knows(NodeId observer, NodeId node) const {
+  return num_known_[observer] > node && ViewOf(observer, node).up;
+}
+
 bool Membership::IsKnownToAll(NodeId node) const {
   for (NodeId other = 0; other < size(); ++other) {
-    if (other == node || !alive(other)) continue;
-    if (num_known_[other] <= node || !ViewOf(other, node).up) return false;
+    if (other != node && alive(other) && !Knows(other, node)) return false;
   }
   return true;
 }
@@ -79,28 +97,37 @@ void Membership::ForgetUpdates(NodeId observer) {
 
 // ----------------------------------------------------------------- faults ---
 
-UndetectedLoss Membership::Lose(NodeId node) {
-  UndetectedLoss loss{tree_, node, incarnation(node), {}, 0};
+// Data that the agent has sent and no member has read is lost with the agent's
+// connections.
+UndetectedLoss Membership::Lose(NodeId node) { return End(node, false); }
+
+// The agent's neighbours have acknowledged all of its data before it announces
+// that it leaves (TreeOverlay::CheckLeft).
+UndetectedLoss Membership::Leave(NodeId node) {
+  members_[node].left = true;
+  return End(node, true);
+}
+
+UndetectedLoss Membership::End(NodeId node, bool in_order) {
+  UndetectedLoss loss{tree_, node, incarnation(node), {}, 0, in_order};
+  const MemberUpdate update{node, false, loss.incarnation,
+                            in_order ? kLeftOverlay : "killed by the test"};
   tree_.SetAlive(node, false);
   for (const NodeId neighbor : NeighborsOf(loss.tree, node)) {
-    const TimeNs detected = queue_.now() + random_.Delay(3);
+    const TimeNs detected = queue_.now() + random_.Delay(in_order ? 1 : 3);
     loss.detected[neighbor] = detected;
-    ForwardLoss(node, neighbor, detected, &loss);
+    ForwardLoss(update, neighbor, detected, &loss);
   }
-  // Data that the agent has sent and no member has read is lost with the
-  // agent's connections.
   ++members_[node].incarnation;
   return loss;
 }
 
 // Forwards the loss, which one neighbour has detected, through that neighbour's
 // part of the tree.
-void Membership::ForwardLoss(NodeId node, NodeId neighbor, TimeNs detected,
-                             UndetectedLoss* loss) {
-  const MemberUpdate update{node, false, loss->incarnation,
-                            "killed by the test"};
+void Membership::ForwardLoss(const MemberUpdate& update, NodeId neighbor,
+                             TimeNs detected, UndetectedLoss* loss) {
   std::vector<std::tuple<NodeId, NodeId, TimeNs>> todo;
-  todo.emplace_back(neighbor, node, detected);
+  todo.emplace_back(neighbor, update.subject, detected);
   while (!todo.empty()) {
     const auto [at, from, when] = todo.back();
     todo.pop_back();
@@ -112,10 +139,11 @@ void Membership::ForwardLoss(NodeId node, NodeId neighbor, TimeNs detected,
   }
 }
 
-NodeId Membership::Add() {
+NodeId Membership::Add(std::string name) {
   const NodeId node = size();
   tree_.Grow(node + 1);
-  members_.emplace_back();
+  members_.emplace_back().name =
+      name.empty() ? NodeName(node) : std::move(name);
   num_known_.push_back(node + 1);
   updates_.emplace_back();
   for (NodeId other = 0; other < node; ++other) {
@@ -133,13 +161,17 @@ void Membership::LearnMembers(NodeId node) {
     const uint64_t last = LastSeen(other);
     Believe(node, {other, true, last, "", members_[other].recovered});
     if (alive(other)) continue;
-    Deliver(queue_.now(), node, {other, false, last, "was lost before"});
+    Deliver(queue_.now(), node,
+            {other, false, last,
+             members_[other].left ? kLeftOverlay : "was lost before"});
   }
 }
 
 void Membership::Return(NodeId node) {
   Member& member = members_[node];
-  member = {member.start + 1, member.incarnation + 1};
+  ++member.start;
+  ++member.incarnation;
+  member.recovered = member.amnesic = false;
   tree_.SetAlive(node, true);
   LearnMembers(node);
   for (NodeId other = 0; other < size(); ++other) {
@@ -216,10 +248,16 @@ std::map<NodeId, MemberUpdate> Membership::FirstMembers(NodeId from,
                                                         NodeId node) const {
   std::map<NodeId, MemberUpdate> out;
   if (members_[from].amnesic || !members_[node].amnesic) return out;
-  for (NodeId n = 0; n < size(); ++n) {
+  for (NodeId n = 0; n < num_first_; ++n) {
     if (n != from && ViewOf(node, n).unconfirmed) out[n] = {n, true, 0, ""};
   }
   return out;
+}
+
+bool Membership::Carries(NodeId node, uint64_t sender_incarnation) const {
+  const uint64_t last =
+      members_[node].left ? LastSeen(node) : incarnation(node);
+  return sender_incarnation == last;
 }
 
 // Each link carries member updates before other frames (TreeOverlay::Flush),
@@ -251,7 +289,7 @@ std::vector<Input> Membership::Apply(NodeId observer,
   std::vector<Input> inputs;
   while (num_known_[observer] <= update.subject) {
     const NodeId added = num_known_[observer]++;
-    inputs.emplace_back(MemberAdded{added, NodeName(added)});
+    inputs.emplace_back(MemberAdded{added, name(added)});
   }
   std::ranges::move(ApplyState(observer, update), std::back_inserter(inputs));
   return inputs;
@@ -278,7 +316,8 @@ std::vector<Input> Membership::ApplyState(NodeId observer,
     out.push_back(NodeStateChanged{
         update.subject, false,
         update.up ? "the agent was restarted" : update.reason,
-        update.up ? update.incarnation : update.incarnation + 1});
+        update.up ? update.incarnation : update.incarnation + 1,
+        !update.up && update.reason == kLeftOverlay});
   }
   if (update.up) out.push_back(joined);
   return out;

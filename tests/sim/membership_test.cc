@@ -56,6 +56,48 @@ TEST_F(MembershipTest, AnAddedMemberIsReportedBeforeItIsUp) {
   EXPECT_TRUE(members_.ViewOf(0, 7).up);
 }
 
+TEST_F(MembershipTest, AMemberThatLeavesIsReportedOnceAndItsMessagesArrive) {
+  members_.Remove(1);
+  EXPECT_TRUE(members_.alive(1)) << "until its agent leaves";
+  EXPECT_FALSE(members_.InService(1));
+  const uint64_t incarnation = members_.incarnation(1);
+  const UndetectedLoss loss = members_.Leave(1);
+  EXPECT_TRUE(loss.in_order);
+  EXPECT_TRUE(members_.Carries(1, incarnation));
+  const auto inputs =
+      members_.Apply(0, {1, false, incarnation, kLeftOverlay, false});
+  ASSERT_EQ(inputs.size(), 1u);
+  EXPECT_TRUE(std::get<NodeStateChanged>(inputs[0]).left);
+  const auto late = members_.UpdatesAhead(MessageOf(1, 0, incarnation, 0));
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_TRUE(members_.Apply(0, late[0]).empty()) << "it stays lost";
+  members_.Lose(2);
+  EXPECT_FALSE(members_.Carries(2, 0));
+}
+
+TEST_F(MembershipTest, ARemovedMembersNameMayBeThatOfAnother) {
+  members_.Remove(6);
+  members_.Leave(6);
+  DeliverAll();
+  EXPECT_EQ(members_.Add("n6"), 7u);
+  const auto inputs = members_.Apply(3, {7, true, members_.incarnation(7), ""});
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_EQ(std::get<core::MemberAdded>(inputs[0]).name, "n6");
+  EXPECT_TRUE(members_.Knows(3, 7));
+  EXPECT_FALSE(members_.Knows(3, 6));
+}
+
+TEST_F(MembershipTest, HalfOfTheMembersIsNoMajority) {
+  for (const NodeId node : {4u, 5u, 6u}) members_.Lose(node);
+  EXPECT_TRUE(members_.HasMajority()) << "four of seven";
+  members_.Lose(3);
+  EXPECT_FALSE(members_.HasMajority());
+  members_.Remove(6);
+  EXPECT_FALSE(members_.HasMajority()) << "three of six";
+  members_.Remove(5);
+  EXPECT_TRUE(members_.HasMajority()) << "three of five";
+}
+
 TEST_F(MembershipTest, PathsGoThroughTheNearestCommonAncestor) {
   EXPECT_EQ(PathOf(members_.tree(), 3, 4), (std::vector<NodeId>{3, 1, 4}));
   EXPECT_EQ(PathOf(members_.tree(), 0, 6), (std::vector<NodeId>{0, 2, 6}));

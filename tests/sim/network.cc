@@ -32,6 +32,12 @@ Kind KindOf(const MessageBody& body) {
   return Kind::kOrdered;
 }
 
+// Messages on their way through an agent that has ended are lost with a
+// probability of one in this number. An agent that has left in order loses only
+// the messages that come to it after its farewell, which the next agent does
+// not read any more.
+uint64_t OddsOf(bool in_order) { return in_order ? 4 : 2; }
+
 }  // namespace
 
 Network::Network(const Options& options, const Membership& members,
@@ -82,7 +88,7 @@ bool Network::Delivers(const InTransit& message) const {
   const NodeId to = message.message.dst;
   return members_.alive(to) && members_.start(to) == message.receiver_start &&
          members_.incarnation(to) == message.receiver_incarnation &&
-         members_.incarnation(from) == message.sender_incarnation &&
+         members_.Carries(from, message.sender_incarnation) &&
          cut_off_.contains(from) == cut_off_.contains(to);
 }
 
@@ -107,7 +113,7 @@ bool Network::IsLost(NodeId from, NodeId to, TimeNs* when) {
         view.incarnation > loss.incarnation || !view.up) {
       continue;
     }
-    if (random_.OneIn(2)) return true;
+    if (random_.OneIn(OddsOf(loss.in_order))) return true;
     *when = std::max(*when, detected->second + random_.Delay());
   }
   return false;
@@ -139,18 +145,18 @@ std::vector<NodeId> Network::Heal() {
   return {nodes.begin(), nodes.end()};
 }
 
-void Network::LoseInTransit(const Tree& tree, NodeId node) {
+void Network::LoseInTransit(const Tree& tree, NodeId node, uint64_t odds) {
   queue_.RemoveIf<InTransit>([&](const InTransit& transit) {
     const NodeId from = transit.message.src;
     const NodeId to = transit.message.dst;
     if (from == node || to == node) return false;
     const auto path = PathOf(tree, from, to);
-    return std::ranges::count(path, node) > 0 && random_.OneIn(2);
+    return std::ranges::count(path, node) > 0 && random_.OneIn(odds);
   });
 }
 
 void Network::OnLoss(UndetectedLoss loss) {
-  LoseInTransit(loss.tree, loss.node);
+  LoseInTransit(loss.tree, loss.node, OddsOf(loss.in_order));
   std::erase_if(losses_, [&](const UndetectedLoss& other) {
     return other.known < queue_.now();
   });
@@ -161,7 +167,7 @@ void Network::OnRestart(NodeId node) {
   queue_.RemoveIf<InTransit>([&](const InTransit& transit) {
     return transit.message.src == node || transit.message.dst == node;
   });
-  LoseInTransit(members_.tree(), node);
+  LoseInTransit(members_.tree(), node, OddsOf(false));
 }
 
 }  // namespace canopy::sim

@@ -65,7 +65,7 @@ class Network {
   void OnRestart(NodeId node);
 
  private:
-  void LoseInTransit(const core::Tree& tree, NodeId node);
+  void LoseInTransit(const core::Tree& tree, NodeId node, uint64_t odds);
   bool IsLost(NodeId from, NodeId to, TimeNs* when);
   TimeNs AfterStalls(NodeId from, NodeId to, TimeNs when) const;
   void Post(TimeNs when, core::PeerMessage message);

@@ -72,6 +72,8 @@ struct Hooks {
   std::function<void(const ProcId&)> on_exit;
   // Called when a process has read some of its pushed input.
   std::function<void(const ProcId&, std::string_view)> on_pushed_input;
+  // Called when a member that was removed leaves, before its processes end.
+  std::function<void(NodeId)> on_leave;
   // Called when the end of standard input has reached a process.
   std::function<void(const ProcId&)> on_input_end;
   // Called when a process makes a request, or repeats one after it has

@@ -41,15 +41,28 @@ constexpr uint64_t kSetSeeds[] = {7, 8};
 // One seed in `kUnaimedSeeds` has only faults at random times. The others have
 // most of their faults at chosen times.
 constexpr uint64_t kUnaimedSeeds = 4;
+// From this seed on, members are drained and removed. If agents are restarted,
+// only members without jobs are removed.
+constexpr uint64_t kFirstMemberSeed = 1'000'000;
+constexpr uint64_t kMemberSource = 0xa0761d6478bd642f;
 constexpr uint32_t kUser = 1000;
 constexpr uint64_t kPause = 8 * kMs;
 // One operation in `kHasty` begins while an agent is being restarted.
 constexpr uint64_t kHasty = 4;
 
+// In seeds with losses and members, members are the only aims. So the other
+// faults do not keep operations from late phases.
 std::vector<Cell> AimsOf(uint64_t seed, const SoakOptions& options) {
   if (seed % kUnaimedSeeds == 0) return {};
   std::mt19937_64 rng(seed ^ 0xd1b54a32d192ed03);
-  return MakeAims(rng, options.restarts, options.rejoins);
+  std::vector<Cell> aims = MakeAims(rng, options.restarts, options.rejoins);
+  if (seed < kFirstMemberSeed) return aims;
+  const Engine engine = EngineOf(aims.front().phase);
+  if (!options.restarts) aims.clear();
+  for (const Cell& cell : MakeMemberAims(rng, engine, options.restarts)) {
+    aims.push_back(cell);
+  }
+  return aims;
 }
 
 std::optional<Engine> NewerOf(uint64_t seed) {
@@ -93,6 +106,8 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
       newer_(NewerOf(seed)),
       with_invitations_(IsAmong(seed, kInvitationSeeds)),
       with_sets_(IsAmong(seed, kSetSeeds)),
+      with_members_(seed >= kFirstMemberSeed),
+      member_rng_(seed ^ kMemberSource),
       rng_(seed),
       cluster_(NodesOf(seed, options), RadixOf(seed, options), seed,
                options.restarts ? Persistence::kOn : Persistence::kOff),
@@ -117,6 +132,7 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
     actors_.erase(proc);
     operations_.OnExit(proc);
   };
+  cluster_.hooks().on_leave = [this](NodeId node) { OnLeave(node); };
   cluster_.hooks().on_answer = [this](RequestId request) { OnAnswer(request); };
   cluster_.hooks().on_notice = [this](const ProcId& proc, int status,
                                       const ProcId& source, const Bytes& info) {
@@ -132,6 +148,7 @@ Soak::Soak(uint64_t seed, const SoakOptions& options)
 // ------------------------------------------------------------------- jobs ---
 
 void Soak::PlanJobs() {
+  const std::set<NodeId> reserved = ReservedNodes();
   uint64_t count = 1 + Random(options_.max_jobs);
   // If there are two jobs, a loss that ends one job leaves the other.
   // Operations on names take too long for two jobs.
@@ -139,10 +156,12 @@ void Soak::PlanJobs() {
   if (several && options_.max_jobs > 1) count = std::max<uint64_t>(count, 2);
   for (uint64_t i = 0; i < count; ++i) {
     auto job = std::make_unique<PlannedJob>();
-    const uint64_t span = 1 + Random(result_.nodes);
+    uint64_t span = 1 + Random(result_.nodes);
     std::vector<NodeId> agents;
     for (NodeId node = 0; node < result_.nodes; ++node) agents.push_back(node);
     std::shuffle(agents.begin(), agents.end(), rng_);
+    std::erase_if(agents, [&](NodeId node) { return reserved.contains(node); });
+    span = std::min<uint64_t>(span, agents.size());
     agents.resize(span);
     const uint64_t per_node = 1 + Random(3);
     std::vector<NodeId> ranks;
@@ -188,6 +207,9 @@ void Soak::PlanSpawn(PlannedJob& job) {
 }
 
 void Soak::Launch(PlannedJob& job) {
+  // A root that was removed launches nothing any more.
+  if (cluster_.members().removed(cluster_.members().root())) return;
+  PlaceAgain(job);
   job.launched = true;
   job.controller = cluster_.members().root();
   for (const JobNode& node : job.spec.nodes) {

@@ -146,6 +146,10 @@ bool Soak::Strike(const Cell& cell, const Operation& o) {
       return LieAbout(o);
     case Fault::kMemberJoins:
       return AddNode();
+    case Fault::kMemberLeaves:
+    case Fault::kForwarderLeaves:
+    case Fault::kRootLeaves:
+      return StrikeLeave(cell.fault, &o);
     default:
       return StrikeNode(cell.fault, o);
   }

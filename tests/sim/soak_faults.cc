@@ -101,7 +101,7 @@ bool Soak::AddNode() {
   ++num_added_;
   Note("node " + std::to_string(result_.nodes) + " is added");
   operations_.ForEach([&](const Operation& o) { Hit(o, Fault::kMemberJoins); });
-  cluster_.AddNode();
+  cluster_.AddNode(FreeName());
   ++result_.nodes;
   return true;
 }
@@ -141,6 +141,7 @@ void Soak::Restart() {
 }
 
 void Soak::Restart(NodeId node) {
+  if (!cluster_.members().alive(node)) return;
   const std::string text = "restart of node " + std::to_string(node);
   result_.faults.push_back(text);
   if (options_.verbose) fprintf(stderr, "%s\n", text.c_str());
@@ -160,6 +161,7 @@ void Soak::Note(const std::string& fault) {
 void Soak::RandomFault() {
   if (options_.restarts && OneIn(2)) return Restart();
   --faults_left_;
+  if (with_members_ && RandomMember(3) == 0) return RandomMemberFault();
   const uint64_t kind = Random(14);
   const std::optional<ProcId> proc = RandomProc();
   const NodeId node = RandomNode(true);
@@ -178,7 +180,7 @@ bool Soak::FaultOfAgent(uint64_t kind, NodeId node) {
     LoseNode(node);
   } else if (kind == 5 && !split_ && RandomNode(false) != kNoNode) {
     const NodeId back = RandomNode(false);
-    if (back == kNoNode) return true;
+    if (back == kNoNode || cluster_.members().removed(back)) return true;
     Note("return of node " + std::to_string(back));
     cluster_.ReviveNode(back);
   } else if (options_.rejoins && kind == 6 && node != kNoNode &&

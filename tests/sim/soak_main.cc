@@ -1,15 +1,17 @@
 // Runs many seeds of the simulation. A seed that fails is printed with the
 // faults of its run. With --restarts, agents are restarted and none is lost.
-// With --matrix, this holds for one seed in three, and a table at the end shows
-// in how many seeds each fault occurred in each phase of an operation; a cell
-// with too few seeds is a failure. A seed that failed with --matrix must be
-// replayed with --matrix. With --matrix, seeds of the host (host_soak.h) and of
-// tools (tool_soak.h) run as well, one for a number of other seeds; they have
-// tables of their own. With --host or --tools, only such seeds run, and
-// --matrix prints their table. Usage: soak [--first N] [--seeds N] [--min-nodes
-// N] [--nodes MAX] [--radix R]
-//        [--no-rejoins] [--restarts] [--matrix] [--host] [--tools] [--verbose]
-//        [--trace]
+// With --matrix, this holds for one seed in three, a seed with members that are
+// removed follows each seed, and a table at the end shows in how many seeds
+// each fault occurred in each phase of an operation; a cell with too few seeds
+// is a failure. A seed that failed with --matrix must be replayed with
+// --matrix. With --matrix, seeds of the host (host_soak.h), of tools
+// (tool_soak.h) and of members (member_soak.h) run as well, one for a number of
+// other seeds; they have tables of their own. With --host, --tools or
+// --members, only such seeds run, and --matrix prints their table.
+//
+// Usage: soak [--first N] [--seeds N] [--min-nodes N] [--nodes MAX] [--radix R]
+//        [--no-rejoins] [--restarts] [--matrix] [--host] [--tools] [--members]
+//        [--verbose] [--trace]
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -20,6 +22,7 @@
 
 #include "tests/sim/fault_matrix.h"
 #include "tests/sim/host_soak.h"
+#include "tests/sim/member_soak.h"
 #include "tests/sim/seed_table.h"
 #include "tests/sim/soak.h"
 #include "tests/sim/tool_soak.h"
@@ -73,7 +76,14 @@ std::vector<Kind> Kinds() {
            [](uint64_t seed, const SoakOptions& all) {
              return ToRan(RunToolSoak(seed, OptionsOf<ToolSoakOptions>(all)));
            },
-           ToolTable()}};
+           ToolTable()},
+          {"members", 50, 20,
+           [](uint64_t seed, const SoakOptions& all) {
+             auto options = OptionsOf<MemberSoakOptions>(all);
+             options.radix = all.radix;
+             return ToRan(RunMemberSoak(seed, options));
+           },
+           MemberTable()}};
 }
 
 struct Arguments {
@@ -88,6 +98,9 @@ struct Arguments {
 // In kSeedsOfMatrix seeds, each possible cell must occur in kFewest.
 constexpr uint64_t kSeedsOfMatrix = 10'000;
 constexpr uint64_t kFewest = 50;
+// With --matrix, a seed in which members are removed (soak.cc) follows each
+// seed.
+constexpr uint64_t kMemberSeeds = 1'000'000;
 
 struct Totals {
   uint64_t seeds = 0;
@@ -236,6 +249,8 @@ int Main(int argc, char** argv) {
   Totals totals;
   for (uint64_t i = 0; !arguments.special && i < arguments.seeds; ++i) {
     RunSeed(arguments.first + i, arguments, &totals);
+    if (!arguments.matrix) continue;
+    RunSeed(kMemberSeeds + arguments.first + i, arguments, &totals);
   }
   for (Kind& kind : kinds) RunKind(arguments, &kind, &totals);
   const size_t below =

@@ -29,7 +29,7 @@ std::string NameOf(const ProcId& proc, const std::string& number) {
 // reach some of their phases.
 std::string Soak::AwaitedName(const ProcId& proc, Rank ranks,
                               const std::string& number) const {
-  const Tree tree(result_.nodes, result_.radix);
+  const Tree& tree = cluster_.members().tree();
   const auto name = [&](Rank after) {
     return NameOf({proc.nspace, (proc.rank + after) % ranks}, number);
   };

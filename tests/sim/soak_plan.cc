@@ -448,7 +448,7 @@ Cell MakeAim(std::mt19937_64& rng, Engine engine, bool restarts, bool rejoins,
              bool only_rare) {
   for (;;) {
     const Cell cell{static_cast<Phase>(rng() % kNumPhases),
-                    static_cast<Fault>(rng() % kNumFaults)};
+                    static_cast<Fault>(rng() % kNumOwnFaults)};
     // In seeds with restarts, faults that need restarts are preferred, because
     // no other seeds have them. Short phases are preferred as well.
     const bool rare = !restarts || NeedsRestarts(cell.fault) || rng() % 10 == 0;
@@ -464,7 +464,7 @@ Cell MakeAim(std::mt19937_64& rng, Engine engine, bool restarts, bool rejoins,
 // Returns all cells of one phase in seeds with losses.
 std::vector<Cell> MakeAimsOf(std::mt19937_64& rng, Phase phase, bool rejoins) {
   std::vector<Cell> aims;
-  for (size_t fault = 0; fault < kNumFaults; ++fault) {
+  for (size_t fault = 0; fault < kNumOwnFaults; ++fault) {
     const Cell cell{phase, static_cast<Fault>(fault)};
     if (Rarity(cell) > 0 && IsPossible(cell, false, rejoins)) {
       aims.push_back(cell);
@@ -490,6 +490,23 @@ std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins) {
   while (aims.size() < (few ? kFewAims : kNumAims)) {
     const Cell cell = MakeAim(rng, engine, restarts, rejoins, only_rare);
     if (std::ranges::count(aims, cell) == 0) aims.push_back(cell);
+  }
+  return aims;
+}
+
+std::vector<Cell> MakeMemberAims(std::mt19937_64& rng, Engine engine,
+                                 bool restarts) {
+  constexpr Fault kLeaves[] = {Fault::kForwarderLeaves, Fault::kMemberLeaves,
+                               Fault::kForwarderLeaves, Fault::kRootLeaves};
+  constexpr size_t kNumMemberAims = 8;
+  std::vector<Cell> aims;
+  while (aims.size() < kNumMemberAims) {
+    const Fault fault = restarts ? Fault::kForwarderLeaves
+                                 : kLeaves[aims.size() % std::size(kLeaves)];
+    const Cell cell{static_cast<Phase>(rng() % kNumPhases), fault};
+    const uint64_t rarity = 2 + Rarity({cell.phase, Fault::kAgentLost});
+    if (EngineOf(cell.phase) != engine || rng() % kMostRare >= rarity) continue;
+    aims.push_back(cell);
   }
   return aims;
 }

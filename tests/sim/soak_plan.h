@@ -154,6 +154,9 @@ Engine EngineOf(Phase phase);
 bool IsShort(Phase phase);
 // Returns cells of one engine that the run should contain.
 std::vector<Cell> MakeAims(std::mt19937_64& rng, bool restarts, bool rejoins);
+// Returns cells of the engine in which members leave.
+std::vector<Cell> MakeMemberAims(std::mt19937_64& rng, Engine engine,
+                                 bool restarts);
 
 }  // namespace canopy::sim
 

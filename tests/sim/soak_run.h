@@ -1,6 +1,7 @@
 // One run of the soak. soak.cc plays the processes, soak_faults.cc injects
-// faults into processes and agents, soak_aims.cc injects them at chosen
-// moments, and soak_checks.cc checks the results.
+// faults into processes and agents, soak_members.cc changes the members,
+// soak_aims.cc injects faults at chosen moments, and soak_checks.cc checks the
+// results.
 #ifndef CANOPY_TESTS_SIM_SOAK_RUN_H_
 #define CANOPY_TESTS_SIM_SOAK_RUN_H_
 
@@ -225,6 +226,23 @@ class Soak {
   // Adds a member to the overlay. Returns false if enough members were added,
   // or if the overlay is parted.
   bool AddNode();
+
+  // The following functions change the members (soak_members.cc).
+  uint64_t RandomMember(uint64_t n) { return member_rng_() % n; }
+  std::set<NodeId> ReservedNodes();
+  void PlaceAgain(PlannedJob& job);
+  std::string FreeName();
+  bool MayRemove(NodeId node) const;
+  void RemoveNode(NodeId node);
+  void OnLeave(NodeId node);
+  bool Forwards(NodeId node, const Operation& operation) const;
+  void HitLeave(NodeId node);
+  std::vector<NodeId> LeaversOf(Fault fault, const Operation* operation) const;
+  // Return false if the fault is not possible now.
+  bool StrikeLeave(Fault fault, const Operation* operation);
+  void RandomMemberFault();
+  void Drain();
+
   void Crash(const ProcId& proc);
   void JoinAgain(NodeId node);
   void Restart(NodeId node);
@@ -270,6 +288,9 @@ class Soak {
   const bool with_invitations_;
   // True if processes define process sets.
   const bool with_sets_;
+  // True if members are drained and removed.
+  const bool with_members_;
+  std::mt19937_64 member_rng_;
   SoakResult result_;
   std::mt19937_64 rng_;
   Cluster cluster_;
@@ -291,7 +312,8 @@ class Soak {
   uint32_t faults_left_ = 0;
   bool any_fault_ = false;
   uint32_t num_added_ = 0;  // members that were added
-  bool cut_off_ = false;    // agents have declared living agents lost
+  uint32_t num_removed_ = 0;
+  bool cut_off_ = false;  // agents have declared living agents lost
   bool split_ = false;
   TimeNs settled_ = 0;  // from then on, no restart is in progress
   bool duplicates_ = false;

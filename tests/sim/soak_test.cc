@@ -45,6 +45,18 @@ TEST(Soak, SeedsWithRestartedAgentsHaveNoErrors) {
   }
 }
 
+TEST(Soak, SeedsWithMembersThatComeAndGoHaveNoErrors) {
+  constexpr uint64_t kFirst = 1'000'000;
+  for (uint64_t seed = kFirst; seed < kFirst + 40 / kShare; ++seed) {
+    ExpectPasses(seed, {});
+  }
+  SoakOptions options;
+  options.restarts = true;
+  for (uint64_t seed = kFirst; seed < kFirst + 20 / kShare; ++seed) {
+    ExpectPasses(seed, options);
+  }
+}
+
 TEST(Soak, SeedsWithManyAgentsHaveNoErrors) {
   SoakOptions options;
   options.min_nodes = options.max_nodes = 1000 / kShare;

@@ -15,10 +15,12 @@ Bytes SpawnCallFor(const std::vector<NodeId>& agents) {
   return Bytes(std::move(out));
 }
 
-SpawnHost::SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
+SpawnHost::SpawnHost(JobCatalog& jobs, const Membership& members,
+                     AgentInputs& inputs, Oracle& oracle,
                      StandardInput& standard_input, Launchers& launchers,
                      Errors& errors)
     : jobs_(jobs),
+      members_(members),
       inputs_(inputs),
       oracle_(oracle),
       standard_input_(standard_input),
@@ -40,6 +42,16 @@ void SpawnHost::On(NodeId node, HostSpawn& a) {
                        });
 }
 
+NodeId SpawnHost::PlaceFor(NodeId wanted, NodeId controller) const {
+  if (members_.InService(wanted)) return wanted;
+  for (NodeId node = 0; node < members_.size(); ++node) {
+    const bool is_known =
+        node == controller || members_.Knows(controller, node);
+    if (members_.InService(node) && is_known) return node;
+  }
+  return wanted;
+}
+
 void SpawnHost::CheckNotExecuted(const Id& id) {
   for (const auto& [nspace, spawned] : spawned_) {
     if (spawned.id != id || (spawned.over && !spawned.ran)) continue;
@@ -56,7 +68,9 @@ void SpawnHost::Execute(NodeId node, const HostSpawn& spawn,
   }
   std::vector<NodeId> agents;
   std::istringstream call{std::string(spawn.call.view())};
-  for (NodeId agent = 0; call >> agent;) agents.push_back(agent);
+  for (NodeId agent = 0; call >> agent;) {
+    agents.push_back(PlaceFor(agent, node));
+  }
   if (agents.empty()) {
     return Answer(node, {spawn.proc, spawn.request, kErrJobFailedToMap, ""},
                   false);

@@ -17,13 +17,15 @@
 #include "tests/sim/agent_inputs.h"
 #include "tests/sim/jobs.h"
 #include "tests/sim/launchers.h"
+#include "tests/sim/membership.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/standard_input.h"
 
 namespace canopy::sim {
 
-// Returns a call for a job with a rank on each of these agents. With no agents,
-// the job cannot be mapped.
+// Returns a call for a job with a rank on each of these agents. In place of an
+// agent that is drained or removed by then, another agent is chosen. With no
+// agents, the job cannot be mapped.
 Bytes SpawnCallFor(const std::vector<NodeId>& agents);
 
 // Executes spawns, and reports an error if a spawn is executed twice. Like the
@@ -40,8 +42,8 @@ class SpawnHost {
   using Place = std::function<Placement(const core::HostSpawn&)>;
 
   // All references must outlive this object.
-  SpawnHost(JobCatalog& jobs, AgentInputs& inputs, Oracle& oracle,
-            StandardInput& standard_input, Launchers& launchers,
+  SpawnHost(JobCatalog& jobs, const Membership& members, AgentInputs& inputs,
+            Oracle& oracle, StandardInput& standard_input, Launchers& launchers,
             Errors& errors);
 
   // Sets a function that decides about each request of a spawn; by default the
@@ -79,11 +81,15 @@ class SpawnHost {
   };
 
   void CheckNotExecuted(const Id& id);
+  // Returns the agent on which the controller places processes: the wanted one,
+  // or, if that is drained or removed, another one that is up.
+  NodeId PlaceFor(NodeId wanted, NodeId controller) const;
   void Execute(NodeId node, const core::HostSpawn& spawn,
                const Placement& placement);
   void Answer(NodeId node, const core::SpawnDone& done, bool twice);
 
   JobCatalog& jobs_;
+  const Membership& members_;
   AgentInputs& inputs_;
   Oracle& oracle_;
   StandardInput& standard_input_;

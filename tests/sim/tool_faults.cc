@@ -175,6 +175,22 @@ bool ToolSoak::Strike(const ToolCell& cell, const Op& op) {
     case ToolFault::kRootLost:
       if (op.job->controller != root) return false;
       return StrikeNode(cell.fault, root);
+    case ToolFault::kMemberJoins:
+      return StrikeJoin();
+    case ToolFault::kIdleLeaves:
+      return StrikeIdleLeave();
+    case ToolFault::kRootLeaves:
+      return op.job->controller == root && StrikeLeave(root);
+    case ToolFault::kJobAgentLeaves: {
+      const auto& nodes = op.job->spec.nodes;
+      const NodeId node = nodes[RandomMember(nodes.size())].agent;
+      return node != root && StrikeLeave(node);
+    }
+    case ToolFault::kToolAgentLeaves: {
+      if (op.tool.nspace.empty()) return false;
+      const NodeId node = cluster_.NodeOf(op.tool);
+      return node != root && StrikeLeave(node);
+    }
     case ToolFault::kJobAgentRestarted:
     case ToolFault::kJobAgentLost: {
       const auto& nodes = op.job->spec.nodes;
@@ -255,17 +271,7 @@ void ToolSoak::LoseNode(NodeId node) {
   Note("loss of node " + std::to_string(node));
   root_lost_ |= node == cluster_.members().root();
   Harm(node);
-  std::vector<ProcId> gone;
-  for (const auto& [proc, tool] : tools_) {
-    if (tool->spec.nspace.empty()) continue;
-    if (cluster_.NodeOf(proc) == node) gone.push_back(proc);
-  }
-  for (const auto& job : jobs_) {
-    for (const Rank rank : std::set<Rank>(job->running)) {
-      const ProcId proc{job->spec.nspace, rank};
-      if (cluster_.NodeOf(proc) == node) gone.push_back(proc);
-    }
-  }
+  const std::vector<ProcId> gone = ProcsOn(node);
   cluster_.KillNode(node);
   for (const ProcId& proc : gone) OnExit(proc);
 }

@@ -11,9 +11,10 @@ constexpr std::array<std::string_view, kNumToolPhases> kPhases = {
     "pull ends",   "pull rests",   "push waits", "stop gathers",
     "stop holds",  "stop releases"};
 constexpr std::array<std::string_view, kNumToolFaults> kFaults = {
-    "late",      "doubled",   "tool again", "tool lost",
-    "tool cut",  "job again", "job lost",   "root again",
-    "root lost", "tool dies", "job killed"};
+    "late",        "doubled",     "tool again", "tool lost",
+    "tool cut",    "job again",   "job lost",   "root again",
+    "root lost",   "tool dies",   "job killed", "joins",
+    "idle leaves", "tool leaves", "job leaves", "root leaves"};
 
 bool NeedsRestarts(ToolFault fault) {
   return fault == ToolFault::kToolAgentRestarted ||
@@ -24,7 +25,9 @@ bool NeedsRestarts(ToolFault fault) {
 bool NeedsLosses(ToolFault fault) {
   return fault == ToolFault::kToolAgentLost ||
          fault == ToolFault::kToolAgentCutOff ||
-         fault == ToolFault::kJobAgentLost || fault == ToolFault::kRootLost;
+         fault == ToolFault::kJobAgentLost || fault == ToolFault::kRootLost ||
+         fault == ToolFault::kToolAgentLeaves ||
+         fault == ToolFault::kJobAgentLeaves || fault == ToolFault::kRootLeaves;
 }
 
 }  // namespace

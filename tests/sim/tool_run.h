@@ -1,6 +1,7 @@
 // One run of the soak of tools. tool_soak.cc plays jobs and checks the results;
 // tool_pulls.cc, tool_pushes.cc and tool_stops.cc play the tools;
-// tool_faults.cc injects faults into all of them.
+// tool_faults.cc injects faults into all of them; tool_members.cc changes the
+// members.
 #ifndef CANOPY_TESTS_SIM_TOOL_RUN_H_
 #define CANOPY_TESTS_SIM_TOOL_RUN_H_
 
@@ -31,8 +32,8 @@ struct ToolTarget {
   JobSpec spec;
   NodeId controller = kNoNode;
   bool launched = false;
-  bool over = false;    // all processes have ended
-  bool harmed = false;  // a fault may end it with a failure
+  bool over = false;       // all processes have ended
+  bool harmed = false;     // a fault may end it with a failure
   bool restarted = false;  // the controller was restarted after the launch
   // True if an agent of the job's ranks was restarted after the launch.
   bool any_restarted = false;
@@ -76,7 +77,7 @@ struct PlayedPull {
   uint64_t dropped = 0;
   TimeNs pace = 0;          // time between reads
   uint32_t reads_left = 0;  // number of reads until the end or a stall
-  TimeNs stall = 0;  // length of the stall; 0: the pull ends
+  TimeNs stall = 0;         // length of the stall; 0: the pull ends
   TimeNs read_at = 0;       // time of the last read
   bool late = false;        // the unread output may be gone
   // True if the puller has read from an agent whose successor does not know it.
@@ -128,6 +129,7 @@ class ToolSoak {
   TimeNs UpTo(TimeNs most) {
     return static_cast<TimeNs>(Random(static_cast<uint64_t>(most)));
   }
+  void LaunchTool(const ProcId& proc);
   static uint32_t NodesOf(uint64_t seed);
   void Error(const std::string& text) { result_.errors.push_back(text); }
   void Note(const std::string& fault);
@@ -201,6 +203,19 @@ class ToolSoak {
   void Harm(NodeId node);
   uint32_t NumAlive() const;
 
+  // --------------------------------------------------------------- members ---
+
+  uint64_t RandomMember(uint64_t n) { return member_rng_() % n; }
+  void AddMemberAims(uint64_t seed);
+  bool MayPlaceOn(NodeId node) const;
+  bool HasRoot() const;
+  std::vector<ProcId> ProcsOn(NodeId node) const;
+  void OnLeave(NodeId node);
+  bool StrikeJoin();
+  bool StrikeIdleLeave();
+  void HitLeave(NodeId node, bool is_idle);
+  bool StrikeLeave(NodeId node);
+
   void RunToQuiet();
   bool AddMissingDebugger();
   void CheckEnd();
@@ -209,6 +224,7 @@ class ToolSoak {
   const bool restarts_;
   ToolSoakResult result_;
   std::mt19937_64 rng_;
+  std::mt19937_64 member_rng_;
   Cluster cluster_;
   std::vector<ToolCell> aims_;
   std::vector<std::unique_ptr<ToolTarget>> jobs_;
@@ -218,6 +234,8 @@ class ToolSoak {
   uint32_t to_launch_ = 0;  // tools that have not begun
   bool any_fault_ = false;  // an agent was lost or restarted
   bool root_lost_ = false;
+  uint32_t num_added_ = 0;  // members that were added
+  uint32_t num_removed_ = 0;
   TimeNs settled_ = 0;  // from then on, no restart is in progress
 };
 

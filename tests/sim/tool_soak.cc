@@ -17,6 +17,8 @@ constexpr uint64_t kMaxSteps = 300'000;
 constexpr TimeNs kHorizon = 3600'000 * kMs;
 constexpr TimeNs kPatience = 20'000 * kMs;  // maximum wait of a reader of input
 constexpr uint64_t kMostAims = 6;
+constexpr uint64_t kMemberSource = 0xa0761d6478bd642f;
+constexpr TimeNs kRootPause = 20 * kMs;  // until a launch is tried again
 constexpr uint32_t kUser = 1000;
 constexpr int kCodeOne = 1 << 8;  // wait status of exit code 1
 
@@ -35,6 +37,7 @@ ToolSoak::ToolSoak(uint64_t seed, const ToolSoakOptions& options)
     : options_(options),
       restarts_(seed % 2 == 0),
       rng_(seed),
+      member_rng_(seed ^ kMemberSource),
       cluster_(NodesOf(seed), seed / 2 % 2 == 0 ? 2 : 32, seed,
                Persistence::kOn) {
   result_.nodes = NodesOf(seed);
@@ -46,6 +49,7 @@ ToolSoak::ToolSoak(uint64_t seed, const ToolSoakOptions& options)
   if (restarts_ && OneIn(2)) of.answer_delay = 5 * kMs;
   SetHooks();
   PlanAims();
+  AddMemberAims(seed);
   PlanWriter("writer");
   if (OneIn(3)) PlanWriter("other");
   if (!OneIn(3)) PlanReader("reader");
@@ -56,7 +60,7 @@ void ToolSoak::PlanAims() {
   if (OneIn(6)) return;
   for (uint64_t n = 1 + Random(kMostAims); n > 0;) {
     const ToolCell cell{static_cast<ToolPhase>(Random(kNumToolPhases)),
-                        static_cast<ToolFault>(Random(kNumToolFaults))};
+                        static_cast<ToolFault>(Random(kNumOwnToolFaults))};
     if (!CanOccur(cell, restarts_)) continue;
     aims_.push_back(cell);
     --n;
@@ -67,6 +71,7 @@ void ToolSoak::SetHooks() {
   Hooks& hooks = cluster_.hooks();
   hooks.on_start = [this](const ProcId& proc) { OnStart(proc); };
   hooks.on_exit = [this](const ProcId& proc) { OnExit(proc); };
+  hooks.on_leave = [this](NodeId node) { OnLeave(node); };
   hooks.on_answer = [this](RequestId request) { OnAnswer(request); };
   hooks.on_notice = [this](const ProcId& proc, int status, const ProcId& source,
                            const Bytes&) { OnNotice(proc, status, source); };
@@ -151,8 +156,15 @@ ToolTarget* ToolSoak::Find(const std::string& nspace) {
 }
 
 void ToolSoak::Launch(ToolTarget& job) {
+  if (!HasRoot()) {
+    return cluster_.At(cluster_.now() + kRootPause,
+                       [this, &job] { Launch(job); });
+  }
   job.launched = true;
   job.harmed |= root_lost_;
+  for (const JobNode& node : job.spec.nodes) {
+    job.harmed |= cluster_.members().removed(node.agent);
+  }
   job.controller = cluster_.members().root();
   cluster_.BeginLaunch(job.spec);
 }
@@ -271,18 +283,24 @@ PlayedTool& ToolSoak::AddTool(PlayedTool::Kind kind, ToolTarget& target,
   const ProcId proc = tool->proc;
   PlayedTool& added = *(tools_[proc] = std::move(tool));
   ++to_launch_;
-  cluster_.At(cluster_.now() + begins, [this, proc] {
-    --to_launch_;
-    PlayedTool& launched = *tools_.at(proc);
-    NodeId node = kNoNode;
-    while (node == kNoNode || !cluster_.members().alive(node)) {
-      node = static_cast<NodeId>(Random(result_.nodes));
-    }
-    launched.spec = MakeJob(proc.nspace, {node});
-    launched.spec.uid = kUser;
-    cluster_.BeginLaunch(launched.spec);
-  });
+  cluster_.At(cluster_.now() + begins, [this, proc] { LaunchTool(proc); });
   return added;
+}
+
+void ToolSoak::LaunchTool(const ProcId& proc) {
+  if (!HasRoot()) {
+    return cluster_.At(cluster_.now() + kRootPause,
+                       [this, proc] { LaunchTool(proc); });
+  }
+  --to_launch_;
+  PlayedTool& tool = *tools_.at(proc);
+  NodeId node = kNoNode;
+  while (node == kNoNode || !MayPlaceOn(node)) {
+    node = static_cast<NodeId>(Random(result_.nodes));
+  }
+  tool.spec = MakeJob(proc.nspace, {node});
+  tool.spec.uid = kUser;
+  cluster_.BeginLaunch(tool.spec);
 }
 
 PlayedTool* ToolSoak::FindTool(const ProcId& proc) {

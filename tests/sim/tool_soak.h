@@ -41,8 +41,16 @@ enum class ToolFault : uint8_t {
   kRootLost,
   kToolDies,
   kJobKilled,
+  kMemberJoins,  // concerns all operations
+  kIdleLeaves,   // a member without jobs is removed; concerns all operations
+  kToolAgentLeaves,
+  kJobAgentLeaves,
+  kRootLeaves,
 };
-inline constexpr size_t kNumToolFaults = 11;
+inline constexpr size_t kNumToolFaults = 16;
+// The faults before those of members, whose aims have a random source of their
+// own.
+inline constexpr size_t kNumOwnToolFaults = 11;
 
 struct ToolCell {
   ToolPhase phase;

@@ -1,7 +1,7 @@
-// Status and Result: how code that libpmix links reports failure. A code is a
-// PMIx status (0 success, negative error). The message is one line that states
-// how to correct the error. Code that calls gRPC and Abseil uses absl::Status
-// and converts it at that border.
+// Status and Result: how functions report failure. A code is a PMIx status (0:
+// success, negative: an error). The message is one line for a person and, where
+// possible, states how to correct the error; it may be empty. Code of the agent
+// that uses absl::Status converts it with server/rpc/status.h.
 #ifndef CANOPY_COMMON_STATUS_H_
 #define CANOPY_COMMON_STATUS_H_
 

@@ -23,8 +23,9 @@ struct SubscriptionChange {
   std::string Encode() const;
 };
 
-// Thread-safe. Handlers of events that this process itself raises need no
-// agent.
+// Thread-safe. Add and Remove ignore handlers with the range
+// PMIX_RANGE_PROC_LOCAL: these accept only events of this process, which need
+// no agent.
 class Subscriptions {
  public:
   // Adds a handler's codes. Returns the codes that no other handler has.

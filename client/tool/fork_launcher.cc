@@ -212,8 +212,10 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Runs between fork and exec. The launcher becomes an orphan, so that this
-// process need not wait for it. Failures are reported through `failed`.
+// Runs in the tool's child, before any exec. Forks again and ends the child, so
+// that the launcher becomes an orphan for which the tool need not wait. Writes
+// to `failed` only if the second fork, the change of the directory or the exec
+// fails.
 [[noreturn]] void BecomeLauncher(const Order& order, char* const* argv,
                                  char* const* env, int keepalive, int failed) {
   const pid_t pid = fork();

@@ -128,7 +128,9 @@ bool IsServerDirectory(const fs::path& path) {
          (info.st_uid == geteuid() || info.st_uid == 0);
 }
 
-// Returns paths in the order of their names.
+// Returns the paths, sorted, of all files named pmix.HOST.tool* in the
+// directory or below it. Visits at most kMaxVisited entries, and at most
+// kMaxDepth levels of directories below `directory`.
 std::vector<std::string> FindFiles(const std::string& directory,
                                    const std::string& host) {
   const std::string prefix = "pmix." + host + ".tool";

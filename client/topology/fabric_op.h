@@ -23,8 +23,9 @@ int RegisterFabric(pmix_fabric_t* fabric, const pmix_info_t* directives,
                    size_t ndirs);
 
 // Reads the machine again. Returns PMIX_ERR_BAD_PARAM if the fabric is not
-// registered, and PMIX_ERR_NOT_FOUND if its devices are gone; its data is then
-// unchanged.
+// registered, PMIX_ERR_NOT_FOUND if its devices are gone, and
+// PMIX_ERR_NOT_SUPPORTED if hwloc cannot read the machine. After an error the
+// data of the fabric is unchanged.
 int UpdateFabric(pmix_fabric_t* fabric);
 
 // Returns PMIX_ERR_BAD_PARAM for null, and if the fabric is registered already.

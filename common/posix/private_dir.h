@@ -21,8 +21,8 @@ inline constexpr size_t kSocketNameRoom = 40;
 // where the path leads (OpenDirectory).
 bool IsOwnDirectory(const std::string& path);
 
-// Returns ${XDG_RUNTIME_DIR} if it is set, writable and IsOwnDirectory,
-// otherwise /tmp.
+// Returns ${XDG_RUNTIME_DIR} if it is the absolute path of a writable directory
+// for which IsOwnDirectory returns true, otherwise /tmp.
 std::string RuntimeBase();
 // Returns the directory "canopy-UID" in RuntimeBase, which contains everything
 // that this user runs.

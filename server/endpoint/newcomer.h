@@ -19,7 +19,8 @@ struct Newcomer {
   uint32_t gid = 0;        // only for a tool; UINT32_MAX: unknown
   bool elsewhere = false;  // on another machine
   // A credential by which a tool proves its user to a host that can check it;
-  // may be empty. `uid` and `gid` come from the kernel in any case.
+  // may be empty. `uid` and `gid` are not taken from it: for a tool on another
+  // machine they are those of this process.
   std::string credential = {};
 };
 

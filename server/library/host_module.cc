@@ -21,9 +21,9 @@ Result<size_t> Checked(std::optional<uint64_t> count) {
   return static_cast<size_t>(*count);
 }
 
-// Returns the number of entries of the module. The variable may contain more
-// data after the module, which then looks longer, so a word counts as an entry
-// only if it can be one.
+// Returns the number of entries of the module, or kUsualEntries for null. The
+// object of the host that contains the module may continue after it, so a word
+// is counted only if it can be an entry (PlausibleEntries).
 size_t Found(const pmix_server_module_t* module) {
   if (module == nullptr) return kUsualEntries;
   const std::optional<size_t> bytes = BytesInSymbol(module);

@@ -25,7 +25,8 @@ namespace canopy::library {
 // thread only.
 class HostRequests {
  public:
-  // Answers a request at once or later.
+  // Sends the answer to a request, either before the function that received the
+  // request returns or later.
   using Answer =
       std::function<void(core::ClientId client, core::RequestId request,
                          int status, std::string payload)>;

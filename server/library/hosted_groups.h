@@ -22,8 +22,8 @@ class HostedGroups {
   // `jobs` outlives this object.
   explicit HostedGroups(const HostedJobs* jobs) : jobs_(*jobs) {}
 
-  // Returns true if all members run on this node and no member requests data
-  // that only a host has. Then the host is not called.
+  // Returns true if the host need not be called: all members run on this node,
+  // and no member requests a context id, which only the host can assign.
   bool IsOurs(const core::CollectiveUp& up) const;
 
   // Returns the directives for the host: the directives of this node's members

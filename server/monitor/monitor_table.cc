@@ -148,7 +148,8 @@ void MonitorTable::Look(uint64_t number, Monitor* monitor, Due* due) {
     alert = Note(monitor, !monitor->beaten);
     monitor->beaten = false;
   } else if (monitor->call.kind == Kind::kUsage) {
-    // A sample that takes longer than its period is not requested again.
+    // No second sample is requested while the first one is in progress, which
+    // may take longer than the period.
     if (std::exchange(monitor->probing, true)) return;
     due->samples.push_back({number, monitor->proc, monitor->call.usage});
   } else if (monitor->probing) {

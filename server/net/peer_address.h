@@ -14,8 +14,9 @@ namespace canopy::net {
 // report it, to IPv4. Returns any other address unchanged.
 sockaddr_storage Unmapped(const sockaddr_storage& address);
 
-// Returns "10.0.0.7:4242" or "[2001:db8::7]:4242"; equal texts mean equal
-// addresses. Returns an empty string unless the address is IPv4 or IPv6.
+// Returns "10.0.0.7:4242" or "[2001:db8::7]:4242", without the interface of a
+// link-local address. Equal addresses have equal texts. Returns an empty string
+// unless the address is IPv4 or IPv6.
 std::string PeerText(const sockaddr_storage& address);
 
 // Returns the text of PeerText for a peer in gRPC's notation,

@@ -7,8 +7,9 @@ namespace {
 
 // Maximum bytes of frames that wait for a listener; above it, reading pauses.
 constexpr size_t kMaxInbox = size_t{4} << 20;
-// Maximum number of frames that wait. A frame may consist of many messages, and
-// a message that is sent now waits for all frames that this side has read.
+// Maximum number of frames that wait. A message that the peer sends now is
+// handled only after all frames that were read before it, and a frame may
+// contain many messages.
 constexpr size_t kMaxFrames = 2 * BridgeStream::kFramesPerRound;
 
 }  // namespace

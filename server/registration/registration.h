@@ -68,8 +68,8 @@ struct OtherNode {
   Keys keys;
 };
 
-// A registered namespace. The vectors are indexed like those of JobSpec: by
-// node, application and rank.
+// A registered namespace. `nodes`, `apps` and `procs` are indexed like those of
+// JobSpec: by node, application and rank.
 struct Registration {
   // PMIX_REGISTER_NODATA: the namespace takes part in operations without data.
   // All fields except `job.nspace` are empty.

@@ -12,8 +12,9 @@ struct TcpPair {
   int far = -1;
 };
 
-// Connects two sockets over the loopback interface. Returns UNAVAILABLE if that
-// is down or descriptors are exhausted.
+// Connects two sockets over the loopback interface. Returns UNAVAILABLE if a
+// system call fails (the interface is down, or descriptors are exhausted), and
+// if another process has connected to the listening socket first.
 absl::StatusOr<TcpPair> MakeTcpPair();
 
 }  // namespace canopy::rpc

@@ -51,8 +51,10 @@ void CheckNodes(const std::string& name, const control::v1::StatusReply& status,
       report);
 }
 
-// Adds the result for one context. `stays` is true if the context is an overlay
-// of `canopy up`, to which jobs would be sent.
+// Adds the result for one context, unless its agents have ended. `stays` is
+// true for an overlay of `canopy up`. Since `canopy run` sends jobs to it, an
+// overlay that does not answer is a failure; agents of a run that do not answer
+// are only a warning.
 void CheckContext(const std::string& name, const v1::Context& context,
                   bool stays, DoctorReport* report) {
   const auto status = StatusOf(context);

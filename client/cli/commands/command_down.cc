@@ -18,7 +18,8 @@
 namespace canopy::cli {
 namespace {
 
-// Jobs of agents that were killed end within this time.
+// The time for which the removal of directories is repeated while shims of
+// killed agents still use them.
 constexpr auto kJobsEnd = std::chrono::seconds(10);
 constexpr auto kBetweenLooks = std::chrono::milliseconds(20);
 

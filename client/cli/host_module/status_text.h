@@ -12,8 +12,8 @@ namespace canopy::cli {
 
 scheduler::CallEnd EndOf(const grpc::Status& status);
 
-// Returns, for example, "status UNAVAILABLE (connection refused)", with the
-// PMIx status that an agent reads from the error.
+// Returns, for example, "status UNAVAILABLE (connection refused)" or, if the
+// error contains a PMIx status, "status INTERNAL, PMIx status -29 (no room)".
 std::string StatusText(const scheduler::CallEnd& end);
 
 }  // namespace canopy::cli

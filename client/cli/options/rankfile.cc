@@ -57,7 +57,10 @@ Result<Rank> ParseLine(const std::string& line, RankLine* out) {
   return rank;
 }
 
-// Returns the number of processes of the job. `name` is the name of the file.
+// Returns the number of processes of the job. If its only application has no
+// number of processes, sets that number to the highest rank of the file plus 1.
+// Fails if one of several applications has no number, or if a rank has no line.
+// `name` is the name of the file.
 Result<uint32_t> Count(const Rankfile& file, const std::string& name,
                        JobRequest* job) {
   uint64_t count = 0;

@@ -279,7 +279,8 @@ relay::RelayOptions LocalAdapters::ForRelayedTools() {
 }
 
 void LocalAdapters::EndShims(bool forget) {
-  // The shims remove their sockets first, so that the directory can be removed.
+  // Waits until the shims have ended, because their sockets are in the agent's
+  // directory, which is removed afterwards.
   if (forget) process_->ForgetAll();
   const int64_t deadline = EventLoop::Now() + kShimsEndNs;
   while (process_->ending() > 0 && EventLoop::Now() < deadline) {

@@ -12,8 +12,8 @@ void Log(Engines& e, LogLine::Level level, std::string text) {
   e.out.push_back(LogLine{level, std::move(text)});
 }
 
-// The loss of a node may remove jobs. The engines that are notified afterwards
-// must not look these jobs up.
+// The loss of a node may remove jobs. Changes are propagated after each engine,
+// so that the next engine does not look up a job that was removed.
 void OnLost(Engines& e, const NodeStateChanged& in) {
   e.jobs.holds().OnNodeLost(e.now, in.node);
   e.ForEach([&](Engine& engine) {

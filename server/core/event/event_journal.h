@@ -49,7 +49,8 @@ class EventJournal {
   void Write(const StepContext& step, const EventRecord& record);
 
   bool enabled_ = false;
-  // Number of persisted events of each job.
+  // The count (EventRecord::count) of the next record of each job. Erased
+  // records are not subtracted.
   std::map<std::string, uint64_t> counts_;
   uint64_t events_ = 0;
   // The event count at which each record is erased.

@@ -1,7 +1,8 @@
 // Records pending group invitations. Invitations, answers and outcomes are
 // events between the processes' libraries. The agent observes the events that
-// pass it, and notifies the other participants if a process of this node, or a
-// whole node, is gone before the group is formed. Nothing is persisted: a
+// pass it. If a process of this node, or a whole node, is gone before the group
+// is formed, the agent notifies the leader of the loss of an invited process,
+// and the invited processes of the loss of the leader. Nothing is persisted: a
 // successor gets the events again.
 #ifndef CANOPY_SERVER_CORE_EVENT_INVITATIONS_H_
 #define CANOPY_SERVER_CORE_EVENT_INVITATIONS_H_

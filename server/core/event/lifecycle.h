@@ -82,9 +82,10 @@ EventRaised ProcLifecycleEvent(const ProcId& proc, uint32_t incarnation,
 // contains PMIX_EVENT_NON_DEFAULT.
 EventRaised JobLifecycleEvent(const std::string& nspace, int code, Bytes info,
                               std::vector<ProcId> except);
-// Returns the event of the loss of a node. `agent` is the PMIx server of the
-// node; `life` distinguishes the losses of one node. Only clients of the
-// raising agent get the event.
+// Returns the event that a node is down or, if `left`, has left the overlay as
+// planned (kEventNodeOffline). `agent` is the PMIx server of the node and
+// `name` its host name; `life` distinguishes the losses of one node. Only
+// clients of the raising agent get the event.
 EventRaised NodeLifecycleEvent(const ProcId& agent, const std::string& name,
                                uint64_t life, bool left);
 

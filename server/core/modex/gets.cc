@@ -243,8 +243,9 @@ void Gets::StoreReply(const StepContext& step, const Fetch& fetch,
       reply.status == kErrExistsOutsideScope && !fetch.key.empty();
   if (!changed && !hidden) return;
   if (hidden) modex_.NoteOutside(fetch.target, fetch.key);
-  // Data of a job without ranks here may not have been published yet, so all
-  // data of the target is published.
+  // TakeChange does not contain hidden keys, and data of a job without ranks
+  // here may not have been published yet. In both cases all data of the target
+  // is published.
   const bool all = hidden || job->local_ranks().empty();
   jobs_.Register(fetch.target.nspace, &step.out);
   step.out.push_back(all ? modex_.Publication(fetch.target)

@@ -1,4 +1,5 @@
-// Values of the keys in common/process_keys.h, such as the PID.
+// The process facts of local ranks: the values of the keys for which
+// IsProcessFact (common/process_keys.h) returns true.
 #ifndef CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
 #define CANOPY_SERVER_CORE_MODEX_PROCESS_FACTS_H_
 

@@ -13,8 +13,8 @@ struct LogLine {
   enum class Level : uint8_t { kInfo, kWarning, kError };
   Level level = Level::kInfo;
   std::string text;
-  // The user whose process has caused the line. The lines of a user are limited
-  // apart from the lines of others (net::LogGate).
+  // The user whose process has caused the line; no value if no user's process
+  // has. Each user has a separate limit of lines (net::LogGate).
   std::optional<uint32_t> uid = {};
 };
 

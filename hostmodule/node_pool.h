@@ -27,7 +27,8 @@ struct PickedNode {
 // the result is in the user's order and contains each node once. A node that is
 // named once without a count provides its free slots. Otherwise a node provides
 // the sum of its counts, where a mention without a count counts as 1.
-// Returns kErrNotFound for an unknown host and lists the known ones, and
+// Returns kErrNotFound for an unknown host and lists the known ones,
+// kErrBadParam for a malformed entry such as "+nx", and
 // kErrJobInsufficientResources if "+e" or "+any" requests too many nodes.
 Result<std::vector<PickedNode>> PickNodes(const std::vector<MapNode>& nodes,
                                           const std::vector<Host>& hosts,
@@ -41,8 +42,8 @@ Result<std::vector<Host>> NameRelative(const std::vector<MapNode>& nodes,
                                        bool empty);
 
 // Returns the node of each process, for --map-by seq. A host with a count
-// occurs that number of times. Returns kErrNotFound for an unknown host, and
-// kErrBadParam for more than 2^20 processes.
+// occurs that number of times. Returns the errors of PickNodes for the entries,
+// and kErrBadParam for more than 2^20 processes.
 Result<std::vector<uint32_t>> PickSequence(const std::vector<MapNode>& nodes,
                                            const std::vector<Host>& hosts,
                                            NodeId local_agent);

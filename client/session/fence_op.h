@@ -11,7 +11,8 @@ namespace canopy::client {
 
 // Blocks until all participants have arrived. A singleton has no other
 // participants, so it succeeds alone, or gets PMIX_ERR_UNREACH for processes of
-// other namespaces.
+// other namespaces. PMIX_ERR_LOST_CONNECTION: the agent is gone and has no
+// successor.
 int Fence(Session& session, const pmix_proc_t* procs, size_t nprocs,
           const pmix_info_t* info, size_t ninfo);
 

@@ -30,11 +30,12 @@ bool IsBootstrap(const Session& session, const GroupRequest& request);
 // PMIX_ERR_BAD_PARAM, also if the leaders do not agree on their number;
 // PMIX_ERR_EXISTS if the caller forms a group of that name already, or if there
 // are more leaders than announced; PMIX_ERR_OUT_OF_RESOURCE for more than
-// kMaxLeaders leaders or kMaxInvited members; PMIX_ERR_TIMEOUT.
+// kMaxLeaders leaders or kMaxInvited members; PMIX_ERR_TIMEOUT;
+// PMIX_ERR_UNREACH if there is no agent.
 int BootstrapGroupAsync(Session& session, const GroupRequest& request,
                         pmix_info_cbfunc_t cbfunc, void* cbdata);
 // Like BootstrapGroupAsync, but blocks. The caller frees the results; either
-// pointer may be null. Returns PMIX_ERR_INVALID_OPERATION in a callback.
+// pointer may be null. Also returns PMIX_ERR_INVALID_OPERATION in a callback.
 int BootstrapGroup(Session& session, const GroupRequest& request,
                    pmix_info_t** results, size_t* nresults);
 

@@ -23,13 +23,14 @@ void ObserveInvitations(Session& session);
 // with PMIX_GROUP_CONSTRUCT_ABORT. A handler of that process's event may decide
 // otherwise by its results: with PMIX_GROUP_OPTIONAL (true) the call continues,
 // PMIX_GROUP_ADD_MEMBERS (processes) invites others instead, and the status
-// PMIX_GROUP_CONSTRUCT_ABORT ends the call in any case. Returns PMIX_ERR_EXISTS
-// while the caller is in a group of that name or forms one. The results are as
-// for a construct.
+// PMIX_GROUP_CONSTRUCT_ABORT ends the call in any case. Other errors:
+// PMIX_ERR_EXISTS while the caller is in a group of that name or forms one;
+// PMIX_ERR_BAD_PARAM for wrong arguments; PMIX_ERR_UNREACH if there is no
+// agent; PMIX_ERR_TIMEOUT. The results are as for a construct.
 int InviteGroupAsync(Session& session, const GroupRequest& request,
                      pmix_info_cbfunc_t cbfunc, void* cbdata);
-// Like InviteGroupAsync, but blocks. Returns PMIX_ERR_INVALID_OPERATION in a
-// callback.
+// Like InviteGroupAsync, but blocks. Also returns PMIX_ERR_INVALID_OPERATION in
+// a callback.
 int InviteGroup(Session& session, const GroupRequest& request,
                 pmix_info_t** results, size_t* nresults);
 

@@ -32,7 +32,8 @@ struct GroupRequest {
 int ConstructGroup(Session& session, const GroupRequest& request,
                    pmix_info_t** results, size_t* nresults);
 // Waits for all members; `procs` are not used. Returns PMIX_ERR_NOT_FOUND if
-// the caller is not in a group of that name.
+// the caller is not in a group of that name, and PMIX_ERR_UNREACH if there is
+// no agent.
 int DestructGroup(Session& session, const GroupRequest& request);
 // Notifies the other members by an event, which has been sent when the call
 // returns.

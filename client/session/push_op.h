@@ -24,7 +24,7 @@ struct PushRequest {
 // standard input is not being read. Success for bytes means that the processes
 // have consumed them. Returns PMIX_ERR_BAD_PARAM for wrong arguments,
 // PMIX_ERR_NOT_SUPPORTED if there is no agent or if the targets are of several
-// jobs, otherwise the agent's status.
+// jobs, PMIX_ERR_WOULD_BLOCK in a callback, otherwise the agent's status.
 int PushInput(Session& session, const PushRequest& request);
 
 // The non-blocking form. Calls `cbfunc` on the progress thread, unless it

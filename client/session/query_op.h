@@ -16,7 +16,8 @@ struct QueryRequest {
 
 // Answers queries. *results gets one info for each answered key, in the order
 // of the keys; the caller frees it. It is null unless the status is
-// PMIX_SUCCESS or PMIX_ERR_PARTIAL_SUCCESS.
+// PMIX_SUCCESS or PMIX_ERR_PARTIAL_SUCCESS. Returns PMIX_ERR_BAD_PARAM if
+// `results` or `nresults` is null.
 int QueryInfo(Session& session, const QueryRequest& request,
               pmix_info_t** results, size_t* nresults);
 
@@ -26,7 +27,7 @@ int QueryInfoAsync(Session& session, const QueryRequest& request,
                    pmix_info_cbfunc_t cbfunc, void* cbdata);
 
 // Answers queries outside of a session, which may concern only the library's
-// support. Returns PMIX_ERR_INIT for any other key.
+// support. Returns PMIX_ERR_INIT for any other key, and otherwise as QueryInfo.
 int QuerySupport(const QueryRequest& request, pmix_info_t** results,
                  size_t* nresults);
 

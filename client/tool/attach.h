@@ -31,13 +31,14 @@ int ConnectToServerInstead(Session& session, const pmix_info_t* info,
                            size_t ninfo, pmix_proc_t* self);
 
 // Implements PMIx_tool_set_server. Returns PMIX_ERR_UNREACH if the server is
-// not connected and PMIX_WAIT_FOR_CONNECTION was not given, and
-// PMIX_ERR_TIMEOUT if it was not connected within PMIX_TIMEOUT.
+// not connected and PMIX_WAIT_FOR_CONNECTION was not given, PMIX_ERR_TIMEOUT if
+// it was not connected within PMIX_TIMEOUT, and PMIX_ERR_BAD_PARAM for wrong
+// arguments.
 int SetServer(Session& session, const pmix_proc_t* server,
               const pmix_info_t* info, size_t ninfo);
 
 // Implements PMIx_tool_disconnect. Returns PMIX_ERR_NOT_FOUND if the server is
-// not connected.
+// not connected, and PMIX_ERR_BAD_PARAM if `server` names none.
 int DisconnectServer(Session& session, const pmix_proc_t* server);
 
 }  // namespace canopy::client

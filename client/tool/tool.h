@@ -18,7 +18,8 @@ namespace canopy::client {
 int InitTool(pmix_proc_t* proc, const pmix_info_t* info, size_t ninfo);
 
 // Implements PMIx_tool_finalize. Returns PMIX_ERR_INIT unless InitTool was
-// called more often than FinalizeTool. Other roles of this process do not end.
+// called more often than FinalizeTool, and PMIX_ERR_WOULD_BLOCK in a callback.
+// Other roles of this process do not end.
 int FinalizeTool();
 
 // Sets a function that the last FinalizeTool calls first, once. It ends parts

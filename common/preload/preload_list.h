@@ -53,7 +53,7 @@ class List {
   // Adds the files of a comma-separated list; relative names are relative to
   // `cwd`. A file with an absolute name is copied under its last component,
   // others under their whole name. kErrBadParam: a name contains "..", or two
-  // files have the same name.
+  // files have the same name; kErrOutOfResource: there are too many files.
   Status AddFiles(std::string_view names, const std::string& cwd);
   // Adds the program of an application. A program without '/' is searched in
   // the directories of `path`, and then in `cwd`.

@@ -25,7 +25,8 @@ struct SlotPart {
 Result<std::vector<SlotPart>> ParseSlotList(std::string_view text);
 
 // Returns the CPUs of all parts. Returns kErrJobInsufficientResources if the
-// machine has no such package or core.
+// machine has no such package or core, and kErrNotSupported if a package is
+// named and the packages are not known.
 Result<CpuSet> CpusOf(const std::vector<SlotPart>& parts,
                       const Topology& topology);
 

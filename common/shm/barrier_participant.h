@@ -16,8 +16,9 @@ namespace canopy::shm {
 class BarrierParticipant {
  public:
   // Maps `size` bytes of a barrier for the rank with this index among the local
-  // ranks. The caller keeps `fd` and may close it. kErrHandshakeFailed if the
-  // file is not a barrier of this layout.
+  // ranks. The caller keeps `fd` and may close it. kErrHandshakeFailed: the
+  // file is not a barrier of this layout; kErrOutOfResource: it cannot be
+  // mapped.
   static Result<std::unique_ptr<BarrierParticipant>> Map(int fd, uint64_t size,
                                                          uint32_t index);
   ~BarrierParticipant();

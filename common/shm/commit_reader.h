@@ -22,7 +22,8 @@ class CommitReader {
   // ranks.
   static Result<std::unique_ptr<CommitReader>> Create(uint32_t num_mailboxes);
   // Opens a predecessor's file, with the commits that the predecessor has not
-  // released. kErrBadParam if it is not such a file.
+  // released. kErrBadParam: it is not such a file; kErrOutOfResource: it cannot
+  // be mapped.
   static Result<std::unique_ptr<CommitReader>> Open(UniqueFd fd,
                                                     uint32_t num_mailboxes);
   ~CommitReader();

@@ -19,8 +19,9 @@ class CommitWriter {
  public:
   // Maps the mailbox of the rank with this index among the local ranks. The
   // caller keeps `fd` and may close it. `sent`, which must outlive this object,
-  // is the number of commits sent to the agent as messages. kErrHandshakeFailed
-  // if the file is not of this layout.
+  // is the number of commits sent to the agent as messages.
+  // kErrHandshakeFailed: the file is not of this layout; kErrOutOfResource: it
+  // cannot be mapped.
   static Result<std::unique_ptr<CommitWriter>> Map(
       int fd, uint64_t size, uint32_t index, const std::atomic<uint32_t>* sent);
   ~CommitWriter();

@@ -83,8 +83,8 @@ class Lookup {
 class SegmentReader {
  public:
   // Maps `size` bytes of a segment. The descriptor is duplicated; the caller
-  // keeps its own. kErrBadParam if it is not a segment that this version can
-  // read, kErrOutOfResource if it cannot be mapped.
+  // keeps its own. kErrBadParam: it is not a segment that this version can
+  // read; kErrOutOfResource or kErrNomem: it cannot be mapped.
   static Result<std::unique_ptr<SegmentReader>> Map(int fd, uint64_t size);
   ~SegmentReader();
   SegmentReader(const SegmentReader&) = delete;

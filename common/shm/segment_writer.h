@@ -73,7 +73,9 @@ struct SegmentLimits {
 class SegmentWriter {
  public:
   // Makes the segment of a job. Returns kErrOutOfResource if the data exceeds
-  // the budget or the system has no room.
+  // the budget or the system has no room, kErrSysLimitsFiles if no descriptor
+  // is left, and kErrBadParam if a rank has no node or application in
+  // `contents`.
   static Result<std::unique_ptr<SegmentWriter>> Create(
       const SegmentContents& contents, const SegmentLimits& limits);
   ~SegmentWriter();
@@ -87,8 +89,9 @@ class SegmentWriter {
   uint32_t num_ranks() const { return num_ranks_; }
 
   // Replaces a rank's committed data. The keys must be distinct; values are
-  // VALUEs in codec form. On kErrOutOfResource the earlier data stays, and
-  // readers that miss a key of this rank get LookupState::kNoRoom.
+  // VALUEs in codec form. Returns kErrBadParam for an unknown rank, and
+  // kErrOutOfResource if there is no room: the earlier data stays, and readers
+  // that miss a key of this rank get LookupState::kNoRoom.
   Status Publish(Rank rank, const std::vector<TableItem>& items);
   // Adds items to a rank's committed data or replaces the values of its keys,
   // with the conditions and errors of Publish. The amortised cost depends on

@@ -31,7 +31,8 @@ std::optional<std::string> CpusetText(const pmix_cpuset_t& cpuset);
 std::optional<std::string> TopologyText(const pmix_topology_t& topology);
 
 // Sets `cpuset`, whose previous content is ignored, from the list form. Null
-// text gives an empty cpuset. Returns kErrBadParam if the text is not a list.
+// text gives an empty cpuset. Returns kErrBadParam if the text is not a list,
+// kErrNotSupported if hwloc is absent, and kErrNomem.
 int ParseCpuset(pmix_cpuset_t* cpuset, const char* text);
 
 }  // namespace canopy

@@ -32,13 +32,17 @@ int CopyValue(pmix_value_t* to, const pmix_value_t& from, int depth = 0);
 // Copies `data` into `value`, which may be uninitialised. For PMIX_STRING and
 // PMIX_REGEX, `data` points to the characters; for all other types it points to
 // an element. Null data gives true for PMIX_BOOL and an empty value otherwise.
-// Returns kErrUnknownDataType for a type that values cannot hold.
+// Returns kErrUnknownDataType for a type that values cannot hold, and
+// kErrNomem.
 int LoadValue(pmix_value_t* value, const void* data, pmix_data_type_t type);
 
 // Copies the element out of `value`. Simple types are written to *data, which
-// must not be null (kErrBadParam, as in every release of OpenPMIx). PMIX_STRING
-// and PMIX_BYTE_OBJECT give their bytes and all other types a new element, in
-// memory that the caller frees. *size is the number of bytes.
+// must not be null (kErrBadParam, as in every release of OpenPMIx). For
+// PMIX_POINTER, *data becomes the pointer itself. Strings, byte objects,
+// compressed data and PMIX_REGEX give their bytes and all other types a new
+// element, in memory that the caller frees. *size is the number of bytes. Other
+// errors are kErrUnknownDataType, kErrNotFound for a value without an element,
+// and kErrNomem.
 int UnloadValue(const pmix_value_t& value, void** data, size_t* size);
 
 // Compares two values. Values of different types do not compare.
@@ -53,7 +57,8 @@ size_t ValueBytes(const pmix_value_t& value);
 pmix_boolean_t ValueTruth(const pmix_value_t& value);
 
 // Makes `info`, whose previous content is ignored, hold `key` and a copy of
-// `data`; see LoadValue. Returns kErrBadParam if the key is null or too long.
+// `data`; see LoadValue. Returns kErrBadParam if the key is null or too long,
+// and the errors of LoadValue.
 int LoadInfo(pmix_info_t* info, const char* key, const void* data,
              pmix_data_type_t type);
 

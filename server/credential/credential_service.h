@@ -40,11 +40,12 @@ class CredentialService {
   // Issues a credential for the caller's identity, which its connection has
   // proved. The results are PMIX_CREDENTIAL, which contains the bytes, and
   // PMIX_CRED_TYPE. Returns kErrNotSupported if PMIX_CRED_TYPE lists only other
-  // types.
+  // types, if a directive is required that has no effect, or if the overlay has
+  // no cluster key; kErrUnpackFailure for a malformed request.
   Status Issue(const core::AskHost& request, Bytes* results);
   // Returns kErrInvalidCred if the credential was not issued in this overlay,
-  // or has expired. The results describe the holder: PMIX_USERID, PMIX_GRPID,
-  // PMIX_PROCID; and PMIX_CRED_TYPE.
+  // or has expired; otherwise the errors of Issue. The results describe the
+  // holder: PMIX_USERID, PMIX_GRPID, PMIX_PROCID; and PMIX_CRED_TYPE.
   Status Validate(const core::AskHost& request, Bytes* results);
 
  private:

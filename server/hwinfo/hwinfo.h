@@ -25,7 +25,8 @@ Result<Topology> FromDescription(const std::string& description);
 Result<Topology> FromXml(const std::string& xml);
 
 // Returns this machine as hwloc's XML, for libraries that load it themselves.
-// kErrNotFound: libhwloc is missing.
+// kErrNotFound: libhwloc is missing; kErrServerFailedRequest: hwloc cannot
+// describe the machine.
 Result<std::string> ThisMachineAsXml();
 
 // Returns the memory of this machine in bytes; 0 if unknown.

@@ -70,8 +70,8 @@ class ClientGate : public InputSink {
   // (endpoint::AskAboutNewcomer). A rank waits for the answer of
   // client_connected2; the older function client_connected need not answer, so
   // only its status counts. A tool waits for its name. A tool is refused if the
-  // host has no function for tools, or if too many tools wait
-  // (kErrResourceBusy).
+  // host has no function for tools (kErrNotSupported), or if too many tools
+  // wait (kErrResourceBusy).
   void Ask(const endpoint::Newcomer& who,
            std::function<void(endpoint::Verdict)> done);
 

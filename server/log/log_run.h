@@ -28,9 +28,9 @@ struct LogRequestId {
 
 // Logs the entries of a plan. Calls `done` once with the status of the request,
 // possibly within the call; see PutText. If the plan is `once`, only the first
-// destination that accepts its text is used. Otherwise the status is
-// kErrPartialSuccess if some destination accepted its texts and another did
-// not.
+// destination that accepts its text is used; if none does, the status is that
+// of the last one. Otherwise the status is kErrPartialSuccess if some
+// destination accepted its texts and another did not.
 void RunLog(const LogPlaces& places, const LogRequestId& id, LogPlan plan,
             TextDone done);
 

@@ -32,7 +32,8 @@ bool IsOfUsage(std::string_view key);
 
 // Parses a call. `what` names the kind of statistics and lists the requested
 // ones; without a list, all are requested. Returns kErrBadParam for a value of
-// another type, and kErrNotSupported if none of the listed statistics is known.
+// another type, kErrNotSupported if the kind or all of the listed statistics
+// are unknown, and kErrOutOfResource for too many targets.
 Result<UsageCall> ReadUsageCall(const pmix_info_t& what,
                                 const InfoList& directives);
 

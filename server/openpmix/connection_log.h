@@ -102,8 +102,8 @@ class ConnectionLog {
 // Reads the log of a dead process, which may be malformed.
 class ConnectionLogReader {
  public:
-  // Returns kErrUnpackFailure if the log is malformed, and kErrNotFound if it
-  // is marked invalid.
+  // Returns kErrUnpackFailure if the log is malformed, kErrNotFound if it is
+  // marked invalid, and kErrOutOfResource if it cannot be mapped.
   static Result<std::unique_ptr<ConnectionLogReader>> Open(UniqueFd fd);
   ~ConnectionLogReader();
   ConnectionLogReader(const ConnectionLogReader&) = delete;

@@ -21,7 +21,7 @@ class WordFile {
   static Result<std::unique_ptr<WordFile>> Create(const char* name,
                                                   size_t count);
   // Opens a file that another process created. Returns kErrBadParam if it does
-  // not have `count` numbers.
+  // not have `count` numbers, and kErrOutOfResource if it cannot be mapped.
   static Result<std::unique_ptr<WordFile>> Open(UniqueFd fd, size_t count);
   ~WordFile();
   WordFile(const WordFile&) = delete;

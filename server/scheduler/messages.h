@@ -23,8 +23,9 @@ hostmodule::v1::PlaceJobRequest ToMessage(const PlacementRequest& request,
                                           const std::string& here, int64_t now,
                                           int64_t now_ms);
 PlacementQueued FromMessage(const hostmodule::v1::Queued& queued);
-// Return kErrUnpackFailure for an invalid message, with one line of
-// explanation.
+// Return an error with one line of explanation for an invalid message:
+// kErrUnpackFailure for a grant, also for that of a launch, and kErrBadParam
+// for the other parts of a launch.
 Result<PlacementGrant> FromMessage(const hostmodule::v1::Granted& granted);
 Result<HostLaunch> FromMessage(const hostmodule::v1::LaunchJob& launch);
 

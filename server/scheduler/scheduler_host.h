@@ -58,7 +58,10 @@ class SchedulerHost : public HostPort {
 
   void Ask(const core::AskHost& request) override;
   // Requests a decision about a tool. Rejects the tool with kErrTimeout after
-  // Options::tool_ms, or with kErrUnreach if the scheduler is unreachable.
+  // Options::tool_ms, with kErrUnreach if the scheduler is unreachable then,
+  // and with kErrResourceBusy if kMaxTools are undecided. While the scheduler
+  // is unreachable, tools are accepted if it formerly did not decide about
+  // them.
   void AskAboutTool(const ArrivingTool& tool,
                     std::function<void(const Status&)> done) override;
   void DropJob(const std::string& nspace) override;
@@ -84,7 +87,8 @@ class SchedulerHost : public HostPort {
   void OnUp();
   static v1::Feature FeatureOf(const Pending& pending);
   void Send(Pending* pending);
-  // Returns kErrUnpackFailure if the process's call is malformed.
+  // Returns kErrUnpackFailure if the process's call is malformed, and
+  // kErrNotSupported for an operation that schedulers do not have.
   Sent SendCall(const Pending& pending);
   v1::HostCall CallOf(const core::AskHost& request) const;
   ServiceClient::Done<Results> Done(uint64_t request, uint64_t call);

@@ -28,11 +28,13 @@ class ClusterKey {
   // this user or root, without access for group and others. kErrNotFound: there
   // is no such file; kErrNoPermissions: the file cannot be opened, belongs to
   // another user, or can be used by others; kErrBadParam: it is not a regular
-  // file or its content is not a key.
+  // file or its content is not a key; kError: another failure of the system.
   static Result<ClusterKey> Load(const std::string& path);
 
   // Creates `path`, mode 0600, with the hexadecimal form. Returns kErrExists,
-  // and changes nothing, if the file exists.
+  // and changes nothing, if the file exists; kErrNotFound if its directory does
+  // not exist; kErrNoPermissions if it may not be created; and kError for
+  // another failure of the system.
   Status Save(const std::string& path) const;
   // Returns the form that FromHex parses: 64 hexadecimal digits.
   std::string ToHex() const;

@@ -50,7 +50,8 @@ Result<std::vector<FoundProgram>> FindPrograms(
     const std::vector<ProgramQuery>& queries);
 
 // Like FindPrograms, but in a child process with the credentials `who`. Returns
-// kErrJobSysOpFailed if the child process cannot be started or fails.
+// kErrJobSysOpFailed if the child process cannot be started or fails, and
+// kErrNoPermissions if it cannot assume the credentials.
 Result<std::vector<FoundProgram>> FindProgramsAs(
     const Credentials& who, const std::vector<ProgramQuery>& queries);
 

@@ -20,8 +20,8 @@ Result<UniqueFd> OpenDirectory(const std::string& path);
 
 // Creates a listening socket with this name in the directory. The socket is
 // close-on-exec and non-blocking. Its path may be longer than a socket address
-// allows. Fails like OpenDirectory, also if the name exists. Returns
-// kErrBadParam if the name is too long.
+// allows. Returns kErrBadParam if the name is too long, and otherwise the
+// errors of OpenDirectory: kErrJobSysOpFailed also if the name exists.
 Result<UniqueFd> ListenAt(int directory, const std::string& name);
 // Connects without blocking to the socket with this name in the directory.
 // Returns kErrUnreach if no process listens there, kErrBadParam if the name is

@@ -31,7 +31,7 @@ struct StopSource {
 
 // Like RunProgram, for a program that may take long and shares the caller's
 // standard error. If `stop` ends the program, the program gets SIGTERM and the
-// result is kErrJobCanceled.
+// result is kErrJobCanceled. Other errors are those of RunProgram.
 Result<ProgramOutput> RunProgramUntil(const std::string& program,
                                       std::vector<std::string> argv,
                                       const StopSource& stop);

@@ -24,15 +24,15 @@ Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
     const ControlTarget& target);
 
 // Like MakeControlChannel, but waits until the connection is established, for
-// at most `timeout_ms`. Returns kErrUnreach if the target does not answer, and
-// kErrInvalidCred if the TLS handshake fails because the credentials are not
-// the overlay's.
+// at most `timeout_ms`. Also returns kErrUnreach if the target does not answer,
+// and kErrInvalidCred if the TLS handshake fails because the credentials are
+// not the overlay's.
 Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
     const ControlTarget& target, int timeout_ms);
 
 // Converts the result of a call. kErrUnreach means that the connection was
-// lost, and kErrTimeout that the agent did not answer in time. Most other
-// failures have the agent's message.
+// lost, kErrTimeout that the agent did not answer in time, and kErrNotSupported
+// that it does not have the call. Other failures have the agent's message.
 Status FromGrpc(const grpc::Status& status);
 
 }  // namespace canopy::cli

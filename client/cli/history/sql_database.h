@@ -44,7 +44,8 @@ class SqlDatabase {
   // failure of the machine may damage the database.
   //
   // `path` must not contain a symbolic link. Returns kErrNotFound for kExisting
-  // if there is no such file.
+  // if there is no such file, kErrTypeMismatch if the file is no database, and
+  // kErrJobSysOpFailed or kErrNomem for other failures.
   static Result<SqlDatabase> Open(const std::string& path, Mode mode);
 
   // Executes one statement, whose parameters ?1, ?2... get the values. Calls

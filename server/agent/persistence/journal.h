@@ -28,9 +28,9 @@ class Journal {
  public:
   // Creates an empty journal. Returns kErrOutOfResource if memory is exhausted.
   static Result<std::unique_ptr<Journal>> Create();
-  // Opens another process's journal, which may be malformed
-  // (kErrUnpackFailure). A journal of the first format is copied; then fd() is
-  // another file.
+  // Opens another process's journal. Returns kErrUnpackFailure if it is
+  // malformed, and kErrOutOfResource if it cannot be mapped or copied. A
+  // journal of the first format is copied, so fd() is another file.
   static Result<std::unique_ptr<Journal>> Open(UniqueFd fd);
   ~Journal();
   Journal(const Journal&) = delete;

@@ -53,7 +53,8 @@ class Invitations final : public Engine {
   void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
 
   // Handles a PMIx_Group_invite or PMIx_Group_join with a timeout: replies
-  // kErrTimeout when the timeout has expired.
+  // kErrTimeout when the timeout has expired, or kErrOutOfResource at once if
+  // the client has kMaxWaitsOfClient timeouts.
   void OnWait(const StepContext& step, const GroupCallArrived& in);
   void OnClientGone(const StepContext& step, ClientId client) override;
   void OnTick(const StepContext& step) override;

@@ -35,7 +35,8 @@ inline constexpr size_t kMaxDirectives = 1024;
 // Parses the directives of a call. `infos` is SIZE n and n INFO in codec form.
 // Returns kErrBadParam for malformed directives, for two that exclude each
 // other, and for a call without an action. Returns kErrNotSupported if a
-// required directive is refused, or if all directives are refused.
+// required directive is refused, or if all directives are refused, and
+// kErrOutOfResource for more than kMaxDirectives.
 int ParseJobControl(const Bytes& infos, JobControl* out);
 
 // Returns the results of the call: the reason why each refused directive is

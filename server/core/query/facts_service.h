@@ -50,9 +50,10 @@ class FactsService {
     TimeNs until = kNever;
   };
 
-  // Returns the answer, with kErrOutOfResource and no content if the answer
-  // would exceed the limit. Returns no value if the answer comes later: from
-  // OnRead when the memory is measured, or by Answer for a request that
+  // Returns the answer. Its status is kErrOutOfResource, without content, if
+  // the answer would exceed the limit, and kErrResourceBusy if too many
+  // measurements are in progress. Returns no value if the answer comes later:
+  // from OnRead when the memory is measured, or by Answer for a request that
   // TakeStarted or TakeLate returns. `number` identifies the measurement and
   // must not be in use.
   std::optional<FactsReply> OnRequest(const StepContext& step, NodeId src,

@@ -47,8 +47,9 @@ class Spawns final : public Engine {
 
   Spawns(NodeId self, JobTable& jobs, const JobEngine& engine);
 
-  // Called at the spawner's agent. The reply is kErrOutOfResource if the
-  // process has too many pending requests or the call is too large.
+  // Called at the spawner's agent. The reply is kErrInit if the client is no
+  // process of a job, and kErrOutOfResource if the process has too many pending
+  // requests or the call is too large.
   void OnArrived(const StepContext& step, const SpawnArrived& in);
   // Returns true if the answer belongs to a request that this agent holds and
   // comes from the agent that executes the request. The caller then adds the

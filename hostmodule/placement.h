@@ -40,8 +40,9 @@ std::string MemoryText(uint64_t bytes);
 // nodes. Used by one thread.
 class Placer {
  public:
-  // `pool` must outlive the placer. With `cpus_limit` and pe > 1, the CPUs of a
-  // node limit the number of its processes.
+  // `pool` must outlive the placer. With `oversubscribe`, the slots of a node
+  // do not limit the number of its processes. With `cpus_limit` and pe > 1, its
+  // CPUs do.
   Placer(const std::vector<MapNode>& pool, const MapPolicy& policy,
          bool oversubscribe, bool cpus_limit, ProcNeeds needs);
 

@@ -49,7 +49,8 @@ class FrameSocket {
     kNothing,  // no data, and `wait` was false or the socket's timeout expired
     kClosed,   // end of stream, an error, or invalid data
   };
-  // Receives the data that has arrived, and its descriptors. Invalidates
+  // Receives the data that has arrived, and its descriptors. With `wait`,
+  // blocks until there is data or the socket's timeout has expired. Invalidates
   // earlier frames.
   ReadState Read(bool wait);
 

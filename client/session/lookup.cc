@@ -176,7 +176,7 @@ int Lookup::FindInRealm(const JobView& job, const Target& target,
 int Lookup::FindAboutProc(const JobView& job, const Target& target,
                           std::string_view key, pmix_value_t* value) const {
   Rank rank = target.rank;
-  // A process may ask for its own identity without giving its rank.
+  // A process may request its own identity without giving its rank.
   if (!IsProcessRank(rank) && target.nspace == self_.nspace &&
       (key == PMIX_PROCID || key == PMIX_RANK || key == PMIX_NSPACE)) {
     rank = self_.rank;

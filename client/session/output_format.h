@@ -1,5 +1,5 @@
-// The format of forwarded output: PMIX_IOF_TAG_OUTPUT and the like, which the
-// library of the pulling process applies (PMIx Standard, "Forwarding
+// The format of forwarded output: directives such as PMIX_IOF_TAG_OUTPUT, which
+// the library of the pulling process applies (PMIx Standard, "Forwarding
 // stdout/stderr").
 #ifndef CANOPY_CLIENT_SESSION_OUTPUT_FORMAT_H_
 #define CANOPY_CLIENT_SESSION_OUTPUT_FORMAT_H_

@@ -32,7 +32,7 @@ std::string ScopeNameOf(std::string_view key);
 // (qualified_value.h).
 std::string QualifiedNameOf(std::string_view key,
                             std::span<const pmix_info_t> infos);
-// Does the same for one qualifier, whose value is an encoded VALUE.
+// Like the function above, for one qualifier, whose value is an encoded VALUE.
 std::string QualifiedNameOf(std::string_view key, std::string_view qualifier,
                             std::string_view value);
 inline bool IsQualifiedName(std::string_view key) {

@@ -39,8 +39,8 @@ class OutQueue {
   // Appends bytes with descriptors, at most kMaxFds, which arrive together with
   // the first of these bytes.
   void AppendWithFds(std::string bytes, std::vector<SharedFd> fds);
-  // Does the same with descriptors that the queue owns, and closes after they
-  // were sent.
+  // Like AppendWithFds, with descriptors that the queue owns and closes after
+  // they were sent.
   void AppendWithOwnFds(std::string bytes, std::vector<UniqueFd> fds);
 
   // Sends as much as the socket takes without blocking, with one system call

@@ -16,8 +16,8 @@ namespace canopy {
 // exist. Returns kErrPartialSuccess with the reason if something is left.
 Status RemoveTree(const std::string& path, uint64_t max_entries);
 
-// Does the same for the directory `name` in the open directory `parent`, which
-// a change of its path cannot redirect.
+// Like RemoveTree, for the directory `name` in the open directory `parent`. A
+// change of the path of `parent` cannot redirect the removal.
 Status RemoveTreeAt(int parent, const std::string& name, uint64_t max_entries);
 
 }  // namespace canopy

@@ -17,6 +17,8 @@ namespace canopy::shm {
 class BarrierServer {
  public:
   // Makes a closed barrier of `num_ranks` (1 to kMaxBarrierRanks) local ranks.
+  // `local_only` is true if the job has no other ranks, so that the last rank
+  // to arrive may release the others itself.
   static Result<std::unique_ptr<BarrierServer>> Create(uint32_t num_ranks,
                                                        bool local_only);
   ~BarrierServer();

@@ -147,7 +147,7 @@ class SegmentReader {
   // the caller must visit again.
   template <typename Visit>
   bool ForEachProcKey(Rank rank, Visit&& visit) const;
-  // Does the same without the reserved keys.
+  // Like ForEachProcKey, without the reserved keys.
   template <typename Visit>
   bool ForEachCommittedKey(Rank rank, Visit&& visit) const;
   // Calls visit(key, value, hidden) for the committed keys, including hidden

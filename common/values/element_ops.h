@@ -46,7 +46,7 @@ void FreeElements(const TypeInfo& type, void* elements, size_t count);
 // terminator included, or 0 if `in` does not begin with one.
 size_t MeasureRegex(std::string_view in);
 
-// Does the same for a regex that is known to be complete.
+// Like MeasureRegex, for a regex that is known to be complete.
 size_t RegexLength(const char* regex);
 
 }  // namespace canopy

@@ -54,9 +54,9 @@ class Value {
   static Value InfoArray(const InfoList& v);
   static Value ProcArray(std::span<const ProcId> v);
   static Value StringArray(std::span<const std::string> v);
-  // Makes a value of an integer type, or of a scope, range, state and so on.
-  // `v` is cut to the type's width. Returns the empty value if `type` is not
-  // such a type.
+  // Makes a value of an integer type or of a type that is stored as an integer,
+  // such as a scope or a state. `v` is cut to the type's width. Returns the
+  // empty value if `type` is not such a type.
   static Value Integer(pmix_data_type_t type, uint64_t v);
 
   // Makes a deep copy of a C value.

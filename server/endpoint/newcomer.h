@@ -1,4 +1,4 @@
-// The decision of a host about a client that wants to connect.
+// The decision of a host about a client that is connecting.
 #ifndef CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
 #define CANOPY_SERVER_ENDPOINT_NEWCOMER_H_
 

@@ -24,7 +24,7 @@ class Arrivals {
   // Records that a process has arrived.
   void Add(const ProcId& proc, const core::CollectiveArrived& in);
   // Records that a process waits in its job's barrier, where it waits for one
-  // fence at a time.
+  // fence at a time. `collect` is true if the fence collects data.
   void AddAtBarrier(const ProcId& proc, core::ClientId client, bool collect);
   // Record that a request was answered, or that a process's barrier was
   // released.

@@ -143,8 +143,9 @@ void ClientGate::AskAboutRank(const HostedClient& client,
   done({MayGoOn(status) ? kSuccess : status, {}});
 }
 
-// Asks the host about a tool. A host with only the older function accepts every
-// tool, because that function has no status.
+// Requests the host's decision about a tool. A host with only the older
+// function (tool_connected) can refuse the tool only in its callback, because
+// that function returns no status.
 void ClientGate::AskAboutTool(const endpoint::Newcomer& tool,
                               std::function<void(endpoint::Verdict)> done) {
   if (p_.module->tool_connected2 == nullptr &&

@@ -35,9 +35,9 @@ class Admission {
   // connection is rejected.
   Status IdentifyTool(Connection& c, const FrameHeader& header,
                       std::string_view payload, const ProcId& name);
-  // Makes the checks of Identify or IdentifyTool and returns the identity, but
-  // queues no welcome. A rank's connection counts toward its rank's limit from
-  // then on. An error means that the connection is rejected.
+  // Makes the checks of Identify or, if `is_tool`, of IdentifyTool, and returns
+  // the identity, but queues no welcome. A rank's connection counts toward its
+  // rank's limit from then on. An error means that the connection is rejected.
   Result<endpoint::Newcomer> Recognise(Connection& c, bool is_tool,
                                        std::string_view payload);
   // Records that a connection is closed.

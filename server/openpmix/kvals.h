@@ -35,7 +35,7 @@ void PackKval(const PeerTraits& peer, std::string_view key,
 // they are malformed.
 bool PackInfos(const PeerTraits& peer, std::string_view infos, Encoder* out);
 
-// Does the same as PackInfos for PDATAs, the result of a lookup.
+// Like PackInfos, for PDATAs: the result of a lookup.
 bool PackFound(const PeerTraits& peer, std::string_view found, Encoder* out);
 
 }  // namespace canopy::openpmix

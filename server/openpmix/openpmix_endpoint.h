@@ -40,11 +40,13 @@
 
 namespace canopy::openpmix {
 
-// A connection is served if, according to the kernel, the user of a local job
-// made it and, for ranks, the rank's process or a descendant of it holds it.
-// Any other connection is rejected by closing it, which every version of the
-// library understands. Loop thread only. The loop and the sink must outlive
-// this object.
+// The kernel reports which user made a connection. A rank is served if the user
+// of its job made the connection and the rank's process, or a descendant of it,
+// holds it. A tool is served if this process's user made the connection or,
+// with serves_job_owners, a user who has a job on this node. Any other
+// connection is rejected by closing it, which every version of the library
+// understands. Loop thread only. The loop and the sink must outlive this
+// object.
 class OpenPmixEndpoint : public ClientPort,
                          public ProcessEnvironment,
                          private endpoint::ConnectionHandler {

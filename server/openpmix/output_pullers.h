@@ -38,7 +38,8 @@ class OutputPullers {
       : server_(std::move(server)), writer_(writer), sink_(sink) {}
 
   // Start a puller (PullRequest) or end one (StopPullRequest). The client gets
-  // one answer, at once or later: a status and the number of the puller.
+  // one answer, before the function returns or later: a status and the number
+  // of the puller.
   void Serve(Connection& c, uint32_t tag, const PullRequest& request);
   void Serve(Connection& c, uint32_t tag, const StopPullRequest& request);
   // Handles a reply of the core. Returns false if it does not answer a read of

@@ -27,8 +27,8 @@ class PeerProof {
 // searches the descriptors of the process tree in /proc. It works for peers in
 // the agent's own network and pid namespaces, whose processes the agent may
 // inspect. One IsHeldBy examines at most `max_lookups` descriptors, threads and
-// processes, which takes a tenth of a second at most; a socket beyond them is
-// not found.
+// processes, which takes about a tenth of a second; a socket beyond them is not
+// found.
 std::unique_ptr<PeerProof> MakeHostPeerProof(int max_lookups = 1 << 16);
 
 }  // namespace canopy::openpmix

@@ -23,7 +23,8 @@ class TextLogger {
   TextLogger(const TextLogger&) = delete;
   TextLogger& operator=(const TextLogger&) = delete;
 
-  // Logs the texts of a request and answers it, at once or later.
+  // Logs the texts of a request, and answers the request once, before this
+  // function returns or later.
   void Serve(Connection& c, uint32_t tag, LogRequest& request);
   // Must be true while requests of a former agent are replayed, because that
   // agent may have logged their texts without answering the requests.

@@ -39,8 +39,8 @@ template <typename T>
 inline constexpr uint32_t kBodyField =
     NumberIn<T, core::MessageBody::Variant>::Value();
 
-// Serialises a Body whose one field, number `field`, is `message`, with a
-// single allocation.
+// Serialises a Body whose only field is `message`, with the number `field`.
+// Allocates memory once.
 template <typename T>
 std::string EncodeAs(uint32_t field, const T& message) {
   wire::Sizer sizer;

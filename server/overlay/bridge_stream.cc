@@ -133,7 +133,8 @@ void BridgeStream::Deliver() {
   }
 }
 
-// Delivers the frames of this round, and then reads on if reading was paused.
+// Delivers at most kFramesPerRound frames once in each round of the loop, and
+// then resumes a paused read.
 void BridgeStream::DeliverFrames() {
   if (std::exchange(delivered_round_, loop_->round()) == loop_->round()) return;
   for (size_t left = kFramesPerRound; left > 0 && !inbox_.empty(); --left) {

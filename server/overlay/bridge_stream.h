@@ -52,7 +52,7 @@ class BridgeStream : public Stream,
   void CloseInOrder() override;
 
   // The call's completions. `frame` has no value if the peer has ended its
-  // direction.
+  // direction or the call has failed.
   void ReadDone(std::optional<Bytes> frame);
   void WriteDone(bool ok);
   // The connection broke or the call was cancelled.

@@ -28,7 +28,7 @@ struct Member {
 struct OverlayConfig {
   NodeId self = 0;
   // The members that this agent knows from its beginning, indexed by NodeId.
-  // All members have the same list, or the beginning or continuation of it.
+  // The lists of two members are equal, or one is the beginning of the other.
   std::vector<Member> members;
   uint32_t radix = 32;       // >= 2
   std::string listen;        // "host:port"; port 0 selects a free port
@@ -43,14 +43,16 @@ struct OverlayConfig {
   bool recovered = false;
   security::SecurityConfig security;
 
-  // A silent peer is detected within this time.
+  // A connection ends if there was no sign of life from the peer for this time.
+  // It is also the limit for a handshake and for establishing a connection.
   uint32_t detect_ms = 5000;
   // Time in which a broken link must be re-established, possibly by a successor
   // agent, before the peer counts as lost.
   uint32_t grace_ms = 2000;
   // Time after which a member that has never been up counts as lost; 0: never.
   uint32_t join_timeout_ms = 60000;
-  // Pause between attempts to dial; it doubles from the minimum to the maximum.
+  // Pause between attempts to dial. Each pause is twice as long as the one
+  // before, from the minimum up to the maximum.
   uint32_t redial_min_ms = 20;
   uint32_t redial_max_ms = 1000;
   // Time after a member's last change, in addition to detect_ms and grace_ms,
@@ -58,7 +60,8 @@ struct OverlayConfig {
   // from a neighbour that is not on a path to the packet's source counts as
   // forged and is dropped (SourcePaths).
   uint32_t settle_ms = 60000;
-  // Time that a leaving member waits for its neighbours' acknowledgements.
+  // Longest time that a leaving member waits for its neighbours'
+  // acknowledgements.
   uint32_t leave_ms = 1000;
 
   // A peer for which more bytes than this are queued counts as lost.
@@ -67,7 +70,8 @@ struct OverlayConfig {
   size_t message_limit_bytes = size_t{1} << 30;
 
   // The driver that brings gRPC's completions to the loop. Unset: the faster
-  // one, if a self-test shows that it works with the loaded gRPC.
+  // one if a self-test shows that it works with the loaded gRPC, otherwise the
+  // other.
   std::optional<rpc::DriverKind> driver;
 
   // The newest and the oldest protocol version that this agent speaks.
@@ -83,8 +87,8 @@ struct OverlayEvents {
   std::function<void(uint32_t up, uint32_t total)> progress;
   // The result of TreeOverlay::GapTowards may have changed for some members.
   std::function<void()> reachability;
-  // Called once, when all members are up and connected for the first time, or,
-  // if this member joins a running overlay, when it has its first link.
+  // Called once: when all members are up for the first time or, if this member
+  // joins a running overlay, when it has its first link.
   std::function<void()> ready;
   // An attempt to link failed. The text is meant for an operator; causes are an
   // unreachable peer, a wrong cluster key (kErrInvalidCred), and a wrong
@@ -96,7 +100,7 @@ struct OverlayEvents {
   // incarnation; the sink gets NodeStateChanged for the loss of each other
   // member and for each return.
   std::function<void(const std::string& reason)> expelled;
-  // Something was decided about a member, or a member was added.
+  // The root has decided about a member, or has added one.
   std::function<void(const MemberRecord&)> record;
   // A member that is up has described its node (TreeOverlay::Describe). Called
   // before the core learns that the member is up, if the description comes with

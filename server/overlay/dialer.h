@@ -67,7 +67,8 @@ class Dialer {
   void Stop();
 
  private:
-  // A host that is down answers no dial, and takes all of its time limit.
+  // Maximum number of probes at one time. The probe of a host that is down
+  // lasts for its whole time limit.
   static constexpr size_t kMaxProbes = 16;
 
   std::unique_ptr<ClientHandshake> Begin(NodeId node, const ResumePoint& resume,

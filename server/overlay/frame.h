@@ -16,7 +16,8 @@ namespace canopy::overlay {
 
 // Largest piece of a message in one packet, in bytes.
 inline constexpr size_t kMaxPiece = size_t{256} << 10;
-// Limit for the bytes of packets in one frame; one packet may exceed it.
+// Limit for the bytes of packets in one frame. The last packet of a frame may
+// exceed it.
 inline constexpr size_t kMaxFrame = size_t{256} << 10;
 // Limit for the number of packets that Link::Fill puts into a frame, because a
 // frame is handled as a whole, and each packet may be a message.
@@ -87,9 +88,9 @@ struct MemberState {
 // How far a member serves jobs.
 enum class Service : uint32_t { kInService = 0, kDrained = 1, kRemoved = 2 };
 
-// Has the root's decisions about a member. Members of the initial list have a
-// record once something was decided about them, later members from their
-// beginning.
+// The root's last decision about a member. Members of the initial list have no
+// record before the first decision about them; later members are added by a
+// record.
 struct MemberRecord {
   NodeId node = 0;
   uint64_t version = 0;  // grows with each decision about the member

@@ -84,7 +84,7 @@ class LinkCall : public Call, protected rpc::DeferredReads::Reader {
   rpc::Completion* Last(Operation* operation) { return operation; }
   // Subtracts an operation that was counted but never completes.
   void Abandon() { --pending_; }
-  // Returns why the call ended. Called when no operation is pending any more.
+  // Returns how the call ended. Called when no operation is pending any more.
   virtual StreamEnd End() const = 0;
 
   void ResumeRead() final { BeginRead(); }
@@ -159,7 +159,8 @@ class ServerCall final : public LinkCall {
 // The dialling side.
 class ClientCall final : public LinkCall {
  public:
-  // `derived` is true if TLS identities are derived from the cluster key.
+  // `derived` is true if TLS identities are derived from the cluster key, so
+  // that a failed TLS handshake can be explained to the user.
   ClientCall(EventLoop* loop, rpc::DeferredReads* reads,
              std::shared_ptr<grpc::Channel> channel,
              grpc::CompletionQueue* queue, std::shared_ptr<CallCounter> calls,

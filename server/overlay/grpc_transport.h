@@ -26,7 +26,7 @@ class GrpcTransport : public Transport {
     // A connection is closed if there was no sign of life from the peer for
     // this time.
     absl::Duration detect = absl::Seconds(5);
-    // Time limit for establishing a connection.
+    // Time limit for establishing a connection to a peer.
     absl::Duration connect = absl::Seconds(2);
     // A connection whose peer has not authenticated itself (Stream::SetProved)
     // ends after this time, or after `detect` if that is longer.

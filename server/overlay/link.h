@@ -26,9 +26,9 @@ class Link {
 
   // Adds to `frame` the packets to send next, about kMaxFrame bytes and
   // kMaxPackets packets at most: first replayed packets, then queued packets by
-  // priority. Always adds the current acknowledgement. Returns false if there
-  // is nothing to send; an acknowledgement alone is sent only if AckDue or
-  // `ack_now`.
+  // priority. Returns false if there is nothing to send; otherwise adds the
+  // current acknowledgement as well. An acknowledgement alone is sent only if
+  // AckDue returns true or, with `ack_now`, if AckOwed does.
   bool Fill(Frame* frame, bool ack_now);
 
   // Records that the peer has received all packets up to `number`. Returns
@@ -80,7 +80,7 @@ class Link {
   // Sent packets; those from index replay_ on must be sent again.
   std::deque<Packet> unacknowledged_;
   size_t replay_ = 0;
-  // Messages of which some pieces, but not all, have been sent.
+  // The messages of which some packets, but not all, have been sent.
   std::set<MessageKey> begun_;
 
   uint64_t received_ = 0;

@@ -8,14 +8,14 @@
 namespace canopy::overlay {
 namespace {
 
-// Time in which a child links to this agent if it was never linked to it
-// before: its former parent is lost, or this agent is the successor of its
-// parent.
+// The time after which a child that was never linked to this agent is reported
+// as awaited. Such a child has lost its former parent, or this agent is the
+// successor of its parent.
 constexpr int64_t kAdoptionMs = 1000;
-// Pause between the probes of two members. It limits the work of an agent all
-// of whose many predecessors are lost.
+// Pause between the probes of two members. It limits the work of an agent if
+// many members with lower numbers are lost.
 constexpr uint32_t kProbePauseMs = 50;
-// Maximum number of server handshakes in progress; further streams are refused.
+// Maximum number of server handshakes in progress; further streams are closed.
 constexpr size_t kMaxServerHandshakes = 4096;
 
 int StatusOf(int end_code) {

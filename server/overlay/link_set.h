@@ -32,17 +32,17 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
   class Listener {
    public:
     virtual ~Listener() = default;
-    // A member has this record, according to a frame from the neighbour `from`.
+    // A frame from the neighbour `from` contains this record of a member.
     virtual void OnRecord(const MemberRecord& record, NodeId from) = 0;
-    // A member has this state, according to a frame from the neighbour `from`
-    // (OnMember) or to the member's own handshake (OnPeer). Called before the
+    // A frame from the neighbour `from` (OnMember) or the member's own
+    // handshake (OnPeer) contains this state of a member. Called before the
     // packets of the same frame are reported. New records and states must be
     // merged into the view before the call returns.
     virtual void OnMember(const MemberState& state, NodeId from) = 0;
     virtual void OnPeer(const MemberState& state) = 0;
     virtual void OnPacket(Packet packet, NodeId from) = 0;
-    // The link of these packets has ended before the packets were acknowledged.
-    // They need another route.
+    // The link has ended before these packets were acknowledged, so they need
+    // another route.
     virtual void OnUndelivered(std::vector<Packet> packets) = 0;
     // A link was established or has ended, so Update must be called.
     virtual void OnLinksChanged() = 0;
@@ -85,7 +85,7 @@ class LinkSet final : public PacketLinks, private Neighbor::Listener {
 
   // Sends the state of `member` to all neighbours except `except`.
   void SendMember(NodeId member, NodeId except);
-  // The same for the record of `member`.
+  // Sends the record of `member` to all neighbours except `except`.
   void SendRecord(NodeId member, NodeId except);
 
   // Called when the member is lost. Ends its link, with a notification if it is

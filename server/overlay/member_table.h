@@ -37,8 +37,8 @@ class MemberTable {
   }
   const MemberState& State(NodeId node) const { return states_[node].state; }
   uint32_t up_count() const { return up_count_; }
-  // Returns null if nothing was decided about the member. Valid until the next
-  // change of the table.
+  // Returns null if the root has not decided about the member. Valid until the
+  // next change of the table.
   const MemberRecord* Record(NodeId node) const {
     const std::optional<MemberRecord>& record = states_[node].record;
     return record ? &*record : nullptr;

@@ -89,7 +89,7 @@ MemberState MembershipView::WithAbsence(NodeId node) const {
 }
 
 // A member that was removed before this agent knew its state was marked as lost
-// in advance.
+// then (incarnation 0), so its later loss does not count as another one.
 bool MembershipView::LivedUnseen(const MemberState& state) const {
   const bool is_marked =
       table_.Removed(state.node) && table_.Incarnation(state.node) == 0;

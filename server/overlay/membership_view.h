@@ -53,8 +53,8 @@ class MembershipView {
   // parent waits for it or which this agent has never seen. Returns kNoNode if
   // messages reach the node.
   NodeId GapTowards(NodeId node) const;
-  // Returns the state with which this agent reports that a member is absent, or
-  // is there again.
+  // Returns the next state of a member: absent if it was present, and present
+  // if it was absent.
   MemberState WithAbsence(NodeId node) const;
   // Returns true if the member was in this overlay before, as far as this agent
   // knows.
@@ -76,7 +76,7 @@ class MembershipView {
   Change Merge(const MemberState& state);
   enum class RecordChange {
     kNone,     // not newer than the known record
-    kChanged,  // something was decided about a known member
+    kChanged,  // the root has decided about a known member
     kAdded,    // a new member, which counts as lost until its agent is up
   };
   // Applies a record.

@@ -9,7 +9,8 @@
 namespace canopy::overlay {
 namespace {
 
-// The time for which an acknowledgement waits for a packet that takes it along.
+// The longest time before received packets are acknowledged. A frame with
+// packets that is sent meanwhile contains the acknowledgement.
 constexpr int64_t kAckDelayNs = 25 * kNsPerMs;
 constexpr size_t kMembersPerFrame = 1024;
 // Upper limit for the downtime that a neighbour may announce.

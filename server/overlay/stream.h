@@ -53,12 +53,13 @@ class Stream {
 
   // Sets the listener, which then gets the frames that arrived earlier. The
   // listener is not owned and stays set until another is set, or until Detach.
-  // It is never called from within this call.
+  // The listener is never called from within this call.
   virtual void Attach(StreamListener* listener) = 0;
   // Removes the listener. The stream stays open and discards incoming frames.
   virtual void Detach() = 0;
 
-  // Returns true if no frame is being written. Otherwise OnWritable follows.
+  // Returns true if a frame can be written now. Otherwise OnWritable follows
+  // when the frame in progress is written, or OnEnd if the stream has ended.
   virtual bool Writable() = 0;
   // Writes one frame. Called only when Writable returns true.
   virtual void Write(const Rope& frame) = 0;

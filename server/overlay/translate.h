@@ -28,8 +28,9 @@ inline constexpr uint32_t kPriorities = 3;
 // Returns the priority of a body whose encoded form has `size` bytes. Process
 // output and input have priority 2. Collective data, direct modex replies, job
 // maps, publications, facts, host replies and state replies have priority 1 if
-// they are large, except a message to the parent that reports an earlier
-// release of a collective (kAlreadyReleased). Everything else has priority 0.
+// they are large. An exception is a message to the parent that reports an
+// earlier release of a collective (kAlreadyReleased). Everything else has
+// priority 0.
 uint32_t PriorityOf(const core::MessageBody& body, size_t size);
 
 // Turns a body that is too large to send into an error: removes its data and

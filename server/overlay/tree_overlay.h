@@ -69,17 +69,16 @@ class TreeOverlay final : public OverlayPort,
   void Describe(const std::string& description) {
     view_.SetOwnDescription(description);
   }
-  // Starts to dial the parent. `known` has what another agent knows of the
-  // members: records, and their states if the overlay is running.
+  // Starts to dial the parent. `known` contains the records of the members and,
+  // if the overlay is running, their states, as another agent knows them.
   void Join(const Members& known = {});
   // Publishes a decision about a member, or adds the member whose number is the
-  // size of the table. The record gets the member's next version. Called at the
-  // root. Returns kErrExists if the member was removed, kErrOutOfResource for
-  // too many members, and kErrBadParam for a greater number or a description
-  // over kMaxDescription.
+  // number of members so far. The record gets the member's next version. Called
+  // at the root. Returns kErrExists if the member was removed,
+  // kErrOutOfResource for too many members, and kErrBadParam for a greater
+  // number or a description over kMaxDescription.
   Status Decide(MemberRecord record);
-  // Returns what this agent knows of all members, for a new member's
-  // Join.
+  // Returns the records and states of all members, for a new member's Join.
   Members Known() const;
   // Announces over the established links that this member leaves, and then ends
   // them. Calls `done` on the loop thread when the announcement has been sent,

@@ -54,7 +54,9 @@ class CommandServer {
   void HandleFence(Connection& c);
   void HandleFinalize(Connection& c);
   void HandleAbort(Connection& c);
-  // Passes a get of `target` to the core; the rank may be kRankUndef.
+  // Passes a get of `target` to the core; the rank may be kRankUndef. If
+  // `waits`, the answer comes when the key is put; otherwise at once, after a
+  // refresh of the data of other nodes.
   void Ask(const Connection& c, const std::string& key, ProcId target,
            bool waits);
   void AnswerGet(Connection& c, int status);

@@ -23,7 +23,8 @@ std::string NodeKey(const std::string& name);
 
 // Returns the PMIx key of the value that a rank gives to its neighbours in a
 // ring. A ring ends only after all ranks have begun it, so two alternating keys
-// suffice. The key is the same as in client/pmi/pmi2_attributes_abi.cc.
+// suffice: `is_odd` is RankState::odd_ring at the beginning of the ring. The
+// key is the same as in client/pmi/pmi2_attributes_abi.cc.
 std::string RingKey(bool is_odd, Rank rank);
 
 // These functions return a value only if it is a text that fits into the
@@ -41,7 +42,7 @@ class KeyValues {
   std::optional<std::string> FindOf(const std::string& job,
                                     const std::string& key) const;
   // Returns the value that the rank gave in a ring that has ended; an empty
-  // string if there is none.
+  // string if there is none. `is_odd` is as for RingKey.
   std::string RingValue(const Connection& c, bool is_odd, Rank rank) const;
   // Return an attribute of this node or of the client's job; no value if there
   // is none.

@@ -24,8 +24,9 @@ struct Message {
   const char* problem = nullptr;  // reason to end the connection
 };
 
-// Returns the first message in `data`. A client selects version 2 by a line of
-// version 1, so a PMI-2 client may send lines too.
+// Returns the first message in `data`. `is_pmi2` is true for a client that has
+// selected version 2. It does so by a line of version 1, so a PMI-2 client may
+// send lines too.
 Message FirstMessage(bool is_pmi2, std::string_view data);
 
 // Returns the request in a message.

@@ -27,8 +27,8 @@ class RankReports {
 
   explicit RankReports(const ProcessContext* context) : context_(context) {}
 
-  // Sets the job. Called before any other function. `ranks` are the ranks
-  // without an exit.
+  // Sets the job. Called before any other function. With `merge_stderr`, the
+  // job has no output on standard error. `ranks` are the ranks without an exit.
   void Begin(const std::string& nspace, bool merge_stderr, Unreported ranks);
   bool empty() const { return unreported_.empty(); }
 

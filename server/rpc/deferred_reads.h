@@ -58,10 +58,10 @@ class DeferredReads {
     record_bytes_ = bytes;
   }
 
-  // Called when a message of `bytes` bytes has arrived and its reader wants the
-  // next one. Returns true if the read is deferred; ResumeRead follows when the
-  // connection is readable, or after kLongestNs. Returns false if the caller
-  // must read now, because data may have arrived already.
+  // Called when a message of `bytes` bytes has arrived and its reader requests
+  // the next one. Returns true if the read is deferred; ResumeRead follows when
+  // the connection is readable, or after kLongestNs. Returns false if the
+  // caller must read now, because data may have arrived already.
   bool Defer(Reader* reader, size_t bytes);
   // Removes a reader, which is not called any more.
   void Forget(Reader* reader);

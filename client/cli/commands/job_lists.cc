@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kLongStart = 2;
 
 // Returns the line about agents that do not answer. The root always knows which
-// of its neighbours are gone; asking all agents takes time, so it is done only
-// if a job waits.
+// of its neighbours are gone; a query of all agents takes time, so it is made
+// only if a job waits.
 std::string SilentOf(const control::v1::ListJobsReply& jobs,
                      ControlClient* root) {
   if (jobs.jobs_size() == 0) return "";

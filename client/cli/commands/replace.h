@@ -12,7 +12,7 @@ namespace canopy::cli {
 // agents one after the other, the root last; each replacement starts when the
 // previous agent is linked with the overlay again. Continues after a failure
 // and reports it. Updates the process ids and versions in `*context` and the
-// store. Returns the exit code.
+// store. With `json`, prints a document, otherwise text. Returns the exit code.
 int ReplaceAgents(v1::Context* context, const UpOptions& options, bool json,
                   const ContextStore& store);
 

@@ -59,8 +59,8 @@ class HistoryStore {
   // Put sets the `id` and removes the oldest entries beyond the limit. Creates
   // the database if needed.
   Status Put(HistoryEntry* entry) const;
-  // Does the same, and leaves the open database in *kept for the next call,
-  // which then takes half of the time.
+  // Like the other Put, but leaves the open database in *kept for the next
+  // call, which saves half of that call's time.
   Status Put(HistoryEntry* entry, std::optional<SqlDatabase>* kept) const;
 
   // Return the youngest entry whose job has or had the name `word` (Find), to

@@ -15,9 +15,11 @@ namespace canopy::cli {
 void UseConfig(const Config& config, AgentOptions* options);
 
 // Like the other UseConfig, for `canopy up`. Also sets the restart grace, the
-// time limit of the start, and the hosts, unless the command line or an
-// allocation names nodes. Called before CheckUpOptions.
-// Returns kErrBadParam for an invalid list of hosts.
+// limits of each user's jobs and processes, the time limit of the start and,
+// unless the nodes are known otherwise, the hosts. They are known from the
+// command line, from an allocation (`allocated`), or from the overlay whose
+// agents are replaced. Called before CheckUpOptions. Returns kErrBadParam for
+// an invalid list of hosts.
 Status UseConfig(const Config& config, bool allocated, UpOptions* options);
 
 }  // namespace canopy::cli

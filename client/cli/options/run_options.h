@@ -81,8 +81,8 @@ struct RunOptions {
 };
 
 // Parses `args`, the words after the command's name, and reads the hostfiles
-// and app files that they name. The error (kErrBadParam and others) is one line
-// for the user. With `help` or `version` nothing else is checked. A program is
+// and app files that they name. An error, such as kErrBadParam, has one line
+// for the user. With --help or --version nothing else is checked. A program is
 // optional if the environment has PMIX_LAUNCHER_RNDZ_FILE. `as_mpirun` is true
 // if the command was called by one of mpirun's names; -c is then the number of
 // processes.

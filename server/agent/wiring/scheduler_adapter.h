@@ -57,7 +57,7 @@ class SchedulerAdapter : public InputObserver {
   PlacementPort* placement() { return &placement_; }
   HostPort* host() { return &host_; }
 
-  // Reports the state of a member about which something was decided, or a new
+  // Reports the state of a member about which the root has decided, or a new
   // member.
   void OnMember(NodeId node);
   // Called when agents may have stopped or begun to answer.

@@ -20,7 +20,8 @@ class Connections {
   // disconnects have an effect.
   void OnCompleted(CollectiveOp op, const std::vector<ProcId>& participants,
                    int status);
-  // Restores a predecessor's record.
+  // Restores a predecessor's record, which states whether the participants are
+  // connected.
   void Recover(const std::vector<ProcId>& participants, bool connected);
   void DropJob(const std::string& nspace);
 

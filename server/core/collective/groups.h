@@ -49,7 +49,8 @@ class Groups {
   // Records that a construct or destruct has ended at this agent. `result` is a
   // GroupRecord.
   void OnCompleted(const CollectiveId& id, int status, const Bytes& result);
-  // Restores a predecessor's record. `left` is as in Group.
+  // Restores a predecessor's record of a construct or destruct, after which the
+  // group `exists` or does not. `left` is as in Group.
   void Recover(const CollectiveId& id, bool exists, const Bytes& result,
                std::vector<ProcId> left);
   void DropJob(const std::string& nspace);

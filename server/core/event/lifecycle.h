@@ -41,12 +41,13 @@ bool IsOfWholeJob(const EventMessage& message);
 bool IsForItsCodeAlone(const EventMessage& message);
 
 // Returns the code that announces the end of a process in addition to
-// kEventProcTerminated; 0 if there is no such code, or only kErrProcTermWoSync,
-// which the process's job gets in any case. `told` is true if this agent was
-// requested to end the process.
+// kEventProcTerminated. Returns 0 for a process that has exited with code 0,
+// even if it has not called PMIx_Finalize: kErrProcTermWoSync is sent to its
+// job separately (EndEvents). `told` is true if this agent was requested to end
+// the process.
 int CodeOfEnd(const ProcExit& exit, bool told);
 // Returns the code that announces the end of a job with this status in addition
-// to kEventJobEnd.
+// to kEventJobEnd; 0 if there is none.
 int CodeOfJobEnd(int status);
 
 // Distinguishes the events of one process. The process's job may get further
@@ -64,7 +65,8 @@ enum class ProcEvent : uint32_t {
 // `incarnation`: number of earlier processes of the rank.
 uint64_t IdOfProcEvent(uint32_t incarnation, ProcEvent event);
 // Returns the identity of an event of a job, whose source has the rank
-// kRankWildcard.
+// kRankWildcard. `for_spawner` is true for the copy that the job's spawner
+// requested.
 uint64_t IdOfJobEvent(int code, bool for_spawner);
 // Returns the identity of the warning that a time limit is near; `number`
 // counts the limits that were set.

@@ -47,9 +47,11 @@ inline constexpr size_t kMaxHeldGetsOfClient = size_t{1} << 16;
 //                            two jobs never took part in one operation. Checked
 //                            by the caller's agent and by the target's, which
 //                            knows the operations of its own processes
-//   kErrTimeout
+//   kErrTimeout              the time limit of the get has expired
 //   kErrUnreach              the target's agent is lost
-//   kErrJobTerminated
+//   kErrJobTerminated        the target's job is over; an agent that requested
+//                            the data gets kErrNotFound instead
+//   kErrResourceBusy, kErrOutOfResource   too many gets are held
 //
 // Not synchronised. Tree, job table and store outlive this object; the caller
 // updates them before it reports a change. Times are in nanoseconds.

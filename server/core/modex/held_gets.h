@@ -37,7 +37,7 @@ struct HeldGet {
   TimeNs since = 0;  // time from which the deadline counts
   // The job of the client; for another agent's get, that of the target.
   std::string job = {};
-  // The namespace of the process that asks, and its user
+  // The namespace of the process that makes the get, and its user
   // (JobTable::UserSeenBy); for another agent's get, as that agent claims.
   std::string reader = {};
   std::optional<uint32_t> uid = {};

@@ -210,6 +210,8 @@ class ModexStore {
   // Adds the keys that ranks of this node see, without deleted ones.
   static void IndexPut(Rank rank, const RankData& data, KeyOwners* owners);
   // Updates the indices with an update of a remote rank, before it is stored.
+  // `replaces` is true if the update is no delta but replaces all data of the
+  // rank.
   static void Index(const RankUpdate& update, bool replaces, JobData* job,
                     RankData* data);
   void NoteChange(const PublishRank& change);

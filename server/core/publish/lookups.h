@@ -135,8 +135,9 @@ class Lookups {
   // Postpones the deadline if a debugger has stopped the job. Returns false if
   // the deadline has really expired.
   bool PutOff(const PublishStep& step, uint64_t number);
-  // Finishes or returns all claims. If `countdown` is not null, each claim
-  // takes part in it until the claim is answered.
+  // Ends all claims: those that found their publication are finished if the
+  // lookup's answer was accepted, and all others are returned. If `countdown`
+  // is not null, each claim takes part in it until the claim is answered.
   void EndClaims(PublishStep& step, const Lookup& lookup, bool accepted,
                  const std::shared_ptr<Countdown>& countdown);
   void EndWaiting(PublishStep& step, uint64_t number, const Lookup& lookup);

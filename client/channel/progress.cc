@@ -18,7 +18,8 @@ namespace {
 // The tag of the descriptor that wakes the thread. Every other tag is a
 // WatchId.
 constexpr uint32_t kWakeTag = 0;
-// Few programs have more than one server beside the wake-up descriptor.
+// The number of events that one call of epoll_wait returns. Few programs watch
+// more than the wake-up descriptor and one server.
 constexpr int kEventsAtOnce = 2;
 
 void Control(int epoll, int op, int fd, uint32_t tag, uint32_t events) {

@@ -17,9 +17,9 @@ namespace {
 
 using local::FrameType;
 
-// An agent that does not answer within this time is treated as absent. The time
-// is long, because a node that starts thousands of ranks may leave its agent
-// without a CPU.
+// The time limit for each system call that sends the hello or awaits its
+// answer. The time is long, because a node that starts thousands of ranks may
+// leave its agent without a CPU.
 constexpr time_t kHandshakeSeconds = 120;
 constexpr int kAttempts = 3;
 

@@ -19,8 +19,8 @@ struct Greeted {
 };
 
 // Connects to the agent's socket at `path`, sends `hello` and waits for the
-// welcome. It makes three attempts when the agent closes the connection without
-// an answer, because the agent does so when this process was stopped before it
+// welcome. Makes up to three attempts if the agent closes the connection
+// without an answer, which an agent does if this process was stopped before it
 // could identify itself. Errors: kErrUnreach if no agent answers,
 // kErrOutOfResource if no socket can be made, kErrTimeout after two minutes,
 // kErrBadParam if `path` is too long for a socket, kErrHandshakeFailed if the

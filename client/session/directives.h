@@ -20,8 +20,8 @@ struct InfoArray {
   bool ok() const { return infos != nullptr || size == 0; }
 };
 
-// Returns true if the info's value counts as true (ValueTruth). An empty value
-// does.
+// Returns true if the info's value counts as true (ValueTruth), as an empty
+// value does.
 inline bool IsTrue(const pmix_info_t& info) {
   return ValueTruth(info.value) == PMIX_BOOL_TRUE;
 }

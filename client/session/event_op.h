@@ -17,13 +17,15 @@ struct Registration {
   pmix_notification_fn_t function = nullptr;
 };
 
-// Blocks until the handler is registered. Returns the reference (0 or more), or
-// a negative PMIx status.
+// RegisterHandler blocks until the handler is registered, and returns its
+// reference (0 or more) or a negative PMIx status. RegisterHandlerAsync calls
+// `cbfunc` with the status and the reference, unless it returns an error.
 int RegisterHandler(Session& session, const Registration& registration);
 int RegisterHandlerAsync(Session& session, const Registration& registration,
                          pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata);
 
-// If `cbfunc` is null, the handler is removed when this call returns.
+// Removes a handler. If `cbfunc` is null, the handler is removed when this call
+// returns.
 int DeregisterHandler(Session& session, size_t reference,
                       pmix_op_cbfunc_t cbfunc, void* cbdata);
 

@@ -38,7 +38,7 @@ struct GetOptions {
   bool narrowed = false;
 };
 
-// Returns a PMIX status: PMIX_ERR_BAD_PARAM for contradictory directives or
+// Returns a PMIx status: PMIX_ERR_BAD_PARAM for contradictory directives or
 // invalid values, PMIX_ERR_NOT_SUPPORTED for a required directive that the
 // library does not know.
 int ParseGetOptions(const pmix_info_t* info, size_t ninfo, GetOptions* out);

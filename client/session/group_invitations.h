@@ -31,7 +31,7 @@ struct SentInvitation {
   InfoList directives;
   std::set<ProcId> awaited;  // processes without an answer
   std::set<ProcId> accepted;
-  std::set<ProcId> declined;  // also notified of an abort
+  std::set<ProcId> declined;  // notified of an abort, too
   bool tolerant = false;      // continues without missing processes
   bool incomplete = false;    // processes are missing
   bool has_foreign = false;   // some processes use another library

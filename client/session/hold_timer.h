@@ -21,7 +21,8 @@ class HoldTimer {
   HoldTimer(const HoldTimer&) = delete;
   HoldTimer& operator=(const HoldTimer&) = delete;
 
-  // Does nothing if the timer runs already.
+  // Starts the timer, which expires after `seconds`. Does nothing if the timer
+  // runs already.
   void Start(uint32_t seconds);
 
  private:

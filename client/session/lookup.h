@@ -29,7 +29,7 @@ inline bool IsProcessRank(Rank rank) { return rank <= kRankValid; }
 void AddQualified(Value value, InfoList* all);
 
 struct LookupResult {
-  int status = PMIX_ERR_NOT_FOUND;  // a PMIX status
+  int status = PMIX_ERR_NOT_FOUND;  // a PMIx status
   // If the status is PMIX_ERR_NOT_FOUND: true if the agent may have the data,
   // now or later.
   bool ask_agent = false;

@@ -9,8 +9,10 @@ namespace canopy::client {
 
 // Stages a copy of the value for the next CommitPuts; this process finds the
 // value at once. The scopes PMIX_DEL_* remove the key instead, for which
-// `value` may be null. Returns PMIX_ERR_BAD_PARAM for a reserved key that the
-// host provides.
+// `value` may be null. A put of PMIX_HOSTNAME succeeds without an effect,
+// because the host has published it. Errors are, for example,
+// PMIX_ERR_BAD_PARAM for another reserved key that the host provides, and
+// PMIX_ERR_NOT_SUPPORTED for an unknown scope.
 int PutValue(Session& session, pmix_scope_t scope, const char* key,
              const pmix_value_t* value);
 // Stores a copy of the value as data of `proc`, which may be any process. Only

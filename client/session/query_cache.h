@@ -18,8 +18,8 @@ namespace canopy::client {
 // A key and the qualifiers that its answer depends on, in codec form.
 using CachedQuery = std::pair<std::string, std::string>;
 
-// Returns true if the agent's host answers the key: queues, allocations, the
-// remaining time.
+// Returns true if the agent's host answers the key, as it does for queues,
+// allocations and the remaining time.
 bool IsOfHost(std::string_view key);
 
 // Thread-safe. When the cache is full, all of it is dropped.

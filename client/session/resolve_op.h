@@ -13,7 +13,7 @@ namespace canopy::client {
 
 // Finds the processes of a namespace on a node; an empty `nspace` means all
 // namespaces that the agent shows to this user, an empty `node` this node.
-// Returns a PMIX status: PMIX_ERR_NOT_FOUND for an unknown namespace. A node
+// Returns a PMIx status: PMIX_ERR_NOT_FOUND for an unknown namespace. A node
 // without such processes gives an empty list.
 int ResolvePeers(Session& session, const std::string& node,
                  const std::string& nspace, std::vector<ProcId>* procs);

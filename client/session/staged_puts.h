@@ -21,7 +21,7 @@ class StagedPuts {
   // The staged values by key, each encoded as a KVAL of common/codec.
   using Kvals = std::map<std::string, std::string, std::less<>>;
 
-  // Stages a key for a scope other than PMIX_INTERNAL. Returns a PMIX status,
+  // Stages a key for a scope other than PMIX_INTERNAL. Returns a PMIx status,
   // because the value may have a type that cannot be encoded.
   int Stage(pmix_scope_t scope, std::string_view key,
             const pmix_value_t& value);

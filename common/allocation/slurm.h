@@ -28,12 +28,12 @@ std::optional<SlurmAllocation> FindSlurmAllocation(
     const std::function<char*(const char*)>& environment);
 
 // Expands a node list such as "n[1-3,07-09]-x[0-1],login", in order and with
-// leading zeros. Returns at most 65536 names, and kErrBadParam for text that is
-// not a node list.
+// leading zeros. Returns kErrBadParam for text that is not a node list, and for
+// more than 65536 names.
 Result<std::vector<std::string>> ExpandSlurmNodes(std::string_view text);
 
 // Expands counts: "4(x2),1" gives 4, 4, 1. Returns kErrBadParam for text that
-// is not a list of counts.
+// is not a list of counts, and for more than 65536 counts.
 Result<std::vector<uint32_t>> ExpandSlurmCounts(std::string_view text);
 
 // Returns the nodes of the allocation. A node has as many slots as it has

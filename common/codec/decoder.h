@@ -164,7 +164,7 @@ class Decoder {
 };
 
 // Decodes exactly one VALUE, which begins with its type, into *value. *value is
-// overwritten and is empty after a failure. Returns a PMIX status.
+// overwritten and is empty after a failure. Returns a PMIx status.
 int DecodeValue(std::string_view encoded, pmix_value_t* value,
                 CodecForm form = {});
 Result<Value> DecodeValue(std::string_view encoded, CodecForm form = {});

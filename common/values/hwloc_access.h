@@ -11,7 +11,7 @@
 namespace canopy {
 
 // Make deep copies. `to` may be uninitialised and is empty after an error. Both
-// return a PMIX status, which is kErrNotSupported if hwloc is absent or the
+// return a PMIx status, such as kErrNotSupported if hwloc is absent or the
 // object belongs to another library.
 int CopyCpuset(pmix_cpuset_t* to, const pmix_cpuset_t& from);
 int CopyTopology(pmix_topology_t* to, const pmix_topology_t& from);

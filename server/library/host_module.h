@@ -22,8 +22,8 @@ inline constexpr size_t kMostEntries =
 // Returns the number of entries in the host's module: from the directive
 // CANOPY_SERVER_MODULE_ENTRIES, from the environment variable of that name, or
 // from an inspection of `module` (module_size.h), which may be null. Does not
-// read beyond the variable that contains the module. Fails with kErrBadParam if
-// the given number is impossible.
+// read beyond the C variable that contains the module. Fails with kErrBadParam
+// if the given number is impossible.
 Result<size_t> NumEntries(std::span<const pmix_info_t> directives,
                           const pmix_server_module_t* module);
 

@@ -9,10 +9,10 @@
 
 namespace canopy::library {
 
-// Returns the number of bytes from `object` to the end of the variable that
+// Returns the number of bytes from `object` to the end of the C variable that
 // contains it, according to the symbol table of the program or library file.
-// Returns no value if the object is not in a variable of static storage, or if
-// the file is stripped or unreadable. Reads the file.
+// Returns no value if the object is not in a C variable of static storage, or
+// if the file is stripped or unreadable. Reads the file.
 std::optional<size_t> BytesInSymbol(const void* object);
 
 // Returns how many of the first `most` words at `words` can be entries of a
@@ -22,7 +22,7 @@ size_t PlausibleEntries(const void* words, size_t fewest, size_t most);
 
 // Copies `count` words, which must lie in readable memory. Replaces memcpy,
 // because in a host with an address sanitizer the symbol table counts the
-// sanitizer's padding behind a variable as part of the variable, but the
+// sanitizer's padding behind a C variable as part of the variable, but the
 // sanitizer would report a memcpy that reads the padding.
 void CopyWords(const void* words, size_t count, void* to);
 

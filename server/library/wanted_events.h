@@ -32,9 +32,10 @@ class WantedEvents {
     uint32_t gid = 0;
   };
   // Adds the subscriptions of a client. Returns false if the host need not be
-  // called. Otherwise `done` gets the host's status at once or later; it is
-  // kErrNotSupported if the host has no such function. After a failure the
-  // client keeps those of its codes that the host granted before.
+  // called. Otherwise `done` gets the host's status, before this function
+  // returns or later; it is kErrNotSupported if the host has no such function.
+  // After a failure the client keeps those of its codes that the host granted
+  // before.
   bool Add(const core::EventsWanted& in, User user,
            std::function<void(int status)> done);
   // Removes these subscriptions of a client.

@@ -48,7 +48,8 @@ class MonitorService : public InputObserver {
   // `results` is in codec form (SIZE n, then n INFO), or empty.
   using Answer = std::function<void(const Status& status, Bytes results)>;
 
-  // Executes a call and calls `answer` once, at once or later.
+  // Executes a call and calls `answer` once, before this function returns or
+  // later.
   void Call(const core::AskHost& request, const Answer& answer);
   // Handles the core's answer to a UsageWanted that this object has raised.
   void OnUsage(const core::UsageTaken& taken);

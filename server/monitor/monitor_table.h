@@ -92,8 +92,9 @@ class MonitorTable {
   Due TakeDue(int64_t now);
   // Returns the time when the next check is due; no value if there is none.
   std::optional<int64_t> NextDue() const;
-  // Stops the checks while debuggers hold processes of the job. Afterwards each
-  // monitor of the job waits for a whole period until its next check.
+  // Stops the checks while debuggers hold processes of the job (`held`). When
+  // the hold ends, each monitor of the job waits for a whole period until its
+  // next check.
   void OnHeld(int64_t now, const std::string& nspace, bool held);
   // Cancel the monitors of a process, and of all processes of a job.
   void DropProc(const ProcId& proc);

@@ -31,9 +31,10 @@ struct UsageCall {
 bool IsOfUsage(std::string_view key);
 
 // Parses a call. `what` names the kind of statistics and lists the requested
-// ones; without a list, all are requested. Returns kErrBadParam for a value of
-// another type, kErrNotSupported if the kind or all of the listed statistics
-// are unknown, and kErrOutOfResource for too many targets.
+// ones; without a list, all are requested. The list may also name disks and
+// network interfaces, to which it then restricts the call. Returns kErrBadParam
+// for a value of another type, kErrNotSupported if the kind or all of the
+// listed statistics are unknown, and kErrOutOfResource for too many targets.
 Result<UsageCall> ReadUsageCall(const pmix_info_t& what,
                                 const InfoList& directives);
 

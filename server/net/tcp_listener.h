@@ -18,9 +18,9 @@ Result<UniqueFd> ListenTcp(const std::string& address, uint16_t port);
 
 // Returns non-blocking sockets that listen on "HOST:PORT", all on the same
 // port. HOST is an address (IPv6 in brackets) or a name, which stands for all
-// its addresses. "0.0.0.0", "[::]" and an empty host stand for every address of
-// both families. Port 0 selects a free port. May query a name server. Errors
-// are those of ListenTcp.
+// its addresses; the call succeeds if one of them can be used. "0.0.0.0",
+// "[::]" and an empty host stand for every address of both families. Port 0
+// selects a free port. May query a name server. Errors are those of ListenTcp.
 Result<std::vector<UniqueFd>> ListenAt(const std::string& host_and_port);
 
 // Returns the port of a listening socket.

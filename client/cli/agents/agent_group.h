@@ -49,13 +49,15 @@ class AgentGroup {
   // Makes the agents join a running overlay, whose members the function
   // returns. Without this call, the agents are all members.
   void JoinRunning(MembersOf members) { members_of_ = std::move(members); }
-  // Lets WaitReady continue without agents that fail, or that do not answer
-  // within half of `timeout_ms`, provided that at least one agent answers.
+  // Lets WaitReady continue once without the agents that have failed, or have
+  // not answered, after half of `timeout_ms`, if at least one agent has
+  // answered. An agent that fails later makes WaitReady fail.
   void AllowMissing() { allow_missing_ = true; }
   // Waits until all agents are connected in the overlay, for at most
-  // `timeout_ms`. A failure ends every agent; the error names the nodes that
-  // have not answered and the nodes that wait for them, and quotes each cause.
-  // Returns kErrJobCanceled when `interrupt_fd` (-1: none) becomes readable.
+  // `timeout_ms`. A failure ends every agent. The error kErrUnreach names the
+  // nodes that have not answered and the nodes that wait for them, and quotes
+  // each cause. Returns kErrJobCanceled when `interrupt_fd` (-1: none) becomes
+  // readable.
   Status WaitReady(int timeout_ms, int interrupt_fd, const Progress& progress);
 
   // Valid after WaitReady succeeded. The nodes are in the order of the plans,
@@ -83,6 +85,7 @@ class AgentGroup {
 
   Status Exchange(int interrupt_fd, const Progress& progress);
   // Waits until output has arrived or `timeout_ms` has passed, and reads it.
+  // Returns kErrJobCanceled if `interrupt_fd` is readable.
   Status ReadOutput(int interrupt_fd, int timeout_ms);
   void ReadFrom(Member* member);
   void Handle(Member* member, const std::string& message);

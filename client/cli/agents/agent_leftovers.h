@@ -16,7 +16,8 @@ bool AgentAnswersIn(const std::string& directory);
 // that the agent, its shims and its jobs stored there, and the parent directory
 // if it is empty then. Does nothing and succeeds if the directory is not
 // private to this user or is not where agents create theirs. Returns
-// kErrResourceBusy while an agent or a shim uses it.
+// kErrResourceBusy while an agent or a shim uses it; otherwise the status of
+// RemoveTree.
 Status RemoveAgentDirectory(const std::string& directory);
 
 }  // namespace canopy::cli

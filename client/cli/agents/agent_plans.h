@@ -72,12 +72,14 @@ struct OverlayPlan {
 // Copies all options except the launch agent, which belongs to the sites.
 void UseAgentOptions(const AgentOptions& options, OverlayPlan* plan);
 
-// Returns `count` nodes on this machine, named node1 to nodeN. The nodes get
-// the slots that `hosts` gives them, counted as in HostSites. Returns
-// kErrBadParam for more than kMaxEmulated nodes.
+// Returns `count` nodes on this machine, named node1 to nodeN. A single node
+// also has the names of this machine. The nodes get the slots that `hosts`
+// gives them, counted as in HostSites. Returns kErrBadParam for more than
+// kMaxEmulated nodes.
 Result<std::vector<AgentSite>> EmulatedSites(
     uint32_t count, const std::vector<Host>& hosts = {});
-// Returns this machine as the only node, under its host name.
+// Returns this machine as the only node, under its host name and the alias
+// node1, with the slots that `hosts` gives it.
 std::vector<AgentSite> OwnSite(const std::vector<Host>& hosts = {});
 
 // Returns the warning for a user who requests a number of nodes without naming

@@ -40,7 +40,8 @@ std::string BringUpError(std::span<const AgentReport> agents, int seconds);
 std::string BringUpProgress(std::span<const AgentReport> agents);
 
 // Returns one line that names the agents without which the overlay continues,
-// because they have failed or have not answered.
+// because they have failed or have not answered. `seconds` is as in
+// BringUpError.
 std::string MissingText(std::span<const AgentReport> agents, int seconds);
 
 }  // namespace canopy::cli

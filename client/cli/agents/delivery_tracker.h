@@ -23,7 +23,8 @@ class DeliveryTracker {
   void Add(int member) { delivered_[static_cast<size_t>(member)] = true; }
   // Records that `top`, which received the command, forwards it to its subtree.
   // `status` is the recent reply of `top` to a status request with `ask_all`,
-  // which contains the tree.
+  // which contains the tree, with positions in the list in place of the
+  // members' numbers.
   void AddBelow(const control::v1::StatusReply& status, int top);
 
   // Returns true if the member received the command, either directly or from

@@ -17,10 +17,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Agents that received the command end within this time.
+// The time for which the end of agents is awaited before the next step: a
+// repetition of the command, then SIGKILL (with `force`), then an error.
 constexpr auto kAgentEnd = std::chrono::seconds(5);
 constexpr int kConnectMs = 1000;
-// Total time for members that no other member reaches.
+// Total time for sending the command to members to which no other member
+// forwards it.
 constexpr auto kLookFor = std::chrono::seconds(10);
 
 enum class Told { kYes, kNobody, kNoAnswer };

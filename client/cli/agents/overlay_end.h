@@ -18,10 +18,10 @@ struct OverlayEnd {
 // Requests the shutdown of an overlay. One agent that answers, preferably the
 // root, forwards the request to all members that it reaches. Every other member
 // gets it directly, because an agent that was just restarted has no link yet.
-// Waits until the agents of this machine have ended; with `force`, kills those
-// that do not end. Takes at most some seconds if no job runs; with `force`,
-// jobs get their grace time. Fails if jobs run (without `force`), or if agents
-// of this machine do not end; the error names their nodes.
+// Waits up to ten seconds until the agents of this machine have ended; with
+// `force`, kills those that have not ended then. Their shims continue to end
+// the jobs. Fails if jobs run (without `force`), or if agents of this machine
+// do not end; the error names their nodes.
 Result<OverlayEnd> EndOverlay(const v1::Context& context, bool force);
 
 }  // namespace canopy::cli

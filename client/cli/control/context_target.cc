@@ -19,8 +19,8 @@ namespace {
 
 constexpr int kConnectMs = 3000;
 constexpr int kMaxTries = 16;
-// The time that the remaining agents need to declare a root lost, and the
-// interval at which they are polled meanwhile.
+// The time for which the remaining agents are polled until they have declared a
+// root lost, and the interval between two polls.
 constexpr auto kSuccessionTime = std::chrono::seconds(15);
 constexpr auto kSuccessionPoll = std::chrono::milliseconds(50);
 

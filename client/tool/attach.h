@@ -21,7 +21,8 @@ namespace canopy::client {
 // already, or none was found; PMIX_ERR_EXISTS if another tool of this name is
 // connected to the server; PMIX_ERR_INVALID_CRED if the server has a job with
 // the tool's namespace; PMIX_ERR_BAD_PARAM if directives contradict each other,
-// forbid a connection or give the tool another name.
+// forbid a connection or give the tool another name; otherwise those of
+// ConnectToServer (server_search.h) and Servers::Attach.
 int AttachToServer(Session& session, const pmix_info_t* info, size_t ninfo,
                    pmix_proc_t* self, pmix_proc_t* server);
 

@@ -23,15 +23,16 @@ bool MustForkLauncher(Session& session);
 // given. Blocks until the tool is attached, at most for PMIX_TIMEOUT or
 // PMIX_SPAWN_TIMEOUT (by default a minute).
 //
-// PMIX_FWD_* and PMIX_IOF_* are ignored unless they are required, because the
-// launcher has the standard streams of this process. Errors: PMIX_ERR_BAD_PARAM
-// for wrong arguments; PMIX_ERR_JOB_NO_EXE_SPECIFIED; PMIX_ERR_OUT_OF_RESOURCE
-// if the directives are too long for the environment or the process, its pipes
-// or the directory of the file cannot be made; PMIX_ERR_NOT_SUPPORTED for more
-// than one process, or a directive that is not honoured;
-// PMIX_ERR_JOB_EXE_NOT_FOUND, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
+// PMIX_FWD_* and PMIX_IOF_* are ignored, because the launcher has the standard
+// streams of this process, unless they are required and not false. Errors:
+// PMIX_ERR_BAD_PARAM for wrong arguments; PMIX_ERR_JOB_NO_EXE_SPECIFIED;
+// PMIX_ERR_OUT_OF_RESOURCE if the directives are too long for the environment
+// or the process, its pipes or the directory of the file cannot be made;
+// PMIX_ERR_NOT_SUPPORTED for more than one process, or a directive that is not
+// honoured; PMIX_ERR_JOB_EXE_NOT_FOUND, PMIX_ERR_JOB_APP_NOT_EXECUTABLE,
 // PMIX_ERR_JOB_WDIR_NOT_FOUND; PMIX_ERR_JOB_FAILED_TO_LAUNCH if the process has
-// ended or is not a launcher; PMIX_ERR_TIMEOUT.
+// ended or is not a launcher; PMIX_ERR_TIMEOUT; otherwise the errors of
+// AttachToServer.
 int ForkLauncher(Session& session, const SpawnRequest& request,
                  pmix_nspace_t nspace);
 

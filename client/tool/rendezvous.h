@@ -28,10 +28,10 @@ struct ServerContact {
 Result<ServerContact> ReadRendezvousFile(const std::string& path);
 
 // Returns the contacts in all rendezvous files named pmix.HOST.tool* in a
-// directory or below it, each server once, in the order of the names. Does not
-// follow links. The depth of the search and the number of files are bounded.
-// `host` is the HOST in the files' names: the name that the servers' machine
-// has for itself.
+// directory or below it, each server once, in the order of the files' paths.
+// Does not follow links. The depth of the search and the number of files are
+// bounded. `host` is the HOST in the files' names: the name that the servers'
+// machine has for itself.
 std::vector<ServerContact> SearchRendezvous(const std::string& directory,
                                             const std::string& host);
 

@@ -34,11 +34,9 @@ Status Failed(const std::string& what, const std::string& path) {
           "cannot " + what + " " + path + ": " + std::strerror(errno)};
 }
 
-// Sets the position at which the job's output continues, and removes the
-// content of the file after it. `from` is the position where the job's earlier
-// output ends. For a new job, `from` is null, and the position is the beginning
-// of the file or, with `append`, its end. Does nothing unless the file is a
-// regular file.
+// Removes the part of the file after `from`, where the job's earlier output
+// ends. For a new job, `from` is null. Then removes the whole content or, with
+// `append`, keeps it, because it is the output of others.
 Status Position(bool append, const uint64_t* from, Target* target) {
   struct stat info;
   if (fstat(target->fd.get(), &info) != 0) return Failed("open", target->path);

@@ -26,15 +26,18 @@ struct RootAgent {
   int member = 0;
 };
 
-// Connects to the root, that is, the first member in order that answers.
-// Returns kErrUnreach if no agent answers, kErrInvalidCred if the credentials
-// of the context are not the overlay's, and kErrNotSupported if the overlay has
-// no TLS and no socket on this machine.
+// Connects to the root. This is the first member in order that answers or, in
+// the overlay of a cluster, the member that an agent of this machine considers
+// to be the root. Tries a limited number of members. Returns kErrUnreach if no
+// agent answers, kErrInvalidCred if the credentials of the context are not the
+// overlay's, and kErrNotSupported if the overlay has no TLS and no socket on
+// this machine.
 Result<RootAgent> ConnectRoot(const v1::Context& context);
 // Waits until the agent is the root by its own account and so accepts jobs. The
-// members before it do not answer or were removed, but the overlay may need time
-// to declare them lost. If an earlier member answers again, it replaces `*agent`.
-// Returns kErrUnreach after 15 s.
+// members before it do not answer or were removed, but the overlay may need
+// time to declare them lost. If an earlier member answers again, it replaces
+// `*agent`. Returns kErrUnreach after 15 s, and the error of a request to the
+// agent that fails.
 Status WaitUntilRoot(const v1::Context& context, RootAgent* agent);
 
 }  // namespace canopy::cli

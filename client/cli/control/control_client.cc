@@ -14,7 +14,8 @@ namespace {
 namespace v1c = control::v1;
 
 constexpr auto kCallTimeout = std::chrono::seconds(20);
-// The limit includes the time that jobs get to end.
+// The limit includes the time that jobs get to end. The call fails if a job has
+// a longer grace period and uses it.
 constexpr auto kShutdownTimeout = std::chrono::seconds(60);
 
 }  // namespace

@@ -31,8 +31,9 @@ class ControlClient {
   // empty.
   Result<control::v1::WhyReply> Why(const std::string& nspace);
   Status SignalJob(const std::string& nspace, int signal);
-  // Shuts down the overlay. Returns when the jobs have ended (see --force) and
-  // the agents are ending.
+  // Shuts down the overlay. With `force`, first ends the jobs; otherwise fails
+  // with kErrResourceBusy while jobs run. Returns when the jobs have ended and
+  // the agents are ending, or kErrTimeout after a minute.
   Status Shutdown(bool force);
   // Execute the calls of the same names, at the root.
   Result<control::v1::AddNodesReply> AddNodes(

@@ -302,10 +302,8 @@ bool JobOutput::Flush() {
   return fine;
 }
 
-// Writes output to a rank's file. Empty data is the end of the stream, and
-// closes the file. A file that both streams of the rank share is closed only by
-// EndJob. After a failed write the file is closed, and later output to it is
-// dropped.
+// Writes output to a rank's file. If both streams of the rank share a file, the
+// file ends with the job.
 void JobOutput::WriteFile(const Job& job, FileKey key, std::string_view data) {
   const bool shared = key.second == FileKind::kShared;
   if (shared && data.empty()) return;

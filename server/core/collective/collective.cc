@@ -215,7 +215,7 @@ void Collectives::Accept(const StepContext& step, Series& series,
 void Collectives::TakeUpDeferred(const StepContext& step, Series& series) {
   std::vector<DeferredCollective> all = deferrals_.Take(series);
   // As the maps of all jobs are known now, NameWholeJobs may change the list of
-  // a group's participants. Then the arrivals belong to another series.
+  // a group's participants. In this case the arrivals belong to another series.
   std::vector<ProcId> named = series.id.participants;
   if (IsGroupOp(series.id.op)) NameWholeJobs(jobs_, &named);
   const bool renamed = named != series.id.participants;

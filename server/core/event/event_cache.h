@@ -46,8 +46,8 @@ struct CachedEvent {
   // True if the event describes the whole job, or is for other jobs. Such an
   // event is kept after the job is over.
   bool outlives_job = false;
-  // True if the job is over at this agent. Then only clients that reattached
-  // after a restart of the agent still get the event.
+  // True if the job is over at this agent. In this case only clients that
+  // reattached after a restart of the agent still get the event.
   bool job_over = false;
   std::set<NodeId> passed = {};  // if routed: neighbours that have it
   uint64_t arrival = 0;  // its position in the order of arrival at this agent

@@ -25,10 +25,10 @@ bool Gets::MaySee(const Held& held) const {
          jobs_.MaySee(*proc, held.target.nspace);
 }
 
-// Returns whether the processes for which another agent asks may see the
-// target's job. Their agent has checked this, too, but it may not be honest,
-// and a claim that contradicts the map of their job is refused. Without a
-// claim, the reader is a tool that may see all jobs, or its agent is older.
+// Returns whether the processes for which another agent requests the data may
+// see the target's job. Their agent has checked this, too, but it may not be
+// honest, and a claim that contradicts the map of their job is refused. Without
+// a claim, the reader is a tool that may see all jobs, or its agent is older.
 bool Gets::MayPeerSee(const Held& held, const Job& target) const {
   std::optional<uint32_t> user = held.uid;
   if (const Job* reader = jobs_.Find(held.reader)) {

@@ -51,8 +51,10 @@ void Describe(V& v, wire::Is<Waiting> auto& m) {
   v.Field(6, m.more_missing);
 }
 
+// Maximum number of processes in Waiting::missing.
 inline constexpr size_t kMaxMissing = 256;
 
+// The report of one agent about a job.
 struct JobReport {
   std::string nspace;
   uint32_t num_procs = 0;    // of the whole job

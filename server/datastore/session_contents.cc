@@ -40,7 +40,7 @@ std::string NameOf(const JobSpec& job, const NodeFacts& facts, NodeId agent) {
 }
 
 // Returns the vector notation, which numbers ranks from 0 without gaps. A
-// session has gaps after a job has ended; then the result is empty.
+// session has gaps after a job has ended; in this case the result is empty.
 std::string AnlMap(const std::vector<std::vector<Rank>>& ranks) {
   size_t count = 0;
   for (const std::vector<Rank>& there : ranks) count += there.size();

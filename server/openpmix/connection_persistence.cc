@@ -139,8 +139,8 @@ void ConnectionPersistence::AddNotified(Connection& c, const EventId& event) {
 
 // Called for a construct of the group `made`. Returns true if a group of the
 // same name was constructed with other members since the last such construct.
-// Then `made` needs a higher number, so that a successor recognises it as the
-// last construction.
+// In this case `made` needs a higher number, so that a successor recognises it
+// as the last construction.
 bool ConnectionPersistence::MakesAgain(
     const Jobs::Job& job, const ConnectionLogState::Collective& made,
     uint32_t number) {

@@ -13,7 +13,7 @@
 namespace canopy::relay {
 namespace {
 
-// Shared by the calls of one service; loop thread only.
+// Shared by the calls of one service. Used only by the loop's thread.
 struct Shared {
   EventLoop* const loop;
   const RelayOptions options;

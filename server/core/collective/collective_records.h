@@ -16,9 +16,9 @@
 
 namespace canopy::core {
 
-// A collective of a series that has completed at this agent. Of all records of
-// one list of participants, whatever their operation, only the last has the
-// valid `connected`.
+// A collective of a series that has completed at this agent. `connected` is
+// valid only in the last record of a list of participants, whatever the
+// operation of that record.
 struct CollectiveRecord {
   uint64_t sequence = 0;
   int status = 0;

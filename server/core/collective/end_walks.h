@@ -33,8 +33,9 @@ class EndWalks {
       : table_(table), progress_(progress) {}
 
   // Adds a process that is gone. `lost` is true if the process has lost its
-  // connection but may be alive, so that only its agent can fail the
-  // collectives that wait for it, now or later. The calls of one step share a
+  // connection but may be alive. Only the agent of such a process can fail the
+  // collectives that wait for it, so that agent also begins and fails the next
+  // collective at which the process would arrive. The calls of one step share a
   // slice.
   void Add(const StepContext& step, const ProcId& proc, bool lost);
   // Does the work of a slice, which all jobs with pending work share.

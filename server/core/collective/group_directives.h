@@ -31,12 +31,12 @@ struct GroupDirectives {
 
 // Reads the directives that `member` has given to a call of `op`, which is
 // kGroupConstruct or kGroupDestruct. `info` is SIZE n and n INFO in codec form,
-// or empty. A destruct honours only a time limit and the caller's name of the
-// group; other directives count as unknown. Data that the member shares is
-// marked with its name (group_shared.h). Returns kErrNotSupported for a
-// directive that is not honoured but is required, or that changes the meaning
-// of the call; kErrOutOfResource for more shared data than kMaxSharedBytes;
-// kErrBadParam for malformed directives.
+// or empty. A destruct honours only PMIX_TIMEOUT and PMIX_GROUP_ID; other
+// directives count as unknown. Data that the member shares is marked with its
+// name (group_shared.h). Returns kErrNotSupported for a directive that is not
+// honoured but is required, or that changes the meaning of the call;
+// kErrOutOfResource for more shared data than kMaxSharedBytes; kErrBadParam for
+// malformed directives.
 int ParseGroupDirectives(const Bytes& info, const ProcId& member,
                          CollectiveOp op, GroupDirectives* out);
 

@@ -63,7 +63,8 @@ namespace canopy::core {
 //                notified last of that job's end.
 //   Aborts, HostCalls, Forwarding, Spawns
 //                last: they send their requests again to the agents that now
-//                control the jobs, which JobEngine has notified of the jobs.
+//                control the jobs. JobEngine has notified these agents of the
+//                jobs before.
 struct Engines {
   explicit Engines(CoreConfig config);
   Engines(const Engines&) = delete;

@@ -71,9 +71,9 @@ struct DirectoryRemove {
   PublicationId id;
 };
 
-// Requests that the receiver send a DirectoryStore for every publication that
-// the sender owns. The answer, DirectoryAnswer, follows after all of them were
-// stored.
+// Requests that the receiver send a DirectoryStore for every publication of
+// which it is the steward and whose key the sender owns. The answer,
+// DirectoryAnswer, follows after all of them were stored.
 struct DirectoryPull {
   uint64_t request = 0;
 };

@@ -2,10 +2,12 @@
 // lives. An agent is the steward of the publications of its own processes, and
 // of those that it adopted when the steward of a surviving copy was lost.
 //
-// States of a publication: - offered: added at this agent and sent to the owner
-// of its key, which accepts it
-//   (`accepted`) or rejects it because the key is taken. If the key has another
-//   owner when the answer arrives, the steward offers it again, to that owner.
+// States of a publication:
+//
+// - offered: added at this agent and sent to the owner of its key. The owner
+//   accepts it (`accepted`) or rejects it, for example because the key is
+//   taken. If the key has another owner when the answer arrives, the steward
+//   offers the publication again, to that owner.
 // - confirmed: its call of PMIx_Publish succeeds. The publication is now
 //   persisted and, if it must survive this agent, copied to other agents.
 // - taken: only for PMIX_PERSIST_FIRST_READ. The agent of a reader has

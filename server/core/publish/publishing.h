@@ -41,14 +41,18 @@ namespace canopy::core {
 
 // Results of the operations:
 //   kSuccess
-//   kErrDuplicateKey    the key is already published on that range; the call
-//                       publishes nothing
+//   kErrDuplicateKey    the key is already published on that range, or occurs
+//                       twice in the call; the call publishes nothing
 //   kErrPartialSuccess  lookup: some of the keys were found
 //   kErrNotFound        lookup: no key was found
-//   kErrNoPermissions   lookup: keys exist, but none may be read by the caller
+//   kErrNoPermissions   lookup: every key exists, but the caller may read none
 //   kErrTimeout         a publish that times out publishes nothing
-//   kErrOutOfResource   a quota is exceeded, or a call has too many keys
-//   kErrBadParam, kErrNotSupported  see publish_calls.h
+//   kErrOutOfResource   a quota is exceeded, a call has too many keys, or too
+//                       many calls are in progress
+//   kErrResourceBusy    too many lookups and stores wait at the owner of a key
+//   kErrInit            the client is unknown
+//   kErrBadParam        an empty or too long key; see also publish_calls.h
+//   kErrNotSupported    see publish_calls.h
 //
 // A tool publishes and looks up as a process of its user. Publications of a
 // tool that end with their publisher's process or job end with the tool's

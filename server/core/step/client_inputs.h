@@ -95,14 +95,20 @@ struct GroupCallArrived {
   Bytes info;               // the caller's directives, codec form
 };
 
+// A get of a process, such as a call of PMIx_Get, that its endpoint cannot
+// answer.
 struct GetArrived {
   ClientId client = 0;
   RequestId request = 0;
   ProcId target;    // rank may be kRankUndef or kRankWildcard
   std::string key;  // empty: all keys of the target
+  // PMIX_IMMEDIATE: the get fails instead of waiting for data that this agent
+  // does not have.
   bool immediate = false;
+  // PMIX_GET_REFRESH_CACHE: the data is requested again from the target's
+  // agent, even if this agent has data of the target.
   bool refresh = false;
-  uint32_t timeout_ms = 0;
+  uint32_t timeout_ms = 0;  // 0: no limit
 };
 
 // A call of PMIx_Publish. `info` has the data and the directives as the caller
@@ -131,12 +137,13 @@ struct UnpublishArrived {
   Bytes info;
 };
 
+// A call of PMIx_Abort or of a similar function of another library.
 struct AbortArrived {
   ClientId client = 0;
   RequestId request = 0;
   int status = 0;
   std::string text;
-  std::vector<ProcId> targets;
+  std::vector<ProcId> targets;  // empty: the caller's whole namespace
 };
 
 // A call of PMIx_Spawn. `call` is in codec form: SIZE n, n INFO (job level),
@@ -184,9 +191,9 @@ struct EventRaised {
   uint64_t id = 0;
   int status = 0;
   ProcId source;
-  uint8_t range = 0;
-  std::vector<ProcId> targets;
-  Bytes info;
+  uint8_t range = 0;            // pmix_data_range_t
+  std::vector<ProcId> targets;  // as in EventMessage
+  Bytes info;                   // codec form: SIZE n, then n INFO
   // As EventMessage::user, for an event that the agent raises. An event of a
   // client is always of the client's user.
   uint64_t user = 0;

@@ -1,5 +1,6 @@
-// Inputs of the core from the control service. All except StateRequested are
-// accepted only at the agent that controls the job (the root).
+// Inputs of the core from the control service. A job is launched at the root.
+// Other inputs about a job have an effect only at the agent that controls the
+// job.
 #ifndef CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 #define CANOPY_SERVER_CORE_STEP_CONTROL_INPUTS_H_
 

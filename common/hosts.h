@@ -14,9 +14,9 @@ namespace canopy {
 // One entry, in the order given. A name may occur several times: each entry
 // without a count adds one slot, and the mapper adds the slots up.
 struct Host {
-  std::string name;  // or "+nK", "+e", "+any", which the mapper resolves
-  uint32_t slots = 0;
-  bool slots_given = false;
+  std::string name;    // or "+nK", "+e", "+any", which the mapper resolves
+  uint32_t slots = 0;  // valid if a number was given
+  bool slots_given = false;  // a number was given
   std::vector<std::string> aliases = {};
 
   // Returns true if the entry selects among the job's nodes instead of naming a

@@ -25,8 +25,8 @@ struct DeviceDistance {
 
 // Computes the distances of the devices that `info` selects (PMIX_DEVICE_TYPE,
 // PMIX_DEVICE_ID; all kinds by default). A null `topology` stands for this
-// machine, a null `cpuset` for the binding of this process. Returns a PMIX
-// status.
+// machine, a null `cpuset` for the binding of this process. Returns a PMIx
+// status, such as PMIX_ERR_NOT_SUPPORTED if hwloc is absent.
 int ComputeDistances(const pmix_topology_t* topology,
                      const pmix_cpuset_t* cpuset, const pmix_info_t* info,
                      size_t ninfo, std::vector<DeviceDistance>* distances);

@@ -10,7 +10,7 @@ namespace canopy::client {
 // PMIX_AVAIL_PHYS_MEMORY in bytes, PMIX_TOPOLOGY_SIGNATURE, PMIX_TOPOLOGY_XML
 // as hwloc exports it, and PMIX_FABRIC_DEVICES if there are any. Reads the
 // machine again, which takes some milliseconds. Overwrites *inventory. Returns
-// a PMIx status: PMIX_ERR_NOT_SUPPORTED if hwloc is absent.
+// PMIX_SUCCESS, or PMIX_ERR_NOT_SUPPORTED if hwloc is absent.
 int CollectInventory(InfoList* inventory);
 
 }  // namespace canopy::client

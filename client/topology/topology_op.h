@@ -1,5 +1,5 @@
 // The topology functions of the C interface. The entry points check the
-// arguments, and that there is a session. Results are PMIx statuses:
+// arguments, and that there is a session. Results are PMIx statuses, such as
 // PMIX_ERR_NOT_SUPPORTED if hwloc is absent.
 #ifndef CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_
 #define CANOPY_CLIENT_TOPOLOGY_TOPOLOGY_OP_H_

@@ -18,7 +18,9 @@ class BarrierServer {
  public:
   // Makes a closed barrier of `num_ranks` (1 to kMaxBarrierRanks) local ranks.
   // `local_only` is true if the job has no other ranks, so that the last rank
-  // to arrive may release the others itself.
+  // to arrive may release the others itself. Returns kErrBadParam for another
+  // number of ranks, and kErrOutOfResource if the file cannot be made or
+  // mapped.
   static Result<std::unique_ptr<BarrierServer>> Create(uint32_t num_ranks,
                                                        bool local_only);
   ~BarrierServer();

@@ -19,7 +19,8 @@ namespace canopy::shm {
 class CommitReader {
  public:
   // Makes empty mailboxes for `num_mailboxes` (1 to kMaxCommitMailboxes) local
-  // ranks.
+  // ranks. Returns kErrBadParam for another number, and kErrOutOfResource if
+  // the file cannot be made or mapped.
   static Result<std::unique_ptr<CommitReader>> Create(uint32_t num_mailboxes);
   // Opens a predecessor's file, with the commits that the predecessor has not
   // released. kErrBadParam: it is not such a file; kErrOutOfResource: it cannot

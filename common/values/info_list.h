@@ -68,8 +68,9 @@ class InfoList {
   std::optional<ProcId> FindProc(std::string_view key) const;
 
   // Moves the infos into a malloc array that the caller owns and frees with
-  // FreeInfos; the list becomes empty. Returns null if the list was empty, or
-  // if memory is exhausted; then *count is 0 and the infos are lost.
+  // FreeInfos; the list becomes empty. Returns null and sets *count to 0 if the
+  // list was empty, or if memory is exhausted; in the latter case the infos are
+  // lost.
   pmix_info_t* Release(size_t* count);
 
   bool operator==(const InfoList& other) const;

@@ -17,7 +17,7 @@ const void* ValueElement(const TypeInfo& type, const pmix_value_t& value);
 
 // Prepares `value`, whose previous content is ignored, to hold a `type`.
 // Returns the address of its zeroed element, which is allocated if the type is
-// held by a pointer. Returns null if memory is exhausted; then the value is
+// held by a pointer. If memory is exhausted, returns null and makes the value
 // PMIX_UNDEF.
 void* EmplaceValue(pmix_value_t* value, pmix_data_type_t id,
                    const TypeInfo& type);
@@ -74,8 +74,9 @@ pmix_info_t* NewInfos(size_t count);
 void FreeInfos(pmix_info_t* infos, size_t count);
 
 // Makes `array`, whose previous content is ignored, hold `count` empty
-// elements. Returns kErrNomem, or kErrUnknownDataType if count is not 0; then
-// the array is empty.
+// elements. Returns kErrNomem if memory is exhausted and, unless `count` is 0,
+// kErrUnknownDataType for a type without elements. After an error the array is
+// empty.
 int ConstructDataArray(pmix_data_array_t* array, size_t count,
                        pmix_data_type_t type);
 void DestructDataArray(pmix_data_array_t* array);

@@ -26,10 +26,10 @@ struct CleanupOrder {
   std::vector<std::string> files;
   std::vector<std::string> directories;
   std::set<std::string> ignore;  // kept, with everything below them
-  bool recursive = false;
-  bool only_empty = false;  // only directories that are empty
-  bool leave_topdir = false;
-  size_t cost = 0;  // memory of the paths, in bytes
+  bool recursive = false;        // also the content of subdirectories
+  bool only_empty = false;       // only directories that are empty
+  bool leave_topdir = false;     // the directories themselves are kept
+  size_t cost = 0;               // memory of the paths, in bytes
 };
 
 // The limit for the registrations of one process, in bytes. There is a limit

@@ -35,7 +35,7 @@ class Reports : public JobListener {
     // series of reports, unless a predecessor has stored one.
     uint64_t incarnation = 0;
     ReportStore* store = nullptr;  // null: this agent has no successor
-    uint32_t settle_ms = 0;        // the value of v1::SnapshotPage
+    uint32_t settle_ms = 0;        // v1::SnapshotPage::settle_time
     std::function<std::vector<v1::NodeReport>()> nodes;
     std::function<std::vector<v1::JobReport>()> jobs;
     // Repeats a release that a predecessor may not have sent.

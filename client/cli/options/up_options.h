@@ -22,16 +22,19 @@ struct UpOptions {
   std::string key_file;
   uint32_t timeout_seconds = 0;  // 0: not given
   bool allow_missing = false;    // continue with the hosts that answer
-  bool reflection = false;
+  bool reflection = false;       // agents serve gRPC server reflection
   bool system = false;  // agents act as the system servers of their machines
-  uint32_t orphan_grace_ms = 0;
+  uint32_t orphan_grace_ms = 0;  // time that processes survive without agent
+  // Time in which an agent that has ended can be replaced before its node
+  // counts as lost.
   uint32_t restart_grace_ms = 0;
   uint32_t max_jobs_per_user = 0;   // 0: not given
   uint32_t max_procs_per_user = 0;  // 0: not given
   std::string host_module;  // unix:PATH or HOST:PORT; empty: no scheduler
+  // Agents decide what the scheduler does not implement.
   bool host_module_fallback = false;
-  bool replace = false;
-  bool apply = false;  // change the nodes of an overlay that is up
+  bool replace = false;  // replace the agents of an overlay that is up
+  bool apply = false;    // change the nodes of an overlay that is up
   bool verbose = false;
   bool quiet = false;
 };

@@ -29,7 +29,7 @@ class OverlayAdapter {
     std::function<std::string(NodeId)> node_name;
     // The results of WhyAway may have changed.
     std::function<void()> reachability;
-    // Something was decided about a member, or a member was added.
+    // The root has decided about a member, or has added one.
     std::function<void(const overlay::MemberRecord&)> record;
     // A member has described its node by this bootstrap.NodeInfo.
     std::function<void(NodeId, const std::string& description)> description;

@@ -122,6 +122,7 @@ class Agent::Impl {
   // Called when an agent has described its node.
   void OnDescription(NodeId node, const std::string& description);
   // Informs the parts that use the members' descriptions.
+  void OnLeaderChanged();
   void OnMemberChanged(NodeId node);
   // Publishes the list of members to processes and the successor.
   void OnMembersChanged();
@@ -209,6 +210,8 @@ Agent::Impl::Impl(bootstrap::v1::Config config, bool restarted)
       node_commands_(NodeParts()),
       control_(&loop_, &job_manager_, MakeView()) {
   job_manager_.set_sink(&runtime_);
+  membership_.set_leader_changed(
+      [this] { loop_.Defer([this] { OnLeaderChanged(); }); });
   membership_.set_why_away(
       [this](NodeId node) { return overlay_.WhyAway(node); });
   embedded_placement_.set_fits(
@@ -238,7 +241,7 @@ NodeCommands::Parts Agent::Impl::NodeParts() {
   parts.config = &config_;
   parts.membership = &membership_;
   parts.jobs = [this]() -> const control::JobRecords& {
-    return job_manager_.jobs();
+    return job_manager_.known_jobs();
   };
   parts.decide = [this](overlay::MemberRecord record) {
     return overlay_.Decide(std::move(record));
@@ -254,6 +257,10 @@ NodeCommands::Parts Agent::Impl::NodeParts() {
 
 void Agent::Impl::OnRecord(const overlay::MemberRecord& record) {
   membership_.Apply(record);
+  if (!config_.embedded()) {
+    runtime_.OnInput(core::MemberServes{
+        record.node, record.service == overlay::Service::kInService});
+  }
   OnMemberChanged(record.node);
   if (record.node == config_.self() && membership_.removed(record.node)) {
     loop_.Post([this] { End("this node was removed from the overlay"); });
@@ -277,9 +284,14 @@ void Agent::Impl::OnMemberChanged(NodeId node) {
   embedded_placement_.SlotsFreed();
 }
 
+void Agent::Impl::OnLeaderChanged() {
+  if (scheduler_) scheduler_->OnLeaderChanged();
+  if (!membership_.IsLeader(config_.self())) job_manager_.MoveQueued();
+}
+
 void Agent::Impl::OnHangup() {
   const bool idle =
-      job_manager_.jobs().empty() && job_manager_.queued().size() == 0;
+      job_manager_.known_jobs().empty() && job_manager_.queued().size() == 0;
   if (!note_end_alone_ || membership_.size() > 1 || !idle) {
     return AddClusterNodes();
   }
@@ -328,7 +340,7 @@ Status Agent::Impl::Fits(const JobRequest& job,
   return planner_->Fits(
       job,
       room == Room::kWithoutOthers ? control::JobRecords()
-                                   : job_manager_.jobs(),
+                                   : job_manager_.known_jobs(),
       membership_,
       room == Room::kNow ? Planner::Away::kLeftOut : Planner::Away::kIncluded);
 }
@@ -348,27 +360,29 @@ control::JobPlanner Agent::Impl::MakePlanner() {
   };
   planner.launch = [this](const JobRequest& request,
                           const control::Placed& placed) {
-    return planner_->Plan(request, placed, job_manager_.jobs(), membership_);
+    return planner_->Plan(request, placed, job_manager_.known_jobs(),
+                          membership_);
   };
   planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
                          const control::Placed& placed) {
-    return planner_->PlanSpawn(call, spawner, placed, job_manager_.jobs(),
+    return planner_->PlanSpawn(call, spawner, placed, job_manager_.known_jobs(),
                                membership_);
   };
   planner.name_hosts = [this](const std::string& spawner, bool empty,
                               std::vector<Host>* hosts) {
-    return planner_->NameHosts(spawner, empty, job_manager_.jobs(), membership_,
-                               hosts);
+    return planner_->NameHosts(spawner, empty, job_manager_.known_jobs(),
+                               membership_, hosts);
   };
   planner.hosts = MakeHostPlanner();
   planner.limits = [this] { return membership_.LimitsOfUsers(config_); };
+  planner.leads = [this] { return membership_.IsLeader(config_.self()); };
   return planner;
 }
 
 control::HostPlanner Agent::Impl::MakeHostPlanner() {
   control::HostPlanner hosts;
   hosts.missing = [this](const spawn::SpawnCall& call, const ProcId& spawner) {
-    return Planner::MissingHosts(call, spawner, job_manager_.jobs(),
+    return Planner::MissingHosts(call, spawner, job_manager_.known_jobs(),
                                  membership_);
   };
   hosts.add = [this](const control::v1::AddNodesRequest& request,
@@ -467,7 +481,7 @@ void Agent::Impl::OnDirectoryRemoved() {
              "find this agent any more"});
   }
   const bool idle =
-      job_manager_.jobs().empty() && job_manager_.queued().size() == 0;
+      job_manager_.known_jobs().empty() && job_manager_.queued().size() == 0;
   if (config_.self() != 0 || !idle || termination_.begun()) return;
   runtime_.OnInput(core::ShutdownRequested{
       "the root agent's directory was removed, and no job is left"});
@@ -664,7 +678,8 @@ void Agent::Impl::AddTimesToLoss(control::v1::StatusReply* reply) const {
 control::AgentView Agent::Impl::MakeView() {
   control::AgentView view;
   view.status = [this] {
-    control::v1::StatusReply reply = membership_.Describe(job_manager_.jobs());
+    control::v1::StatusReply reply =
+        membership_.Describe(job_manager_.known_jobs());
     reply.set_started(started_);
     reply.set_linked(overlay_.linked());
     AddTimesToLoss(&reply);

@@ -126,8 +126,11 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                      const v1::ListJobsRequest*,
                                      v1::ListJobsReply* reply) override {
     return OnLoop(context, [this, reply](auto finish) {
-      for (const auto& [nspace, record] : job_manager_->jobs()) {
-        FillJob(nspace, record, reply->add_jobs());
+      for (const auto& [nspace, record] : job_manager_->known_jobs()) {
+        v1::JobStatus* const job = reply->add_jobs();
+        FillJob(nspace, record, job);
+        if (record.controller == kNoNode) continue;
+        job->set_controller(view_.node_name(record.controller));
       }
       job_manager_->queued().ForEach([reply](const QueuedJob& job) {
         FillQueued(job, reply->add_jobs());
@@ -157,7 +160,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
       if (job_manager_->queued().Waiting(request->nspace())) {
         return finish(SignalQueued(*request));
       }
-      if (!job_manager_->jobs().contains(request->nspace())) {
+      if (!job_manager_->known_jobs().contains(request->nspace())) {
         return finish(absl::NotFoundError("no job " + request->nspace() +
                                           "; 'canopy ps' lists the jobs"));
       }
@@ -225,7 +228,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
 
   void FillCounts(v1::StatusReply* reply) const {
     const size_t queued = job_manager_->queued().size();
-    const size_t known = job_manager_->jobs().size();
+    const size_t known = job_manager_->known_jobs().size();
     reply->set_queued(static_cast<uint32_t>(queued));
     reply->set_jobs(static_cast<uint32_t>(known + queued));
     reply->set_max_jobs_per_user(job_manager_->limits().jobs);
@@ -237,7 +240,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   std::string Unfinished() const {
     constexpr size_t kMaxNames = 8;
     std::vector<std::string> names;
-    for (const auto& [nspace, record] : job_manager_->jobs()) {
+    for (const auto& [nspace, record] : job_manager_->known_jobs()) {
       names.push_back(nspace);
     }
     job_manager_->queued().ForEach([&names](const QueuedJob& job) {

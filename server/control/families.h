@@ -36,6 +36,7 @@
 #include "protos/control.pb.h"
 #include "server/control/family.h"
 #include "server/control/job_record.h"
+#include "server/control/jobs_elsewhere.h"
 #include "server/control/launcher.h"
 #include "server/control/launcher_stream.h"
 
@@ -51,6 +52,10 @@ class Families {
   LaunchPersistence* persistence() const { return persistence_; }
 
   const JobRecords& jobs() const { return jobs_; }
+  // Returns all jobs that this agent knows. At the leader, these are all jobs
+  // of the overlay. The reference is valid until the next call.
+  const JobRecords& known_jobs() const { return elsewhere_.With(jobs_); }
+  void OnJobElsewhere(const core::JobElsewhere& job) { elsewhere_.On(job); }
   // Returns the record of a job, or null if this agent does not control it.
   JobRecord* FindJob(const std::string& nspace);
   // Returns true if some job uses the grant for this request.
@@ -107,6 +112,7 @@ class Families {
 
   std::map<uint64_t, Launcher> launchers_;
   JobRecords jobs_;
+  JobsElsewhere elsewhere_;
   std::map<uint64_t, Family> families_;
   uint64_t next_family_ = 1;
   LaunchPersistence* persistence_ = nullptr;

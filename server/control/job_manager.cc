@@ -27,6 +27,18 @@ bool IsRecorded(const v1::Launch& launch) {
   return !launch.do_not_launch() || launch.check_only();
 }
 
+// The scheduler may receive the request at the other agent before it learns
+// that the present one was withdrawn, so the number of the attempt grows.
+v1::JobRequeued MovedOf(const PlacementRequest& request) {
+  v1::JobRequeued moved;
+  moved.set_name(request.id.request);
+  moved.set_attempt(request.id.attempt + 1);
+  moved.set_since_ms(request.since_ms);
+  moved.set_reason("another agent launches new jobs now");
+  moved.set_elsewhere(true);
+  return moved;
+}
+
 }  // namespace
 
 JobManager::JobManager(EventLoop* loop, JobPlanner planner)
@@ -236,8 +248,30 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
                  },
                  [this, id](const Status& why) {
                    Launcher* const refused = families_.FindLauncher(id);
-                   if (refused != nullptr) refused->Refuse(why);
+                   if (refused != nullptr) OnRefused(refused, why);
                  }});
+}
+
+void JobManager::OnRefused(Launcher* launcher, const Status& why) {
+  if (!launcher->moves) return launcher->Refuse(why);
+  v1::RunEvent event;
+  *event.mutable_requeued() = *std::exchange(launcher->moves, std::nullopt);
+  launcher->Send(std::move(event));
+}
+
+// The launcher sends its input again, so the input that it has sent is dropped.
+void JobManager::MoveQueued() {
+  loop_->AssertOnThread();
+  std::vector<uint64_t> ids;
+  placements_.ForEach([&](const QueuedJob& job) {
+    Launcher* const launcher = families_.FindLauncher(job.launcher);
+    if (launcher == nullptr || !launcher->requeues) return;
+    launcher->moves = MovedOf(job.request);
+    launcher->held.clear();
+    ids.push_back(job.launcher);
+  });
+  const Status why(kErrJobCanceled, "another agent launches new jobs now");
+  for (const uint64_t id : ids) placements_.CancelOfLauncher(id, why);
 }
 
 // Replaces relative hosts by names. Without a scheduler "+e" stays, because the

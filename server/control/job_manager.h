@@ -1,4 +1,4 @@
-// Manages the jobs of one overlay, at its root, between launchers (clients of
+// Manages the jobs that an agent controls, between launchers (clients of
 // Control.Run) and the core.
 #ifndef CANOPY_SERVER_CONTROL_JOB_MANAGER_H_
 #define CANOPY_SERVER_CONTROL_JOB_MANAGER_H_
@@ -61,13 +61,20 @@ class JobManager : public JobObserver, public LauncherListener {
   // Announces a handover of about `ms` milliseconds to the launchers.
   void AnnounceHandover(uint32_t ms);
 
+  // Returns the jobs that this agent controls.
   const JobRecords& jobs() const { return families_.jobs(); }
+  // Returns all jobs that this agent knows, as Families::known_jobs.
+  const JobRecords& known_jobs() const { return families_.known_jobs(); }
   // Returns the jobs that wait for their placement.
   const Placements& queued() const { return placements_; }
   // Returns what the jobs of each user may have together.
   UserLimits limits() const { return pipeline_.limits(); }
   // Cancels a queued job. Returns false if no job of this name is queued.
   bool CancelQueued(const std::string& name, const std::string& reason);
+  // Withdraws the queued jobs of launchers, which request them at the leader.
+  // Called when another agent has become the leader. Jobs that processes have
+  // requested stay queued here.
+  void MoveQueued();
   // Ends every job. Calls `done` when the last job is gone, or at once if there
   // is none.
   void KillAll(const std::string& reason, std::function<void()> done);
@@ -76,7 +83,8 @@ class JobManager : public JobObserver, public LauncherListener {
   // unknown job.
   void EndJob(const std::string& nspace, const std::string& reason,
               uint32_t seconds);
-  // Sends the signal to all processes of a job.
+  // Sends the signal to all processes of a job, which another agent may
+  // control.
   void SignalJob(const std::string& nspace, int signal);
 
   // Returns the operations of a scheduler on its jobs and on nodes.
@@ -97,7 +105,12 @@ class JobManager : public JobObserver, public LauncherListener {
   void OnStateCollected(const core::StateCollected& state) override {
     states_.OnCollected(state);
   }
+  void OnJobElsewhere(const core::JobElsewhere& job) override {
+    families_.OnJobElsewhere(job);
+    placements_.SlotsFreed();
+  }
 
+  bool Leads() const override { return !planner_.leads || planner_.leads(); }
   uint64_t NewLauncher() override { return next_launcher_++; }
   void OnLauncher(uint64_t id, LauncherStream* launcher) override;
   void OnRequest(uint64_t id, v1::RunRequest request) override;
@@ -112,6 +125,7 @@ class JobManager : public JobObserver, public LauncherListener {
 
   void Launch(uint64_t id, Launcher* launcher, v1::Launch launch);
   std::string NameFor(const v1::Launch& launch) const;
+  static void OnRefused(Launcher* launcher, const Status& why);
   void OnWaits(QueuedJob* job);
   Status NameHosts(JobRequest* request) const;
   QueuedJob QueuedOf(uint64_t launcher, const Asked& asked) const;

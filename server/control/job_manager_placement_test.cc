@@ -87,6 +87,33 @@ TEST_F(PlacementTest, AWaitingJobsLauncherReceivesTheReason) {
   EXPECT_EQ(queued.grace_ms(), 1000u);
 }
 
+// The launcher may be unable to reach the new leader, and then requests the job
+// again here.
+TEST_F(PlacementTest, AQueuedJobIsRequestedAgainWhenAnotherAgentLeads) {
+  Ask();
+  manager_->MoveQueued();
+  EXPECT_EQ(manager_->queued().size(), 0u);
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kEnd).empty());
+  const v1::JobRequeued moved =
+      stream_.Of(v1::RunEvent::kRequeued).at(0).requeued();
+  EXPECT_TRUE(moved.elsewhere());
+  EXPECT_EQ(moved.name(), "first");
+  EXPECT_EQ(moved.attempt(), 2u);
+  EXPECT_EQ(moved.since_ms(), placement_.asked.at(0).since_ms);
+  Ask(moved.name(), moved.since_ms());
+  ASSERT_EQ(placement_.asked.size(), 2u);
+  EXPECT_EQ(placement_.asked[1].id.request, "first");
+  EXPECT_EQ(placement_.asked[1].since_ms, moved.since_ms());
+}
+
+TEST_F(PlacementTest, AQueuedJobOfAnOlderLauncherStays) {
+  requeues_ = false;
+  Ask();
+  manager_->MoveQueued();
+  EXPECT_EQ(manager_->queued().size(), 1u);
+  EXPECT_TRUE(stream_.Of(v1::RunEvent::kRequeued).empty());
+}
+
 TEST_F(PlacementTest, AGrantLaunchesTheJobAndNotifiesTheHost) {
   Ask();
   placement_.Grant();

@@ -110,6 +110,8 @@ struct JobRecord {
   // True while this agent knows for certain that no process of the job has been
   // started.
   bool prepares = false;
+  // The agent that controls the job; kNoNode: this agent.
+  NodeId controller = kNoNode;
 
   const std::string& parent() const { return job->parent.nspace; }
 };
@@ -176,6 +178,8 @@ struct JobPlanner {
   // Returns the limits of each user. Null: the defaults.
   std::function<UserLimits()> limits = {};
   HostPlanner hosts = {};
+  // Returns whether new jobs are launched at this agent. Null: they are.
+  std::function<bool()> leads = {};
 };
 
 // Persists what a successor needs so that a job's launcher can reattach.

@@ -43,8 +43,8 @@ void LaunchPipeline::Ask(QueuedJob request, bool is_placed, Answers answers) {
 }
 
 Status LaunchPipeline::MayAdd(uint32_t uid, const UserLoad& more) const {
-  return CheckUserLimits(uid, LoadOf(uid, families_->jobs(), *placements_),
-                         more, limits());
+  return CheckUserLimits(
+      uid, LoadOf(uid, families_->known_jobs(), *placements_), more, limits());
 }
 
 UserLimits LaunchPipeline::limits() const {

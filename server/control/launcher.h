@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,9 @@ class Launcher {
   uint32_t lost_starts = 0;
   // Requests of the launcher that wait until its job is placed.
   std::vector<v1::RunRequest> held;
+  // Set while the launcher's queued job is withdrawn, because the launcher
+  // shall request it at another agent.
+  std::optional<v1::JobRequeued> moves;
 
  private:
   struct Unconsumed {

@@ -26,6 +26,8 @@ class LauncherListener {
   virtual ~LauncherListener() = default;
   // Returns an unused number for a new launcher. Any thread.
   virtual uint64_t NewLauncher() = 0;
+  // Returns whether this agent is the leader, at which new jobs are launched.
+  virtual bool Leads() const { return true; }
   // Called for a new launcher, before its first request.
   virtual void OnLauncher(uint64_t id, LauncherStream* launcher) = 0;
   virtual void OnRequest(uint64_t id, v1::RunRequest request) = 0;

@@ -16,6 +16,15 @@ namespace {
 
 constexpr size_t kReadSize = 64 << 10;
 
+std::string Greeting(bool leads) {
+  std::string frame(kMessageHead, '\0');
+  if (leads) return frame;
+  frame += kGreetingElsewhere;
+  PutMessageLength(static_cast<uint32_t>(kGreetingElsewhere.size()),
+                   frame.data());
+  return frame;
+}
+
 }  // namespace
 
 // A connection to a launcher. Only the server closes and destroys it, in
@@ -32,7 +41,7 @@ class RunServer::Connection : public LauncherStream {
     close_ = std::move(close);
     loop_->Watch(socket_.get(), EPOLLIN,
                  [this](uint32_t events) { OnEvents(events); });
-    out_.Append(std::string(kMessageHead, '\0'));  // the greeting
+    out_.Append(Greeting(owner_->Leads()));
     OnEvents(EPOLLIN);
   }
 

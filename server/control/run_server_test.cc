@@ -24,6 +24,7 @@ namespace {
 class FakeOwner : public LauncherListener {
  public:
   uint64_t NewLauncher() override { return ++last_; }
+  bool Leads() const override { return leads; }
   void OnLauncher(uint64_t id, LauncherStream* launcher) override {
     launchers[id] = launcher;
   }
@@ -40,6 +41,7 @@ class FakeOwner : public LauncherListener {
   std::vector<v1::RunRequest> requests;
   std::function<void(LauncherStream*)> on_request;
   bool idle = false;  // all launchers are gone
+  bool leads = true;
 
  private:
   uint64_t last_ = 0;
@@ -104,7 +106,7 @@ class RunServerTest : public testing::Test {
       TestLauncher launcher(path_);
       std::string greeting = "?";
       EXPECT_TRUE(launcher.Receive(&greeting));
-      EXPECT_EQ(greeting, "");
+      EXPECT_EQ(greeting, greeting_);
       play(&launcher);
     });
     owner_.idle = false;
@@ -112,6 +114,7 @@ class RunServerTest : public testing::Test {
     thread.join();
   }
 
+  std::string greeting_;
   EventLoop loop_;
   FakeOwner owner_;
   std::string directory_;
@@ -129,6 +132,12 @@ TEST_F(RunServerTest, OnlyTheServersUserMayConnect) {
   struct stat info;
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 077, 0u);
+}
+
+TEST_F(RunServerTest, AnAgentThatIsNotTheLeaderGreetsDifferently) {
+  owner_.leads = false;
+  greeting_ = kGreetingElsewhere;
+  With([](TestLauncher*) {});
 }
 
 TEST_F(RunServerTest, EventsArriveBeforeTheEnd) {

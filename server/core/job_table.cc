@@ -181,6 +181,11 @@ void JobTable::AddReader(std::string_view nspace, NodeId agent) {
   if (it != jobs_.end()) it->second.readers.insert(agent);
 }
 
+void JobTable::SetLentBy(std::string_view nspace, NodeId controller) {
+  const auto it = jobs_.find(nspace);
+  if (it != jobs_.end()) it->second.lent_by_controller = controller;
+}
+
 bool JobTable::Connect(ClientId client, const ProcId& proc) {
   const Job* job = Find(proc.nspace);
   if (job == nullptr || !job->is_local(proc.rank)) return false;

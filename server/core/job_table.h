@@ -66,8 +66,11 @@ struct Job {
   // True if the processes are being ended, so that only clients which have
   // registered for the codes are notified of their exits.
   bool ending = false;
-  // Agents that borrowed the job's map for their clients.
+  // Agents that borrowed the job's map, which are notified of the job's end.
   std::set<NodeId> readers;
+  // The agent that controls the job, if this agent has borrowed the job's map
+  // and takes no part in the job; kNoNode otherwise.
+  NodeId lent_by_controller = kNoNode;
 
   const std::string& nspace() const { return spec->nspace; }
   uint32_t num_ranks() const {
@@ -147,6 +150,8 @@ class JobTable {
   void Unregister(std::string_view nspace);
   void MarkEnding(std::string_view nspace);
   void AddReader(std::string_view nspace, NodeId agent);
+  // Sets Job::lent_by_controller. Does nothing if the job is unknown.
+  void SetLentBy(std::string_view nspace, NodeId controller);
 
   // Connects a process of a local rank. Returns false if there is no such rank
   // on this node or the client number is in use.

@@ -24,6 +24,23 @@ void Tree::SetAlive(NodeId node, bool alive) {
   }
 }
 
+void Tree::SetInService(NodeId node, bool in_service) {
+  if (node >= alive_.size()) return;
+  if (in_service) {
+    out_of_service_.erase(node);
+  } else {
+    out_of_service_.insert(node);
+  }
+}
+
+NodeId Tree::leader() const {
+  if (!out_of_service_.contains(root_)) return root_;
+  for (NodeId node = root_; node < alive_.size(); ++node) {
+    if (alive_[node] && !out_of_service_.contains(node)) return node;
+  }
+  return root_;
+}
+
 NodeId Tree::parent(NodeId node) const {
   for (NodeId up = node; up != 0;) {
     up = (up - 1) / radix_;

@@ -4,6 +4,7 @@
 #define CANOPY_SERVER_CORE_TREE_H_
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace canopy::core {
 // In the full tree the parent of member i > 0 is (i - 1) / radix. A member
 // whose parent is lost becomes a child of its nearest living ancestor, or of
 // the root if all its ancestors are lost. The root is the lowest living member.
-// Not thread-safe.
+// Whether members are in service does not change the tree. Not thread-safe.
 class Tree {
  public:
   // A radix below 2 is raised to 2, and a size below 1 to 1.
@@ -34,8 +35,15 @@ class Tree {
   // Returns a number that changes whenever a member is lost or returns.
   uint64_t version() const { return version_; }
 
+  // Records whether a node is in service, as every node is until then. Does
+  // nothing for a node that is not in the list.
+  void SetInService(NodeId node, bool in_service);
+
   // Returns the root; kNoNode if every member is lost.
   NodeId root() const { return root_; }
+  // Returns the leader, which controls new jobs: the first living member in
+  // service, or the root if none is in service.
+  NodeId leader() const;
   // Returns the parent, whose number is always lower; kNoNode for the root. For
   // a lost member, returns the parent that it would have.
   NodeId parent(NodeId node) const;
@@ -66,6 +74,7 @@ class Tree {
   NodeId root_ = 0;
   uint64_t version_ = 0;
   std::vector<uint8_t> alive_;
+  std::set<NodeId> out_of_service_;
 };
 
 }  // namespace canopy::core

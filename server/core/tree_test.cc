@@ -160,5 +160,26 @@ TEST(Tree, NextHopsLeadToEveryTarget) {
   }
 }
 
+TEST(Tree, TheLeaderIsTheFirstLivingMemberInService) {
+  Tree tree(4, 2);
+  EXPECT_EQ(tree.leader(), 0u);
+  tree.SetInService(0, false);
+  EXPECT_EQ(tree.leader(), 1u);
+  EXPECT_EQ(tree.root(), 0u) << "the tree does not change";
+  tree.SetAlive(1, false);
+  EXPECT_EQ(tree.leader(), 2u);
+  tree.SetInService(2, false);
+  tree.SetInService(3, false);
+  EXPECT_EQ(tree.leader(), 0u) << "none is in service";
+  tree.SetAlive(0, false);
+  EXPECT_EQ(tree.leader(), 2u) << "the root leads";
+  tree.SetInService(9, false);
+  tree.SetInService(3, true);
+  EXPECT_EQ(tree.leader(), 3u);
+  tree.SetAlive(2, false);
+  tree.SetAlive(3, false);
+  EXPECT_EQ(tree.leader(), kNoNode);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -15,6 +15,7 @@ class NoJobs : public JobObserver {
   void OnOutputDelivered(const core::OutputDelivered&) override {}
   void OnInputConsumed(const core::InputConsumed&) override {}
   void OnStateCollected(const core::StateCollected&) override {}
+  void OnJobElsewhere(const core::JobElsewhere&) override {}
 };
 
 }  // namespace canopy::library

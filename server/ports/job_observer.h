@@ -1,4 +1,4 @@
-// Observes the jobs that this agent controls.
+// Observes the jobs that this agent controls, and those that it must know.
 #ifndef CANOPY_SERVER_PORTS_JOB_OBSERVER_H_
 #define CANOPY_SERVER_PORTS_JOB_OBSERVER_H_
 
@@ -19,6 +19,7 @@ class JobObserver {
   virtual void OnOutputDelivered(const core::OutputDelivered& output) = 0;
   virtual void OnInputConsumed(const core::InputConsumed& input) = 0;
   virtual void OnStateCollected(const core::StateCollected& state) = 0;
+  virtual void OnJobElsewhere(const core::JobElsewhere& job) = 0;
 };
 
 }  // namespace canopy

@@ -243,6 +243,10 @@ void AgentRuntime::Do(core::JobChanged& action) {
   ports_.jobs->OnJobChanged(action);
 }
 
+void AgentRuntime::Do(core::JobElsewhere& action) {
+  ports_.jobs->OnJobElsewhere(action);
+}
+
 void AgentRuntime::Do(core::DeliverOutput& action) {
   ports_.jobs->OnOutput(action);
 }

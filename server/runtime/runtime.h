@@ -103,6 +103,7 @@ class AgentRuntime : public InputSink {
   void Do(core::SetDeadline& action);
   void Do(core::HostSpawn& action);
   void Do(core::JobChanged& action);
+  void Do(core::JobElsewhere& action);
   void Do(core::DeliverOutput& action);
   void Do(core::OutputDelivered& action);
   void Do(core::InputConsumed& action);

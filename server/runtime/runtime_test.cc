@@ -105,6 +105,7 @@ class NoJobs : public JobObserver {
   void OnOutputDelivered(const core::OutputDelivered&) override {}
   void OnInputConsumed(const core::InputConsumed&) override {}
   void OnStateCollected(const core::StateCollected&) override {}
+  void OnJobElsewhere(const core::JobElsewhere&) override {}
 };
 
 // Records its calls in the same list as the clients.

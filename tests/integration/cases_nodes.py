@@ -5,7 +5,7 @@ import tempfile
 
 import netns
 from cases_mpi import hello
-from cases_restart import Overlay, waiting_job
+from cases_restart import Overlay, go, waiting_job
 from harness import FAMILIES, check, until
 
 NAME = "nodes"
@@ -137,6 +137,107 @@ def root_leaves(bench):
         1, "no node would be left")
 
 
+def job_of(bench, family, steps, number, ranks):
+    """Starts an MPI job that ends when the file of its number exists."""
+    job = bench.start(*RUN, "-n", ranks, "--map-by", "node", "--oversubscribe",
+                      bench.mpi("until", family), ranks,
+                      os.path.join(steps, f"go{number}"))
+    job.wait_for("is ready", ranks)
+    return job
+
+
+def end(job, steps, number, ranks):
+    go(steps, number)
+    result = job.finish(60).expect(out=[f"until ok size {ranks}"])
+    ready = [line for line in result.out.splitlines() if "is ready" in line]
+    check(len(ready) == ranks, f"output is missing: {result.out}")
+
+
+def controls(bench):
+    """Returns the number of jobs that each node's agent controls, without 0."""
+    return {name: one["controlled_jobs"] for name, one in listed(bench).items()
+            if one["controlled_jobs"]}
+
+
+def leader(bench):
+    return [name for name, one in listed(bench).items() if one["leader"]]
+
+
+def root_drains(bench):
+    """The root is drained and removed twice. Jobs of both families run on all nodes
+    meanwhile, and each ends as usual."""
+    with tempfile.TemporaryDirectory() as steps:
+        os.chmod(steps, 0o755)
+        first = job_of(bench, "openmpi", steps, 1, 6)
+        far = bench.start(*RUN, "-n", 1, "--host", "node6", "sh", "-c",
+                          "echo up; exec sleep 600")
+        far.wait_for("up\n")
+        node(bench, "drain", "node1", "--reason", "old").expect()
+        until(lambda: leader(bench) == ["node2"], "the next leader")
+        check(controls(bench) == {"node1": 2}, f"{listed(bench)}")
+        node(bench, "list").expect(out=["old; controls "])
+        second = job_of(bench, "mpich", steps, 2, 5)
+        check(controls(bench) == {"node1": 2, "node2": 1}, f"{listed(bench)}")
+        jobs = bench.json("ps", "--context", NAME)["jobs"]
+        check(len(jobs) == 3, f"{jobs}")
+        sleeps = next(one["job"] for one in jobs if "sleep" in one["command"])
+        node(bench, "remove", "node1").expect_refusal(1, "node1", "runs processes")
+        node(bench, "drain", "node6", "--now").expect_refusal(
+            1, "is controlled by the agent of node1")
+        bench.run("kill", "--context", NAME, sleeps).expect()
+        check(far.finish(60).code != 0, "the job of the old leader was not killed")
+        end(first, steps, 1, 6)
+        until(lambda: controls(bench) == {"node2": 1}, "the end of the first job")
+        node(bench, "remove", "node1").expect(out=["removed node1"])
+        until(lambda: "node1" not in states(bench), "the list without node1")
+        node(bench, "drain", "node2").expect()
+        until(lambda: leader(bench) == ["node3"], "the third leader")
+        third = job_of(bench, "openmpi", steps, 3, 4)
+        node(bench, "remove", "node2").expect_refusal(1, "node2")
+        end(second, steps, 2, 5)
+        until(lambda: controls(bench) == {"node3": 1}, "the end of the second job")
+        node(bench, "remove", "node2").expect(out=["removed node2"])
+        until(lambda: sorted(states(bench)) == [f"node{i}" for i in range(3, 7)],
+              "the list without node2")
+        end(third, steps, 3, 4)
+    check(bench.json("ps", "--context", NAME)["jobs"] == [], "a job is left")
+    job = bench.start(*RUN, "-n", 4, "--map-by", "node", "sh", "-c",
+                      "echo up; exec sleep 600")
+    job.wait_for("up\n", 4)
+    job.end(signal.SIGINT)
+    for family in FAMILIES:
+        hello(bench, [*RUN, "--map-by", "node", "--oversubscribe"],
+              bench.mpi("hello", family), 8)
+
+
+def phases(bench):
+    return sorted(one["phase"] for one in
+                  bench.json("ps", "--context", NAME)["jobs"])
+
+
+def root_resumes(bench):
+    """A root that is resumed leads again, and knows the job of the interim leader,
+    so that it does not use the job's slots. A job that waits moves to the next
+    leader."""
+    first, second = list(listed(bench))[:2]
+    node(bench, "drain", first).expect()
+    taken = sum(one["slots"] for name, one in listed(bench).items()
+                if name != first)
+    job = bench.start(*RUN, "-n", taken, "sh", "-c", "echo up; exec sleep 600")
+    job.wait_for("up\n", taken)
+    node(bench, "resume", first).expect()
+    until(lambda: leader(bench) == [first], "the leader")
+    check(controls(bench) == {second: 1}, f"{listed(bench)}")
+    late = bench.start(*RUN, "-n", 1, "--host", second, "echo", "late")
+    until(lambda: phases(bench) == ["queued", "running"], "a job that waits")
+    node(bench, "drain", first).expect()
+    until(lambda: leader(bench) == [second], "the leader")
+    until(lambda: phases(bench) == ["queued", "running"], "the job at the leader")
+    job.end(signal.SIGTERM)
+    late.finish(60).expect(out=["late"])
+    node(bench, "resume", first).expect()
+
+
 def applies(bench):
     """`up` with another list names the changes, and makes them with --apply."""
     up = ("up", "--context", NAME, "--emulate")
@@ -180,6 +281,8 @@ EMULATED = {"nodes: up changes the list": applies,
             "nodes: agents that come back know all members": comes_back,
             "nodes: the root is removed": root_leaves,
             "nodes: one whose agent does not come up": fails}
+ROOT = {"nodes: the root is drained twice under jobs": root_drains,
+        "nodes: a drained root is resumed": root_resumes}
 LOST = {"nodes: a lost one is added again": lost_member}
 NETWORK = "nodes: namespaces grow from 3 to 6 and shrink to 2"
 
@@ -212,6 +315,10 @@ def in_namespaces(bench, space):
 def run(bench):
     emulated(bench, 30, EMULATED)
     emulated(bench, 0, LOST)
+    if bench.wanted(*ROOT):
+        with bench.overlay(NAME, "--emulate", 6, "--radix", 2) as up:
+            for name, body in ROOT.items() if up else ():
+                bench.case(name, lambda body=body: body(bench), leaves=True)
     if not bench.wanted(NETWORK):
         return
     with netns.Namespaces(SPACES) as space:

@@ -17,12 +17,12 @@ template <typename T, typename... Others>
 constexpr bool kIsOneOf = (std::is_same_v<T, Others> || ...);
 
 // Returns false for actions that need no simulation: processes leave no commits
-// in shared memory, launchers acknowledge output at once, no monitors exist,
-// and agents do not end.
+// in shared memory, launchers acknowledge output at once, no monitors exist, no
+// agent maps jobs, and agents do not end.
 template <typename Action>
 constexpr bool IsSimulated() {
-  return !kIsOneOf<Action, AwaitCommit, JobHeld, ToolGone, OutputDelivered,
-                   EndAgent>;
+  return !kIsOneOf<Action, AwaitCommit, JobHeld, ToolGone, JobElsewhere,
+                   OutputDelivered, EndAgent>;
 }
 
 template <typename Action, typename StandIn>

@@ -68,8 +68,8 @@ Cluster::Cluster(uint32_t nodes, uint32_t radix, uint64_t seed,
 void Cluster::BeginLaunch(const JobSpec& job) {
   jobs_.Add(job);
   oracle_.OnJob(job);
-  input_.Open(job.nspace, members_.root());
-  launchers_.Launch(members_.root(), job);
+  input_.Open(job.nspace, members_.leader());
+  launchers_.Launch(members_.leader(), job);
 }
 
 void Cluster::Launch(const JobSpec& job) {

@@ -80,9 +80,9 @@ class Cluster {
   // Returns the agent of a process of a launched job.
   NodeId NodeOf(const ProcId& proc) const { return jobs_.NodeOf(proc); }
 
-  // Requests a launch at the root.
+  // Requests a launch at the leader.
   void BeginLaunch(const JobSpec& job);
-  // Requests a launch at the root, and runs until no event is left.
+  // Requests a launch at the leader, and runs until no event is left.
   void Launch(const JobSpec& job);
   // Launches the job and connects every rank.
   void LaunchConnected(const JobSpec& job);
@@ -125,6 +125,9 @@ class Cluster {
   void Split(const std::set<NodeId>& cut_off);
   // Restores the links: the agents that were cut off join again.
   void Heal();
+  // Decides whether a member is in service. The agents learn of it one by one,
+  // and agents that start later when they start.
+  void SetInService(NodeId node, bool in_service);
 
   // Runs until no event is left; deadlines do not count.
   void Run();
@@ -165,7 +168,9 @@ class Cluster {
                       const Bytes& control);
   void ReattachClients(NodeId node);
   void ReattachLaunchers(NodeId node);
+  void LearnService(NodeId node);
 
+  std::map<NodeId, bool> in_service_;  // the decisions, by member
   Settings settings_;
   Errors errors_;
   Random random_;

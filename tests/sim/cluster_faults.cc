@@ -40,6 +40,7 @@ NodeId Cluster::AddNode(std::string name) {
   launchers_.AddNode();
   input_.AddNode();
   agents_.Start(node);
+  LearnService(node);
   return node;
 }
 
@@ -86,6 +87,7 @@ void Cluster::LeaveWhenIdle(NodeId node, TimeNs patience) {
 
 void Cluster::ReviveNode(NodeId node) {
   agents_.Start(node);
+  LearnService(node);
   members_.Return(node);
   network_.OnReturn(node);
 }
@@ -121,6 +123,7 @@ void Cluster::RestartNode(NodeId node) {
   network_.OnRestart(node);
   const Segments::Published published = segments_.Reset(node);
   agents_.Start(node);
+  LearnService(node);
   members_.Restart(node);
   spawn_host_.LoseAgent(node);
   host_.LoseAgent(node);

@@ -58,6 +58,11 @@ class Membership {
   uint32_t size() const { return tree_.size(); }
   const core::Tree& tree() const { return tree_; }
   NodeId root() const { return tree_.root(); }
+  NodeId leader() const { return tree_.leader(); }
+  // Records a decision. The members are notified by the caller.
+  void SetInService(NodeId node, bool in_service) {
+    tree_.SetInService(node, in_service);
+  }
   bool alive(NodeId node) const { return tree_.alive(node); }
   // Returns how many times the agent was started again, each time with a new
   // core.

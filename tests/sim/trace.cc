@@ -59,7 +59,7 @@ constexpr std::array<std::string_view, 43> kMessages = {"CollectiveUp",
                                                         "FactsReply",
                                                         "HostRequest",
                                                         "HostReply"};
-constexpr std::array<std::string_view, 46> kInputs = {"client connected",
+constexpr std::array<std::string_view, 47> kInputs = {"client connected",
                                                       "client gone",
                                                       "committed",
                                                       "commit taken",
@@ -80,6 +80,7 @@ constexpr std::array<std::string_view, 46> kInputs = {"client connected",
                                                       "event raised",
                                                       "from",
                                                       "member added",
+                                                      "member serves",
                                                       "node",
                                                       "agent restarted",
                                                       "job recovered",
@@ -105,7 +106,7 @@ constexpr std::array<std::string_view, 46> kInputs = {"client connected",
                                                       "state requested",
                                                       "shutdown",
                                                       "tick"};
-constexpr std::array<std::string_view, 35> kActions = {"to",
+constexpr std::array<std::string_view, 36> kActions = {"to",
                                                        "reply",
                                                        "release fence",
                                                        "notify",
@@ -132,6 +133,7 @@ constexpr std::array<std::string_view, 35> kActions = {"to",
                                                        "deadline",
                                                        "host spawn",
                                                        "job changed",
+                                                       "job elsewhere",
                                                        "deliver output",
                                                        "output delivered",
                                                        "input consumed",
@@ -191,12 +193,15 @@ std::string Details(const T& v) {
     const auto spec = DecodeJobSpec(v.spec.view());
     if (spec.ok()) out += " " + spec->nspace;
   }
-  if constexpr (requires { v.controller; }) {
+  if constexpr (requires { Number(v.controller), v.lost; }) {
     out += " of" + Number(v.controller) + " lost";
     for (const NodeId node : v.lost) out += Number(node);
   }
-  if constexpr (requires { v.job->nspace; }) out += " " + v.job->nspace;
-  if constexpr (requires { v.nspace; }) out += " " + v.nspace;
+  if constexpr (requires { v.nspace; }) {
+    out += " " + v.nspace;
+  } else if constexpr (requires { v.job->nspace; }) {
+    out += " " + v.job->nspace;
+  }
   if constexpr (requires { v.proc; }) out += " " + ToString(v.proc);
   if constexpr (requires { v.client; }) out += " client" + Number(v.client);
   if constexpr (requires { v.clients; }) {
@@ -230,6 +235,9 @@ std::string Details(const T& v) {
     for (const ProcExit& exit : v.exits) out += Number(exit.rank);
   }
   if constexpr (requires { Number(v.node); }) out += Number(v.node);
+  if constexpr (requires { v.in_service; }) {
+    out += v.in_service ? " in service" : " out of service";
+  }
   if constexpr (requires { v.up; }) out += v.up ? " up" : " down";
   if constexpr (requires { v.phase; }) {
     out += " phase" + Number(static_cast<uint64_t>(v.phase));

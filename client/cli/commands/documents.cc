@@ -111,6 +111,8 @@ Json NodesDocument(const std::string& context,
     one["reason"] = TextOrNull(node.up() ? node.drained() : node.reason());
     one["slots"] = node.slots();
     one["processes"] = node.procs();
+    one["leader"] = node.leader();
+    one["controlled_jobs"] = node.num_controlled();
     out["nodes"].push_back(std::move(one));
   }
   return out;

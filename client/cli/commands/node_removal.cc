@@ -33,15 +33,15 @@ void WaitForEnds(v1::Context context, const IsRemoved& is_removed) {
   }
 }
 
-// Waits until the first member that is left is the root. Until then it refuses
+// Waits until one of the members that are left leads. Until then they refuse
 // the jobs of every command that reads the changed context.
-Status WaitForNextRoot(const v1::Context& context) {
+Status WaitForNextLeader(const v1::Context& context) {
   Result<RootAgent> next = ConnectRoot(context);
   return next.ok() ? WaitUntilRoot(context, &*next) : next.status();
 }
 
 // Another command may have changed the file meanwhile.
-Status RemoveFromContext(std::span<const std::string> nodes,
+Status RemoveFromContext(std::span<const std::string> nodes, int leader,
                          v1::Context* context) {
   const ContextStore store;
   Result<v1::Context> now = store.Load(context->name());
@@ -52,11 +52,12 @@ Status RemoveFromContext(std::span<const std::string> nodes,
              std::ranges::count(member.aliases(), name) > 0;
     });
   };
-  const bool removes_root = is_removed(now->members(0));
+  const bool leader_leaves =
+      is_removed(now->members(0)) || is_removed(context->members(leader));
   WaitForEnds(*now, is_removed);
   RemoveDirectoriesOf(*now, is_removed);
   DropMembers(is_removed, &*now);
-  const Status next = removes_root ? WaitForNextRoot(*now) : Status();
+  const Status next = leader_leaves ? WaitForNextLeader(*now) : Status();
   const Status stored = store.Update(*now);
   *context = *std::move(now);
   return stored.ok() ? next : stored;
@@ -72,7 +73,7 @@ Status RemoveNodes(OverlayTarget* overlay,
   request.mutable_nodes()->Add(names.begin(), names.end());
   const auto reply = overlay->root.client.DecideNodes(request);
   if (!reply.ok()) return reply.status();
-  return RemoveFromContext(names, &overlay->context);
+  return RemoveFromContext(names, overlay->root.member, &overlay->context);
 }
 
 }  // namespace canopy::cli

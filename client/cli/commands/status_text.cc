@@ -129,13 +129,25 @@ const char* NodeServiceState(const v1c::NodeStatus& node) {
   return serves && !node.drained().empty() ? "drained" : NodeState(node);
 }
 
+// Returns the reason of the node's state. A drained node is kept by the jobs
+// that its agent controls, wherever their processes run.
+std::string ReasonOf(const v1c::NodeStatus& node) {
+  std::string reason = node.up() ? node.drained() : node.reason();
+  if (reason.empty()) return "-";
+  if (!node.up() || node.num_controlled() == 0) return reason;
+  reason += "; controls";
+  for (const std::string& job : node.controls()) reason += " " + job;
+  const auto more =
+      node.num_controlled() - static_cast<uint32_t>(node.controls_size());
+  return more == 0 ? reason : reason + " and " + std::to_string(more) + " more";
+}
+
 std::string NodesText(const v1c::StatusReply& status) {
   Table table({"NODE", "STATE", "SINCE", "SLOTS", "PROCS", "REASON"});
   for (const v1c::NodeStatus& node : status.nodes()) {
-    const std::string& reason = node.up() ? node.drained() : node.reason();
     table.Add({node.name(), NodeServiceState(node), DateText(node.decided_ms()),
                std::to_string(node.slots()), std::to_string(node.procs()),
-               reason.empty() ? "-" : reason});
+               ReasonOf(node)});
   }
   return table.ToString();
 }

@@ -64,15 +64,12 @@ ControlTarget NetworkTargetOf(const v1::Context& context, int member) {
 
 namespace {
 
-// Returns true if the member is the root. Members of a cluster whose nodes come
+// Returns true if the node is the member. Members of a cluster whose nodes come
 // from DNS are known by their addresses.
-bool IsRootIn(const control::v1::StatusReply& reply,
+bool IsNodeOf(const control::v1::NodeStatus& node,
               const bootstrap::v1::NodeInfo& member) {
-  return std::ranges::any_of(reply.nodes(), [&](const auto& node) {
-    const bool is_it = node.name() == member.name() ||
-                       HostOfAddress(node.address()) == member.name();
-    return is_it && node.up() && node.parent() < 0;
-  });
+  return node.name() == member.name() ||
+         HostOfAddress(node.address()) == member.name();
 }
 
 Result<RootAgent> Connect(const v1::Context& context, int member) {
@@ -84,28 +81,46 @@ Result<RootAgent> Connect(const v1::Context& context, int member) {
 }
 
 // Returns the number in the context of the member that `agent` considers to be
-// the root, or no value if it is not in the context.
-std::optional<int> RootAsSeenBy(const v1::Context& context, RootAgent* agent) {
-  const Result<control::v1::StatusReply> reply = agent->client.GetStatus();
-  if (!reply.ok()) return std::nullopt;
+// the leader, or no value if it is not in the context.
+std::optional<int> LeaderIn(const v1::Context& context,
+                            const control::v1::StatusReply& reply) {
+  const auto leader =
+      std::ranges::find_if(reply.nodes(), &control::v1::NodeStatus::leader);
+  if (leader == reply.nodes().end()) return std::nullopt;
   for (int i = 0; i < context.members_size(); ++i) {
-    if (IsRootIn(*reply, context.members(i))) return i;
+    if (IsNodeOf(*leader, context.members(i))) return i;
   }
   return std::nullopt;
 }
 
+std::optional<int> LeaderAsSeenBy(const v1::Context& context,
+                                  RootAgent* agent) {
+  const Result<control::v1::StatusReply> reply = agent->client.GetStatus();
+  return reply.ok() ? LeaderIn(context, *reply) : std::nullopt;
+}
+
 // In a cluster, any of the first members may be down for a long time, and the
-// agent of this machine knows which one is the root.
+// agent of this machine knows which one is the leader.
 Result<RootAgent> AskAgentHere(const v1::Context& context) {
   for (int i = 0; i < context.members_size(); ++i) {
     if (!IsOwnSocket(context.members(i).control_socket())) continue;
     Result<RootAgent> here = Connect(context, i);
     if (!here.ok()) continue;
-    const std::optional<int> root = RootAsSeenBy(context, &*here);
-    if (root == i) return here;
-    if (root) return Connect(context, *root);
+    const std::optional<int> leader = LeaderAsSeenBy(context, &*here);
+    if (leader == i) return here;
+    if (leader) return Connect(context, *leader);
   }
   return Status(kErrUnreach, "no agent of this machine answers");
+}
+
+// Returns a connection to the agent that the first agent considers to be the
+// leader. If there is no way to it from here, returns the first agent, which
+// serves all requests but those of a leader.
+RootAgent FollowLeader(const v1::Context& context, RootAgent first) {
+  const std::optional<int> leader = LeaderAsSeenBy(context, &first);
+  if (!leader || *leader == first.member) return first;
+  Result<RootAgent> there = Connect(context, *leader);
+  return there.ok() ? *std::move(there) : std::move(first);
 }
 
 }  // namespace
@@ -122,7 +137,8 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
     if (target.address.empty()) continue;
     Result<ControlClient> client = ControlClient::Connect(target, kConnectMs);
     if (client.ok()) {
-      return RootAgent{std::move(target), *std::move(client), i};
+      return FollowLeader(context,
+                          RootAgent{std::move(target), *std::move(client), i});
     }
     if (tried++ == 0) first = client.status();
   }
@@ -143,10 +159,28 @@ Result<RootAgent> ConnectRoot(const v1::Context& context) {
                                  "' removes it");
 }
 
+Result<RootAgent> ConnectMember(const v1::Context& context,
+                                const std::string& name) {
+  for (int i = 0; i < context.members_size(); ++i) {
+    if (context.members(i).name() == name) return Connect(context, i);
+  }
+  return Status(kErrUnreach,
+                "node " + name + " is not in context '" + context.name() + "'");
+}
+
 namespace {
 
-// Replaces `*agent` by an earlier member that answers now.
-void TakeEarlier(const v1::Context& context, RootAgent* agent) {
+// Replaces `*agent` by the member that it considers to be the leader, or by an
+// earlier member, if that member answers now.
+void TakeBetter(const v1::Context& context, std::optional<int> leader,
+                RootAgent* agent) {
+  if (leader) {
+    Result<RootAgent> there = Connect(context, *leader);
+    if (there.ok()) {
+      *agent = *std::move(there);
+      return;
+    }
+  }
   for (int i = 0; i < agent->member && i < kMaxTries; ++i) {
     ControlTarget target = TargetOf(context, i);
     if (target.address.empty()) continue;
@@ -165,17 +199,16 @@ Status WaitUntilRoot(const v1::Context& context, RootAgent* agent) {
   while (true) {
     Result<control::v1::StatusReply> reply = agent->client.GetStatus();
     if (!reply.ok()) return reply.status();
-    if (IsRootIn(*reply, context.members(agent->member))) {
-      return Status();
-    }
+    const std::optional<int> leader = LeaderIn(context, *reply);
+    if (leader == agent->member) return Status();
     if (std::chrono::steady_clock::now() > deadline) {
       return Status(kErrUnreach,
-                    "agent " + context.members(0).name() +
+                    "agent " + context.members(leader.value_or(0)).name() +
                         ", where jobs are launched, does not answer, but the "
                         "others can reach it; is there a way to it from here?");
     }
     std::this_thread::sleep_for(kSuccessionPoll);
-    TakeEarlier(context, agent);
+    TakeBetter(context, leader, agent);
   }
 }
 

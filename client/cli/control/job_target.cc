@@ -1,5 +1,6 @@
 #include "client/cli/control/job_target.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -35,7 +36,9 @@ class JobSearch {
     Result<std::string> job = ChooseJob(*jobs, word_);
     for (std::string& name : NamesOf(*jobs)) known_.push_back(std::move(name));
     if (!job.ok()) return job.status();
-    return JobTarget{**std::move(overlay), *std::move(job)};
+    JobTarget target{**std::move(overlay), *std::move(job)};
+    FindController(*jobs, &target);
+    return target;
   }
 
   // Returns the only job that the word names in these contexts.
@@ -55,6 +58,18 @@ class JobSearch {
   }
 
  private:
+  // Replaces the leader by the agent that controls the job. If there is no way
+  // to that agent from here, the leader serves what it can.
+  static void FindController(const control::v1::ListJobsReply& jobs,
+                             JobTarget* target) {
+    const auto job = std::ranges::find(jobs.jobs(), target->nspace,
+                                       &control::v1::JobStatus::nspace);
+    if (job == jobs.jobs().end() || job->controller().empty()) return;
+    Result<RootAgent> controller =
+        ConnectMember(target->overlay.context, job->controller());
+    if (controller.ok()) target->overlay.root = *std::move(controller);
+  }
+
   static Status None() { return Status(kErrNotFound, "the run has ended"); }
 
   Status Silent(const Status& status) {

@@ -346,6 +346,7 @@ int Launch(Request request, RunPlace* place, Timeline* timeline) {
   client.files = request.files;
   client.kill_grace = std::chrono::seconds(request.job.kill_grace_seconds);
   client.link.dial = place->Redial();
+  client.link.dial_leader = place->DialLeader();
   client.add_hosts = [place](OverlayRoot* root, const NodeStartOptions& hosts) {
     return place->AddHosts(root, hosts);
   };

@@ -112,6 +112,7 @@ void RunLink::AskAnew(const v1c::JobRequeued& requeued) {
   mapped_ = false;
   received_.clear();
   unacknowledged_ = 0;
+  if (requeued.elsewhere()) MoveToLeader();
   (void)Connection()->Write(launch_);
   v1c::RunRequest request;
   {
@@ -120,6 +121,15 @@ void RunLink::AskAnew(const v1c::JobRequeued& requeued) {
     *request.mutable_kill() = *kill_;
   }
   (void)Connection()->Write(request);
+}
+
+// The agent has withdrawn the job, so nothing is lost with the old connection.
+void RunLink::MoveToLeader() {
+  if (!options_.dial_leader) return;
+  std::shared_ptr<RunConnection> next = options_.dial_leader();
+  if (next == nullptr) return;
+  const MutexLock lock(mutex_);
+  connection_.swap(next);
 }
 
 bool RunLink::Note(const v1c::RunEvent& event) {

@@ -22,6 +22,10 @@ struct RunLinkOptions {
   // Tries once to connect to a successor; returns null if there is none. If
   // this function is empty, the job ends with its agent.
   std::function<std::unique_ptr<RunConnection>()> dial;
+  // Connects to the leader, which is another agent now; returns null if there
+  // is no way to it from here. Called on the reading thread. If this function
+  // is empty, a queued job stays at its agent.
+  std::function<std::unique_ptr<RunConnection>()> dial_leader;
   // Returns the position from which input can be resent to a successor. Called
   // on the reading thread.
   std::function<uint64_t()> input_begin;
@@ -64,6 +68,7 @@ class RunLink {
   bool Note(const control::v1::RunEvent& event);
   void NoteQueued(const control::v1::JobQueued& queued);
   void AskAnew(const control::v1::JobRequeued& requeued);
+  void MoveToLeader();
   void NoteMap(const control::v1::JobMapped& mapped);
   void NoteOutput(const control::v1::Output& output);
   bool Reattach();

@@ -165,7 +165,13 @@ Status RunPlace::FindSites(const RunOptions& options) {
 bool RunPlace::NeedsRemoteAgents() {
   if (remote_ != nullptr) return false;
   if (!persistent()) return !sites_[0].remote_command.empty();
-  return socket_ == nullptr || !socket_->WaitGreeting(kGreetingMs);
+  return !CanLaunchBySocket();
+}
+
+// An agent that does not greet may hang, and the other agents may have lost it.
+bool RunPlace::CanLaunchBySocket() {
+  return socket_ != nullptr && socket_->WaitGreeting(kGreetingMs) &&
+         socket_->at_leader();
 }
 
 std::vector<std::string> RunPlace::runtime_dirs() const {
@@ -292,9 +298,7 @@ Result<std::unique_ptr<RunConnection>> RunPlace::Connect(
     if (!status.ok()) return status;
     timeline.Note("agents up");
   }
-  // An agent that does not greet may hang, and the other agents may have lost
-  // it.
-  if (socket_ != nullptr && socket_->WaitGreeting(kGreetingMs)) {
+  if (CanLaunchBySocket()) {
     by_socket_ = true;
     return std::unique_ptr<RunConnection>(std::move(socket_));
   }
@@ -370,6 +374,34 @@ Status RunPlace::KeepStarted(
   if (!now.ok()) return now.status();
   ReplaceMembers(nodes, &*now);
   return store.Update(*now);
+}
+
+std::function<std::unique_ptr<RunConnection>()> RunPlace::DialLeader() {
+  if (!persistent()) return nullptr;
+  return [this]() -> std::unique_ptr<RunConnection> {
+    if (auto connection = DialLeaderBySocket()) return connection;
+    if (remote_ == nullptr) return nullptr;
+    int member = 0;
+    auto connection = remote_->DialRoot(overlay_, &member);
+    if (!connection.ok()) return nullptr;
+    member_ = member;
+    by_socket_ = false;
+    return *std::move(connection);
+  };
+}
+
+std::unique_ptr<RunConnection> RunPlace::DialLeaderBySocket() {
+  for (int i = 0; i < overlay_.members_size(); ++i) {
+    auto socket = RunSocket::Connect(overlay_.members(i).control_socket());
+    if (socket == nullptr || !socket->WaitGreeting(kGreetingMs) ||
+        !socket->at_leader()) {
+      continue;
+    }
+    member_ = i;
+    by_socket_ = true;
+    return socket;
+  }
+  return nullptr;
 }
 
 void RunPlace::End() {

@@ -58,6 +58,9 @@ class RunPlace {
   // the lifetime of this object and may be called on any thread, but not
   // concurrently.
   std::function<std::unique_ptr<RunConnection>()> Redial() const;
+  // Returns a function like that of Redial, which connects to the agent that
+  // launches new jobs now. Redial connects to that agent from then on.
+  std::function<std::unique_ptr<RunConnection>()> DialLeader();
   // Returns the runtime directories of the known members, which may be on other
   // machines.
   std::vector<std::string> runtime_dirs() const;
@@ -86,6 +89,8 @@ class RunPlace {
   Status FindSites(const RunOptions& options);
   Status FindNamedSites(const RunOptions& options,
                         const std::vector<Host>& hosts);
+  bool CanLaunchBySocket();
+  std::unique_ptr<RunConnection> DialLeaderBySocket();
   Result<std::unique_ptr<RunConnection>> Dial();
   Status MakeDirectory();
   Status StartAgents(const RunOptions& options);

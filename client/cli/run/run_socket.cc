@@ -43,7 +43,9 @@ bool RunSocket::WaitGreeting(int timeout_ms) {
     if (errno != EINTR) return false;
   }
   std::string_view greeting;
-  greeted_ = wait.revents != 0 && ReadMessage(&greeting) && greeting.empty();
+  if (wait.revents == 0 || !ReadMessage(&greeting)) return false;
+  at_leader_ = greeting.empty();
+  greeted_ = at_leader_ || greeting == kGreetingElsewhere;
   return greeted_;
 }
 

@@ -25,6 +25,8 @@ class RunSocket : public RunConnection {
   // Waits for the agent's greeting, unless it has already arrived. Returns
   // false if it does not arrive within `timeout_ms`.
   bool WaitGreeting(int timeout_ms);
+  // Returns whether the agent that has greeted launches new jobs.
+  bool at_leader() const { return at_leader_; }
 
   bool Write(const control::v1::RunRequest& request) override;
   bool Read(control::v1::RunEvent* event) override;
@@ -40,6 +42,7 @@ class RunSocket : public RunConnection {
   Mutex write_mutex_;
   MessageReader in_{kMaxRunMessage};
   bool greeted_ = false;
+  bool at_leader_ = false;
   bool ended_ = false;  // true after the job's end, which is the last event
   std::string why_;
 };

@@ -134,11 +134,18 @@ TEST_F(RunSocketTest, TheGreetingProvesThatTheAgentServes) {
   EXPECT_FALSE(socket_->WaitGreeting(0));
   Agent(server_.get()).Send(Frame("") + End(3));
   EXPECT_TRUE(socket_->WaitGreeting(60000));
+  EXPECT_TRUE(socket_->at_leader());
   v1c::RunEvent event;
   EXPECT_TRUE(socket_->Read(&event));
   EXPECT_EQ(event.end().exit_code(), 3);
   // The connection is open, but there are no further events.
   EXPECT_FALSE(socket_->Read(&event));
+}
+
+TEST_F(RunSocketTest, TheGreetingShowsWhetherTheAgentIsTheLeader) {
+  Agent(server_.get()).Send(Frame(std::string(kGreetingElsewhere)));
+  EXPECT_TRUE(socket_->WaitGreeting(60000));
+  EXPECT_FALSE(socket_->at_leader());
 }
 
 TEST_F(RunSocketTest, TheGreetingOfAnotherProgramIsRejected) {

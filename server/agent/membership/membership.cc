@@ -1,6 +1,7 @@
 #include "server/agent/membership/membership.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/event_loop.h"
 #include "common/string_util.h"
@@ -14,6 +15,20 @@ namespace {
 // few jobs that share their nodes, or that oversubscribe them, need several.
 constexpr uint64_t kProcsPerSlot = 4;
 
+// Maximum number of controlled jobs that the status of a node names.
+constexpr int kMaxControlled = 8;
+
+void AddControlled(const control::JobRecords& jobs, NodeId node, NodeId self,
+                   control::v1::NodeStatus* out) {
+  for (const auto& [nspace, record] : jobs) {
+    const NodeId controller =
+        record.controller == kNoNode ? self : record.controller;
+    if (controller != node || record.facts.tool) continue;
+    if (out->controls_size() < kMaxControlled) out->add_controls(nspace);
+    out->set_num_controlled(out->num_controlled() + 1);
+  }
+}
+
 bool IsCalled(const bootstrap::v1::NodeInfo& info, const std::string& name) {
   return info.name() == name || std::ranges::count(info.aliases(), name) > 0;
 }
@@ -22,6 +37,7 @@ bool IsCalled(const bootstrap::v1::NodeInfo& info, const std::string& name) {
 
 Membership::Membership(const bootstrap::v1::Config& config)
     : self_(config.self()),
+      drained_root_yields_(!config.embedded()),
       tree_(static_cast<uint32_t>(std::max(config.member_names_size(), 1)),
             std::max(config.radix(), 2u)),
       since_(EventLoop::Now()) {
@@ -44,6 +60,14 @@ void Membership::OnNodeStateChanged(const core::NodeStateChanged& change) {
   Entry& entry = entries_[change.node];
   entry.down_reason = change.up ? "" : change.reason;
   entry.joining &= !change.up;
+  NoteLeader();
+}
+
+void Membership::NoteLeader() {
+  const NodeId leader = tree_.leader();
+  if (std::exchange(leader_, leader) != leader && leader_changed_) {
+    leader_changed_();
+  }
 }
 
 control::UserLimits Membership::LimitsOfUsers(
@@ -82,8 +106,13 @@ void Membership::Apply(const overlay::MemberRecord& record) {
       info.ParseFromString(record.description)) {
     entry.info = std::move(info);
   }
+  if (drained_root_yields_) {
+    tree_.SetInService(record.node,
+                       record.service == overlay::Service::kInService);
+  }
   entry.record = record;
   entry.record.description.clear();
+  NoteLeader();
 }
 
 bool Membership::Describe(NodeId node, const std::string& description) {
@@ -198,6 +227,8 @@ control::v1::StatusReply Membership::Describe(
     node->set_drained(Printable(WhyDrained(i)));
     node->set_joining(entry.joining);
     node->set_decided_ms(entry.record.since_ms);
+    node->set_leader(IsLeader(i));
+    AddControlled(jobs, i, self_, node);
     node->set_uptime_seconds(
         static_cast<uint64_t>((EventLoop::Now() - since_) / 1000000000));
   }

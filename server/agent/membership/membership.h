@@ -72,6 +72,11 @@ class Membership : public InputObserver {
     why_away_ = std::move(why);
   }
 
+  // `changed` is called when another node has become the leader.
+  void set_leader_changed(std::function<void()> changed) {
+    leader_changed_ = std::move(changed);
+  }
+
   bool up(NodeId node) const { return tree_.alive(node); }
   // Returns why the agent of a node that is up does not answer for the moment,
   // in one line. Returns an empty text if the agent answers.
@@ -81,9 +86,10 @@ class Membership : public InputObserver {
   // Returns a line that names the nodes that are up but whose agents do not
   // answer, or an empty text if there are none.
   std::string AwayNodes() const;
-  // Returns true if the node is the root, which controls new jobs.
-  bool IsRoot(NodeId node) const {
-    return tree_.alive(node) && tree_.parent(node) == kNoNode;
+  // Returns true if the node is the leader: the first node that is up and in
+  // service, or the root of the tree if none is in service.
+  bool IsLeader(NodeId node) const {
+    return tree_.alive(node) && tree_.leader() == node;
   }
   // Returns the name of the node, or "member N" if there is no such member.
   std::string Name(NodeId node) const;
@@ -94,10 +100,13 @@ class Membership : public InputObserver {
   // string if it is not lost.
   std::string LostNode(const std::string& name) const;
   // Returns the states of the members that were not removed, each with the
-  // number of processes that `jobs` have there.
+  // number of processes that `jobs` have there, and with the first of the jobs
+  // that its agent controls.
   control::v1::StatusReply Describe(const control::JobRecords& jobs) const;
 
  private:
+  void NoteLeader();
+
   struct Entry {
     bootstrap::v1::NodeInfo info;
     std::string down_reason;
@@ -107,9 +116,14 @@ class Membership : public InputObserver {
   };
 
   const NodeId self_;
+  // Whether a drained root is no longer the leader. The launcher of embedded
+  // agents knows only the root, which leads for as long as it is up.
+  const bool drained_root_yields_;
   core::Tree tree_;
   std::vector<Entry> entries_;
   std::function<std::string(NodeId)> why_away_;
+  std::function<void()> leader_changed_;
+  NodeId leader_ = 0;
   int64_t since_;
 };
 

@@ -56,11 +56,11 @@ Status NodeCommands::CheckEnds() const {
                 "that 'canopy up' has started can be changed");
 }
 
-Status NodeCommands::CheckRoot() const {
-  if (!p_.membership->IsRoot(p_.config->self())) {
+Status NodeCommands::CheckLeader() const {
+  if (!p_.membership->IsLeader(p_.config->self())) {
     return Status(kErrUnreach, p_.config->node_name() +
-                                   " is not the root of the overlay any more; "
-                                   "try again");
+                                   " does not lead the overlay any more; try "
+                                   "again");
   }
   if (p_.membership->HasMajority()) return Status();
   return Status(kErrUnreach,
@@ -125,13 +125,13 @@ Result<control::v1::AddNodesReply> NodeCommands::Add(
 }
 
 void NodeCommands::Withdraw(const std::vector<NodeId>& nodes) {
-  if (!CheckRoot().ok()) return;
+  if (!CheckLeader().ok()) return;
   for (const NodeId node : nodes) (void)Set(node, Service::kRemoved, "");
 }
 
 Result<control::v1::AddNodesReply> NodeCommands::AddForLauncher(
     const control::v1::AddNodesRequest& request) {
-  if (Status status = CheckRoot(); !status.ok()) return status;
+  if (Status status = CheckLeader(); !status.ok()) return status;
   std::vector<bootstrap::v1::NodeInfo> nodes;
   for (const std::string& node : request.nodes()) {
     if (!nodes.emplace_back().ParseFromString(node)) {
@@ -165,6 +165,32 @@ std::vector<std::string> NodeCommands::JobsOn(NodeId node) const {
   return names;
 }
 
+NodeId NodeCommands::ControllerOf(const control::JobRecord& job) const {
+  return job.controller == kNoNode ? p_.config->self() : job.controller;
+}
+
+std::vector<std::string> NodeCommands::ControlledBy(NodeId node) const {
+  std::vector<std::string> names;
+  for (const auto& [nspace, record] : p_.jobs()) {
+    if (ControllerOf(record) == node) names.push_back(nspace);
+  }
+  return names;
+}
+
+// Only the agent that controls a job can end it.
+Status NodeCommands::MayEnd(const std::vector<std::string>& jobs) const {
+  for (const std::string& nspace : jobs) {
+    const NodeId controller = ControllerOf(p_.jobs().at(nspace));
+    if (controller == p_.config->self()) continue;
+    return Status(kErrResourceBusy,
+                  "job " + nspace + " is controlled by the agent of " +
+                      p_.membership->info(controller).name() +
+                      " and is not ended by this command; 'canopy kill' ends "
+                      "its processes");
+  }
+  return Status();
+}
+
 Result<std::vector<NodeId>> NodeCommands::Named(const Decision& request) const {
   std::vector<NodeId> nodes;
   for (const std::string& name : request.nodes()) {
@@ -190,14 +216,16 @@ Status NodeCommands::MayRemove(const std::vector<NodeId>& nodes,
                   "no node would be left; 'canopy down' ends the overlay");
   }
   for (const NodeId node : force ? std::vector<NodeId>() : nodes) {
-    const bool controls = node == p_.config->self() && !p_.jobs().empty();
-    const std::vector<std::string> jobs = JobsOn(node);
-    if (jobs.empty() && !controls) continue;
-    return Status(kErrResourceBusy, p_.membership->info(node).name() +
-                                        (jobs.empty() ? " controls jobs"
-                                                      : " runs processes of " +
-                                                            Join(jobs, ", ")) +
-                                        "; wait for them, or use --force");
+    const std::string& name = p_.membership->info(node).name();
+    if (const auto jobs = JobsOn(node); !jobs.empty()) {
+      return Status(kErrResourceBusy, name + " runs processes of " +
+                                          Join(jobs, ", ") +
+                                          "; wait for them, or use --force");
+    }
+    if (const auto jobs = ControlledBy(node); !jobs.empty()) {
+      return Status(kErrResourceBusy, name + " controls " + Join(jobs, ", ") +
+                                          "; wait for them, or use --force");
+    }
   }
   return Status();
 }
@@ -226,7 +254,7 @@ Status NodeCommands::Drain(const std::string& name, const std::string& reason) {
 Result<control::v1::DecideNodesReply> NodeCommands::Decide(
     const Decision& request) {
   if (Status status = CheckEnds(); !status.ok()) return status;
-  if (Status status = CheckRoot(); !status.ok()) return status;
+  if (Status status = CheckLeader(); !status.ok()) return status;
   const std::optional<Service> service = ServiceOf(request.decision());
   if (!service) {
     return Status(kErrBadParam, "this agent does not know that decision");
@@ -236,7 +264,8 @@ Result<control::v1::DecideNodesReply> NodeCommands::Decide(
   if (*service == Service::kRemoved) {
     if (Status may = MayRemove(*nodes, request.force()); !may.ok()) return may;
   }
-  // The root decides about itself last, because it ends when it is removed.
+  // The leader decides about itself last, because it ends when it is removed,
+  // and leads no longer when it is drained.
   std::stable_partition(nodes->begin(), nodes->end(), [this](NodeId node) {
     return node != p_.config->self();
   });
@@ -244,10 +273,12 @@ Result<control::v1::DecideNodesReply> NodeCommands::Decide(
   const std::string reason = drains ? ReasonOf(request) : "";
   std::set<std::string> ended;
   for (const NodeId node : *nodes) {
-    if (drains && request.force()) {
-      const std::vector<std::string> jobs = JobsOn(node);
-      ended.insert(jobs.begin(), jobs.end());
-    }
+    if (!drains || !request.force()) break;
+    const std::vector<std::string> jobs = JobsOn(node);
+    if (Status may = MayEnd(jobs); !may.ok()) return may;
+    ended.insert(jobs.begin(), jobs.end());
+  }
+  for (const NodeId node : *nodes) {
     const Status status = Set(node, *service, reason);
     if (!status.ok()) return status;
   }

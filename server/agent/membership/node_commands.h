@@ -1,5 +1,5 @@
 // Commands for the members of the overlay: adds, drains, resumes and removes
-// nodes. Executed at the root.
+// nodes. Executed at the leader.
 #ifndef CANOPY_SERVER_AGENT_MEMBERSHIP_NODE_COMMANDS_H_
 #define CANOPY_SERVER_AGENT_MEMBERSHIP_NODE_COMMANDS_H_
 
@@ -40,10 +40,10 @@ class NodeCommands {
   explicit NodeCommands(Parts parts) : p_(std::move(parts)) {}
 
   // Implements Control.AddNodes. Returns kErrNotSupported if the agents end
-  // with their launcher. Returns kErrUnreach if this agent is not the root, or
-  // if at least half of the members are lost. Returns kErrBadParam for a
-  // malformed description or name. Returns kErrNotFound if a description has an
-  // address, but its node is no member. Otherwise returns an error of
+  // with their launcher. Returns kErrUnreach if this agent is not the
+  // leader, or if at least half of the members are lost. Returns kErrBadParam
+  // for a malformed description or name. Returns kErrNotFound if a description
+  // has an address, but its node is no member. Otherwise returns an error of
   // Parts::decide, or the reply.
   Result<control::v1::AddNodesReply> Add(
       const control::v1::AddNodesRequest& request);
@@ -52,8 +52,9 @@ class NodeCommands {
   // Add does. Returns kErrNotFound for an unknown node, and kErrBadParam for an
   // unknown decision or if a removal would leave no node that is up. Without
   // `force`, returns kErrResourceBusy for the removal of a node that runs
-  // processes of jobs, or of this agent while there are jobs. Otherwise returns
-  // an error of Parts::decide, or the reply.
+  // processes of jobs or whose agent controls jobs; with `force`, for the drain
+  // of a node with a job that another agent controls. Otherwise returns an
+  // error of Parts::decide, or the reply.
   Result<control::v1::DecideNodesReply> Decide(
       const control::v1::DecideNodesRequest& request);
 
@@ -73,7 +74,7 @@ class NodeCommands {
   using Decision = control::v1::DecideNodesRequest;
 
   Status CheckEnds() const;
-  Status CheckRoot() const;
+  Status CheckLeader() const;
   Status CheckName(const bootstrap::v1::NodeInfo& info) const;
   Status AddOne(const bootstrap::v1::NodeInfo& info,
                 control::v1::AddedNode* added);
@@ -81,6 +82,12 @@ class NodeCommands {
   Result<std::vector<NodeId>> Named(const Decision& request) const;
   Status MayRemove(const std::vector<NodeId>& nodes, bool force) const;
   Status Set(NodeId node, overlay::Service service, const std::string& reason);
+  NodeId ControllerOf(const control::JobRecord& job) const;
+  // Returns the names of the jobs that the node's agent controls.
+  std::vector<std::string> ControlledBy(NodeId node) const;
+  // Returns kErrResourceBusy if another agent controls one of the jobs, which
+  // are known.
+  Status MayEnd(const std::vector<std::string>& jobs) const;
   // Returns the names of the jobs with processes on the node, without tools.
   std::vector<std::string> JobsOn(NodeId node) const;
 

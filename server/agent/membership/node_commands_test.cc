@@ -126,7 +126,7 @@ TEST_F(NodeCommandsTest, ALauncherAddsNodesToAgentsThatEndWithIt) {
   EXPECT_TRUE(membership_->removed(3));
 }
 
-TEST_F(NodeCommandsTest, OnlyTheRootOfAMajorityDecides) {
+TEST_F(NodeCommandsTest, OnlyTheLeaderOfAMajorityDecides) {
   config_.set_embedded(true);
   EXPECT_EQ(Add("n4").code(), kErrNotSupported);
   config_.set_embedded(false);
@@ -208,6 +208,48 @@ TEST_F(NodeCommandsTest, ANameOfARemovedNodeIsThatOfANewMember) {
   ASSERT_TRUE(reply.ok());
   EXPECT_EQ(reply->nodes(0).node(), 3u);
   EXPECT_TRUE(reply->nodes(0).is_new());
+}
+
+TEST_F(NodeCommandsTest, ADrainedRootLeadsNoLonger) {
+  ASSERT_TRUE(
+      commands_->Decide(Of(Decision::DECISION_DRAIN, {"n1", "n2"})).ok());
+  EXPECT_TRUE(membership_->IsLeader(2));
+  EXPECT_EQ(commands_->Decide(Of(Decision::DECISION_RESUME, {"n1"})).code(),
+            kErrUnreach);
+  config_.set_self(2);
+  ASSERT_TRUE(commands_->Decide(Of(Decision::DECISION_RESUME, {"n2"})).ok());
+  EXPECT_TRUE(membership_->IsLeader(1));
+}
+
+// n2 leads, and the job has its processes on n3.
+TEST_F(NodeCommandsTest, ADrainedRootIsKeptByTheJobsThatItControls) {
+  ASSERT_TRUE(commands_->Decide(Of(Decision::DECISION_DRAIN, {"n1"})).ok());
+  config_.set_self(1);
+  Run("job", 2);
+  jobs_["job"].controller = 0;
+  const auto status = membership_->Describe(jobs_);
+  EXPECT_EQ(status.nodes(0).controls(0), "job");
+  EXPECT_EQ(status.nodes(0).num_controlled(), 1u);
+  EXPECT_FALSE(status.nodes(0).leader());
+  EXPECT_TRUE(status.nodes(1).leader());
+  const auto refused = commands_->Decide(Of(Decision::DECISION_REMOVE, {"n1"}));
+  EXPECT_EQ(refused.code(), kErrResourceBusy);
+  EXPECT_EQ(refused.status().message(),
+            "n1 controls job; wait for them, or use --force");
+  jobs_.clear();
+  EXPECT_TRUE(commands_->Decide(Of(Decision::DECISION_REMOVE, {"n1"})).ok());
+}
+
+TEST_F(NodeCommandsTest, AJobOfAnotherControllerIsNotEndedByADrain) {
+  ASSERT_TRUE(commands_->Decide(Of(Decision::DECISION_DRAIN, {"n1"})).ok());
+  config_.set_self(1);
+  Run("job", 2);
+  jobs_["job"].controller = 0;
+  EXPECT_EQ(
+      commands_->Decide(Of(Decision::DECISION_DRAIN, {"n3"}, true)).code(),
+      kErrResourceBusy);
+  EXPECT_EQ(membership_->WhyDrained(2), "") << "nothing was decided";
+  EXPECT_TRUE(ended_.empty());
 }
 
 }  // namespace

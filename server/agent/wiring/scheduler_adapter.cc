@@ -125,7 +125,7 @@ void SchedulerAdapter::Start(const bootstrap::v1::Members& members) {
     nodes_.push_back(NodeOf(info));
   }
   nodes_ = Nodes();
-  reports_.SetRoot(parts_.membership->IsRoot(parts_.config->self()));
+  reports_.SetRoot(parts_.membership->IsLeader(parts_.config->self()));
   link_.Start();
 }
 
@@ -173,6 +173,10 @@ void SchedulerAdapter::ReportChanges() {
   }
 }
 
+void SchedulerAdapter::OnLeaderChanged() {
+  reports_.SetRoot(parts_.membership->IsLeader(parts_.config->self()));
+}
+
 void SchedulerAdapter::OnMember(NodeId node) {
   if (node > nodes_.size()) return;
   const v1::NodeReport known = NodeOf(parts_.membership->info(node));
@@ -185,7 +189,7 @@ void SchedulerAdapter::OnMember(NodeId node) {
 }
 
 void SchedulerAdapter::OnNodeStateChanged(const core::NodeStateChanged&) {
-  reports_.SetRoot(parts_.membership->IsRoot(parts_.config->self()));
+  OnLeaderChanged();
   ReportChanges();
 }
 

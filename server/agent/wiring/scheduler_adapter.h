@@ -60,6 +60,8 @@ class SchedulerAdapter : public InputObserver {
   // Reports the state of a member about which the root has decided, or a new
   // member.
   void OnMember(NodeId node);
+  // Called when another node has become the leader, which sends the reports.
+  void OnLeaderChanged();
   // Called when agents may have stopped or begun to answer.
   void OnReachability() { ReportChanges(); }
   void OnNodeStateChanged(const core::NodeStateChanged& change) override;

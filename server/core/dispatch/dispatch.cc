@@ -157,9 +157,18 @@ void On(Engines& e, const PeerArrived& in) { OnPeerMessage(e, in.message); }
 void On(Engines& e, const NodeStateChanged& in) { OnNodeStateChanged(e, in); }
 
 void On(Engines& e, const MemberAdded& in) { OnMemberAdded(e, in); }
+void On(Engines& e, const MemberServes& in) { OnMemberServes(e, in); }
 void On(Engines& e, const NodeRestarted& in) { OnNodeRestarted(e, in); }
 
-void On(Engines& e, const ShutdownRequested& in) { ShutDown(e, {in.reason}); }
+// The leader is not always the root, from which all agents are reached.
+void On(Engines& e, const ShutdownRequested& in) {
+  const NodeId root = e.tree.root();
+  if (e.tree.leader() == e.self && root != e.self) {
+    e.out.push_back(
+        SendPeer{PeerMessage{e.self, root, OverlayShutdown{in.reason}}});
+  }
+  ShutDown(e, {in.reason});
+}
 
 // --------------------------------------------------------- recovery ---
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "server/core/dispatch/lending.h"
 #include "server/core/dispatch/propagation.h"
 
 namespace canopy::core {
@@ -21,6 +22,7 @@ void OnLost(Engines& e, const NodeStateChanged& in) {
     PropagateChanges(e);
   });
   e.ForEach([&](Engine& engine) { engine.OnTreeChanged(e.step()); });
+  LendJobs(e);
 }
 
 void OnReturned(Engines& e, NodeId node) {
@@ -29,6 +31,7 @@ void OnReturned(Engines& e, NodeId node) {
     engine.OnTreeChanged(e.step());
     PropagateChanges(e);
   });
+  LendJobs(e);
   e.engine.SendSyncComplete(e.step(), node);
 }
 
@@ -41,13 +44,23 @@ void OnMemberAdded(Engines& e, const MemberAdded& in) {
   e.tree.Grow(static_cast<uint32_t>(names.size()));
 }
 
+void OnMemberServes(Engines& e, const MemberServes& in) {
+  const NodeId before = e.tree.leader();
+  e.tree.SetInService(in.node, in.in_service);
+  const NodeId leader = e.tree.leader();
+  if (leader == before) return;
+  Log(e, LogLine::Level::kInfo,
+      "the agent of node " + e.config.node_names[leader] +
+          " controls new jobs from now on");
+  LendJobs(e);
+}
+
 void OnNodeStateChanged(Engines& e, const NodeStateChanged& in) {
   if (in.node == e.self || in.node >= e.tree.size()) return;
   if (e.tree.alive(in.node) == in.up) return;
   e.tree.SetAlive(in.node, in.up);
   Log(e, in.up ? LogLine::Level::kInfo : LogLine::Level::kWarning,
-      "node " + e.config.node_names[in.node] +
-          (in.up ? " is up" : " is lost") +
+      "node " + e.config.node_names[in.node] + (in.up ? " is up" : " is lost") +
           (in.reason.empty() ? "" : ": " + in.reason));
   if (in.up) {
     OnReturned(e, in.node);
@@ -61,6 +74,7 @@ void OnNodeRestarted(Engines& e, const NodeRestarted& in) {
   Log(e, LogLine::Level::kInfo,
       "the agent of node " + e.config.node_names[in.node] + " was restarted");
   e.ForEach([&](Engine& engine) { engine.OnNodeRestarted(e.step(), in.node); });
+  LendJobs(e);
   e.engine.SendSyncComplete(e.step(), in.node);
 }
 

@@ -106,6 +106,28 @@ TEST_F(NodeDispatchTest, RequestsToARestartedAgentAreResent) {
   EXPECT_TRUE(Restarted(2).empty());
 }
 
+// The new leader maps jobs onto the same nodes, so it must know the job.
+TEST_F(NodeDispatchTest, ANewLeaderGetsTheJobsThatAreControlledHere) {
+  e_.engine.OnLaunchRequested(e_.step(), {JobOn("own", {0, 2})});
+  PropagateChanges(e_);
+  EXPECT_TRUE(Sent<JobMapReply>(e_.out).empty()) << "this agent leads";
+  e_.out.clear();
+  OnMemberServes(e_, {2, false});
+  EXPECT_TRUE(e_.out.empty());
+  OnMemberServes(e_, {0, false});
+  auto offers = Sent<JobMapReply>(e_.out);
+  ASSERT_EQ(offers.size(), 1u);
+  EXPECT_EQ(offers[0].first, 1u);
+  EXPECT_EQ(offers[0].second.nspace, "own");
+  e_.out.clear();
+  OnMemberServes(e_, {0, false});
+  EXPECT_TRUE(e_.out.empty());
+  offers = Sent<JobMapReply>(Restarted(1));
+  EXPECT_EQ(offers.size(), 1u) << "the successor does not know the job";
+  offers = Sent<JobMapReply>(State(1, false));
+  ASSERT_EQ(offers.size(), 0u) << "the root leads when none is in service";
+}
+
 // Agent 3 gets its part from agent 0, while agent 1 is still between them in
 // the view of agent 3.
 TEST(DeferredMessages, ADeferredMessageIsHandledWhenTheViewsConverge) {

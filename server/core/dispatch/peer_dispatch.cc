@@ -38,11 +38,18 @@ void OnBody(Engines& e, const PeerMessage& message, const JobQueryReply& body) {
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const JobMapRequest& body) {
-  e.maps.OnRequest(e.step(), message.src, body, e.engine.LostOf(body.nspace));
+  e.maps.OnRequest(
+      e.step(), message.src, body,
+      {e.engine.LostOf(body.nspace), e.engine.ControllerOf(body.nspace)});
 }
 
+// An unrequested map is that of a job which its sender controls.
 void OnBody(Engines& e, const PeerMessage& message, const JobMapReply& body) {
-  e.maps.OnReply(message.src, body);
+  if (body.request != 0) return e.maps.OnReply(message.src, body);
+  const bool known = e.jobs.Find(body.nspace) != nullptr;
+  if (known && e.engine.ControllerOf(body.nspace) != message.src) return;
+  if (e.engine.HasEnded(body.nspace)) return;
+  e.maps.OnOffered(e.step(), message.src, body);
 }
 
 void OnBody(Engines& e, const PeerMessage& message, const SpawnRequest& body) {

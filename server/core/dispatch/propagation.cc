@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "server/core/dispatch/lending.h"
 #include "server/core/dispatch/peer_dispatch.h"
 #include "server/core/event/group_events.h"
 
@@ -71,6 +72,7 @@ void On(Engines& e, const AddedJob& added) {
     }
   }
   e.ForEach([&](Engine& engine) { engine.OnJobAdded(e.step(), nspace); });
+  LendJob(e, nspace);
 }
 
 // Since this event was posted, this agent may have taken part in the job again.

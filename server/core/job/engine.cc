@@ -14,7 +14,7 @@ JobEngine::JobEngine(NodeId self, const std::vector<std::string>& node_names,
     : self_(self),
       tree_(tree),
       table_(table),
-      resync_(self, tree),
+      resync_(self, tree, &table),
       jobs_(self, node_names, tree, table, resync_),
       messages_(jobs_, resync_) {}
 
@@ -48,8 +48,21 @@ std::vector<NodeId> JobEngine::LostOf(const std::string& nspace) const {
 }
 
 NodeId JobEngine::ControllerOf(const std::string& nspace) const {
-  const JobEntry* job = jobs_.Find(nspace);
-  return job == nullptr ? tree_.root() : job->part.place().controller();
+  if (const JobEntry* job = jobs_.Find(nspace)) {
+    return job->part.place().controller();
+  }
+  const Job* borrowed = table_.Find(nspace);
+  const NodeId controller =
+      borrowed == nullptr ? kNoNode : borrowed->lent_by_controller;
+  return tree_.alive(controller) ? controller : tree_.leader();
+}
+
+std::vector<std::string> JobEngine::Controlled() const {
+  std::vector<std::string> out;
+  for (const auto& [nspace, job] : jobs_.entries()) {
+    if (job->head) out.push_back(nspace);
+  }
+  return out;
 }
 
 void JobEngine::OnLaunchRequested(const StepContext& context,
@@ -159,8 +172,13 @@ void JobEngine::OnLocalInputDone(const StepContext& context,
 
 void JobEngine::OnSignalRequested(const StepContext& context,
                                   const SignalRequested& in) {
-  const JobEntry* job = jobs_.FindControlled(in.nspace);
-  if (job != nullptr) job->head->OnSignalRequested(StepOf(context), in);
+  const JobStep step = StepOf(context);
+  if (const JobEntry* job = jobs_.FindControlled(in.nspace)) {
+    return job->head->OnSignalRequested(step, in);
+  }
+  const NodeId controller = ControllerOf(in.nspace);
+  if (table_.Find(in.nspace) == nullptr || controller == self_) return;
+  step.Send(controller, JobSignal{in.nspace, in.signal, in.ranks});
 }
 
 void JobEngine::OnKillRequested(const StepContext& context,
@@ -255,6 +273,11 @@ void JobEngine::OnNodeReturned(const StepContext& context) {
   });
   TakeDeferred(step);
   resync_.Release(step);
+}
+
+void JobEngine::OnJobRemoved(const StepContext& context,
+                             const RemovedJob& job) {
+  resync_.OnJobRemoved(StepOf(context), job.nspace);
 }
 
 void JobEngine::OnNodeRestarted(const StepContext& context, NodeId node) {

@@ -26,9 +26,10 @@
 
 namespace canopy::core {
 
-// The agent that receives the launch request is the root of the tree. It
-// controls the job: it collects every exit, applies the policy and receives the
-// output. The engine passes each input to the classes of which it consists:
+// The agent that receives the launch request is the leader, or the agent that
+// executes a spawn. It controls the job: it collects every exit, applies the
+// policy and receives the output. The engine passes each input to the classes
+// of which it consists:
 //
 //   JobSet       the jobs at this agent, each with
 //     JobPart      the agent's part: launch, ends of ranks, messages up and
@@ -62,8 +63,9 @@ class JobEngine final : public Engine {
 
   // Launches a job. The engine answers with JobChanged actions; the last one
   // has kEnded, whatever happens. A job that cannot be launched gets only this
-  // last action. That is the case if this agent is not the root, the namespace
-  // exists, or a node's agent is not up.
+  // last action. That is the case if the namespace exists, if a node's agent is
+  // not up, or if this agent is neither the leader nor the root and no process
+  // has spawned the job.
   void OnLaunchRequested(const StepContext& step, const LaunchRequested& in);
   // Handles the messages about the life of jobs, their streams and
   // resynchronisation. Returns false for any other body.
@@ -89,10 +91,11 @@ class JobEngine final : public Engine {
   void OnLocalOutput(const StepContext& step, const LocalOutput& in);
   void OnLocalInputDone(const StepContext& step, const LocalInputDone& in);
 
-  // The next three functions have an effect only at the job's controller. A
-  // signal that arrives before the processes run is dropped. A second kill
-  // request sends SIGKILL at once.
+  // A signal is forwarded to the job's controller, if the job is known. A
+  // signal that arrives before the processes run is dropped.
   void OnSignalRequested(const StepContext& step, const SignalRequested& in);
+  // The next two functions have an effect only at the job's controller. A
+  // second kill request sends SIGKILL at once.
   void OnKillRequested(const StepContext& step, const KillRequested& in);
   void OnTimeLimitSet(const StepContext& step, const TimeLimitSet& in);
   // Records that debuggers no longer hold the job, which postpones its time
@@ -114,6 +117,7 @@ class JobEngine final : public Engine {
   // The caller must have updated the tree.
   void OnNodeReturned(const StepContext& step) override;
   void OnNodeRestarted(const StepContext& step, NodeId node) override;
+  void OnJobRemoved(const StepContext& step, const RemovedJob& job) override;
   // Adds the job to the table, so the caller calls this function before it
   // notifies the other engines (OnJobRecovered). Ends the job if the agent's
   // predecessor controlled it and left no record of it that can be read.
@@ -151,9 +155,15 @@ class JobEngine final : public Engine {
   // Returns the agents of the job that were lost with their ranks since its
   // launch, ascending; none if this agent has no part in the job.
   std::vector<NodeId> LostOf(const std::string& nspace) const;
-  // Returns the agent that controls the job, or the root if the job is unknown
-  // to this agent.
+  // Returns the agent that controls the job, or the leader if this agent does
+  // not know the controller.
   NodeId ControllerOf(const std::string& nspace) const;
+  // Returns the jobs that this agent controls, in the order of their names.
+  std::vector<std::string> Controlled() const;
+  bool Controls(const std::string& nspace) const {
+    const JobEntry* job = jobs_.Find(nspace);
+    return job != nullptr && job->head != nullptr;
+  }
   // Returns whether the agent has a part in the job, and not only its map.
   bool TakesPart(const std::string& nspace) const {
     return jobs_.Find(nspace) != nullptr;

@@ -48,10 +48,12 @@ Status JobSet::MayLaunch(const JobSpec& spec) const {
       return Status(kErrNodeDown, "no agent is up on node " + node.name);
     }
   }
-  if (self_ != tree_.root()) {
+  // A launcher may have found this agent before the leader changed. A spawn is
+  // executed where the spawner's job is controlled.
+  const NodeId leader = tree_.leader();
+  if (self_ != leader && self_ != tree_.root() && spec.parent.nspace.empty()) {
     return Status(kErrNotSupported, "jobs are launched at agent " +
-                                        node_names_[tree_.root()] +
-                                        ", not here");
+                                        node_names_[leader] + ", not here");
   }
   if (entries_.contains(spec.nspace)) {
     return Status(kErrExists, "job " + spec.nspace + " exists already");

@@ -43,7 +43,14 @@ class JobSetTest : public testing::Test {
   Actions out_;
 };
 
-TEST_F(JobSetTest, OnlyTheRootLaunches) {
+TEST_F(JobSetTest, TheLeaderLaunchesAndSoDoesTheControllerOfASpawner) {
+  EXPECT_EQ(jobs_.MayLaunch(*spec_).code(), kErrNotSupported);
+  JobSpec spawned = *spec_;
+  spawned.parent = {"parent", 0};
+  EXPECT_TRUE(jobs_.MayLaunch(spawned).ok());
+  tree_.SetInService(0, false);
+  EXPECT_TRUE(jobs_.MayLaunch(*spec_).ok());
+  tree_.SetInService(0, true);
   EXPECT_EQ(jobs_.MayLaunch(*spec_).code(), kErrNotSupported);
   tree_.SetAlive(0, false);
   EXPECT_TRUE(jobs_.MayLaunch(*spec_).ok());

@@ -11,6 +11,8 @@ namespace {
 
 // A job counts as unknown if no answer has arrived after this time.
 constexpr TimeNs kPatience = 10'000'000'000;
+// Maximum number of jobs that other agents may offer.
+constexpr size_t kMaxOffered = 65536;
 
 }  // namespace
 
@@ -42,14 +44,14 @@ void JobMaps::Send(const StepContext& step, const std::string& nspace,
 }
 
 void JobMaps::OnRequest(const StepContext& step, NodeId src,
-                        const JobMapRequest& request,
-                        std::vector<NodeId> lost) {
+                        const JobMapRequest& request, Facts facts) {
   JobMapReply reply{request.request, kErrNotFound, request.nspace, {}};
   if (const Job* job = jobs_.Find(request.nspace)) {
     reply.status = kSuccess;
     if (!request.exists_only) {
       reply.spec = Bytes(EncodeJobSpec(*job->spec));
-      reply.lost = std::move(lost);
+      reply.lost = std::move(facts.lost);
+      reply.controller = facts.controller;
     }
     jobs_.AddReader(request.nspace, src);
   }
@@ -64,10 +66,52 @@ void JobMaps::OnReply(NodeId src, const JobMapReply& reply) {
   }
   const std::string nspace = it->first;
   asked_.erase(it);
-  if (reply.status != kSuccess || !Borrow(src, nspace, reply.spec)) {
+  const NodeId controller = reply.controller.value_or(kNoNode);
+  if (reply.status != kSuccess ||
+      !Borrow(src, nspace, reply.spec, controller)) {
     return Post(MapUnknown{nspace});
   }
   MarkLost(nspace, reply.lost);
+}
+
+// ----------------------------------------------- maps that were not requested
+
+void JobMaps::Offer(const StepContext& step, const std::string& nspace,
+                    NodeId to, std::vector<NodeId> lost) {
+  const Job* job = jobs_.Find(nspace);
+  if (job == nullptr || !tree_.alive(to)) return;
+  JobMapReply offer{0, kSuccess, nspace, Bytes(EncodeJobSpec(*job->spec)),
+                    std::move(lost)};
+  offer.controller = self_;
+  jobs_.AddReader(nspace, to);
+  step.out.push_back(SendPeer{PeerMessage{self_, to, std::move(offer)}});
+}
+
+void JobMaps::OnOffered(const StepContext& step, NodeId src,
+                        const JobMapReply& reply) {
+  if (!TakeOffer(step, src, reply)) return;
+  if (borrowed_.contains(reply.nspace)) MarkLost(reply.nspace, reply.lost);
+  offered_.insert(reply.nspace);
+  step.out.push_back(
+      JobElsewhere{reply.nspace, jobs_.Find(reply.nspace)->spec, src});
+}
+
+// Returns whether the table has the job's map. The end of the job may have
+// overtaken the offer on another route, so the lender is queried.
+bool JobMaps::TakeOffer(const StepContext& step, NodeId src,
+                        const JobMapReply& reply) {
+  const std::string& nspace = reply.nspace;
+  if (jobs_.Find(nspace) == nullptr) {
+    if (offered_.size() >= kMaxOffered ||
+        !Borrow(src, nspace, reply.spec, src)) {
+      return false;
+    }
+    asked_.erase(nspace);
+  }
+  const auto loan = borrowed_.find(nspace);
+  if (loan == borrowed_.end()) return true;
+  if (loan->second.lender == src) Check(step, nspace, &loan->second);
+  return true;
 }
 
 // Records nodes whose present agents have none of the job's ranks. This agent
@@ -86,18 +130,19 @@ void JobMaps::MarkLost(const std::string& nspace,
 
 // Adds the map of a job that `src` has sent. Returns false if the bytes are not
 // that map.
-bool JobMaps::Borrow(NodeId src, const std::string& nspace,
-                     const Bytes& bytes) {
+bool JobMaps::Borrow(NodeId src, const std::string& nspace, const Bytes& bytes,
+                     NodeId controller) {
   Result<JobSpec> spec = DecodeJobSpec(bytes.view());
   if (!spec.ok() || spec->nspace != nspace) return false;
   if (jobs_.Add(std::make_shared<const JobSpec>(std::move(*spec)))) {
     borrowed_.emplace(nspace, Loan{src});
+    jobs_.SetLentBy(nspace, controller);
   }
   return true;
 }
 
 void JobMaps::OnLent(NodeId src, const std::string& nspace, const Bytes& spec) {
-  if (jobs_.Find(nspace) == nullptr && Borrow(src, nspace, spec)) {
+  if (jobs_.Find(nspace) == nullptr && Borrow(src, nspace, spec, src)) {
     asked_.erase(nspace);
   }
 }
@@ -116,6 +161,7 @@ void JobMaps::Keep(const StepContext& step, const std::string& nspace,
   if (jobs_.Find(nspace) == nullptr) return;
   Loan& loan = borrowed_[nspace];
   loan.lender = lender;
+  jobs_.SetLentBy(nspace, lender);
   if (tree_.alive(lender)) return Check(step, nspace, &loan);
   DropLost(step);
 }
@@ -152,9 +198,13 @@ void JobMaps::OnPrepare(const Bytes& bytes) {
   // Only the registration is withdrawn. The records of the job's collectives
   // and connections stay in the table.
   jobs_.Unregister(spec->nspace);
+  jobs_.SetLentBy(spec->nspace, kNoNode);
 }
 
 void JobMaps::OnJobRemoved(const StepContext& step, const RemovedJob& job) {
+  if (offered_.erase(job.nspace) > 0) {
+    step.out.push_back(JobElsewhere{job.nspace, nullptr, kNoNode});
+  }
   for (const NodeId reader : job.readers) {
     if (!tree_.alive(reader)) continue;
     step.out.push_back(

@@ -1,7 +1,8 @@
 // Maps of jobs in which this agent takes no part. Local clients refer to some
-// of these jobs, whose maps are requested from the root. In the other jobs,
-// this agent took part while it forwarded messages between other agents. A map
-// is released when its job is over.
+// of these jobs, whose maps are requested from the root. In other jobs, this
+// agent took part while it forwarded messages between other agents. The root
+// and the leader get the maps of all other jobs from the agents that control
+// them. A map is released when its job is over.
 #ifndef CANOPY_SERVER_CORE_JOB_MAPS_H_
 #define CANOPY_SERVER_CORE_JOB_MAPS_H_
 
@@ -32,11 +33,24 @@ class JobMaps final : public Engine {
   // Requests the job's map. Later either the map is added to the table, or a
   // MapUnknown with the job's name is posted.
   void Want(const StepContext& step, const std::string& nspace);
-  // Handles the request of another agent for a map. `lost` has the agents of
-  // the job that were lost with their ranks.
+  // The facts of a job that accompany its map: the agents that were lost with
+  // their ranks, and the agent that controls the job.
+  struct Facts {
+    std::vector<NodeId> lost;
+    NodeId controller = kNoNode;
+  };
+  // Handles the request of another agent for a map. `facts` concern the job, if
+  // it is known.
   void OnRequest(const StepContext& step, NodeId src,
-                 const JobMapRequest& request, std::vector<NodeId> lost);
+                 const JobMapRequest& request, Facts facts);
   void OnReply(NodeId src, const JobMapReply& reply);
+  // Sends the map of a job that this agent controls to another agent, which is
+  // notified of the job's end later. The same map may be sent again.
+  void Offer(const StepContext& step, const std::string& nspace, NodeId to,
+             std::vector<NodeId> lost);
+  // Handles an unrequested map of a job that `src` controls. Does nothing if
+  // this agent has the map of another controller.
+  void OnOffered(const StepContext& step, NodeId src, const JobMapReply& reply);
   // Handles a map that `src` has sent unrequested. `src` will report the job's
   // end.
   void OnLent(NodeId src, const std::string& nspace, const Bytes& spec);
@@ -85,7 +99,9 @@ class JobMaps final : public Engine {
   void Send(const StepContext& step, const std::string& nspace, Ask* ask);
   void Check(const StepContext& step, const std::string& nspace, Loan* loan);
   void OnCheckReply(NodeId src, const JobMapReply& reply);
-  bool Borrow(NodeId src, const std::string& nspace, const Bytes& spec);
+  bool Borrow(NodeId src, const std::string& nspace, const Bytes& spec,
+              NodeId controller);
+  bool TakeOffer(const StepContext& step, NodeId src, const JobMapReply& reply);
   void MarkLost(const std::string& nspace, const std::vector<NodeId>& lost);
   void Forget(const std::string& nspace);
 
@@ -94,6 +110,7 @@ class JobMaps final : public Engine {
   JobTable& jobs_;
   std::map<std::string, Ask> asked_;
   std::map<std::string, Loan, std::less<>> borrowed_;
+  std::set<std::string> offered_;  // the jobs that their controllers offered
   uint64_t next_request_ = 1;
 };
 

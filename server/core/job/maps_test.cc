@@ -241,7 +241,7 @@ TEST_F(JobMapsTest, TakingPartInTheJobEndsTheLoanOfItsMap) {
 TEST_F(JobMapsTest, AMapIsLentAndTheEndOfItsJobReportedToTheBorrower) {
   jobs_.Add(JobOn("mine", {5, 6}));
   const JobMapRequest request{7, "mine"};
-  maps_.OnRequest({0, actions_}, 2, request, {6});
+  maps_.OnRequest({0, actions_}, 2, request, {{6}, 1});
   const auto replies = Sent<JobMapReply>(actions_);
   ASSERT_EQ(replies.size(), 1u);
   EXPECT_EQ(replies[0].first, 2u);
@@ -251,7 +251,7 @@ TEST_F(JobMapsTest, AMapIsLentAndTheEndOfItsJobReportedToTheBorrower) {
   actions_.clear();
   // An agent that has the map only queries whether the job is known.
   const JobMapRequest check{7, "mine", true};
-  maps_.OnRequest({0, actions_}, 2, check, {6});
+  maps_.OnRequest({0, actions_}, 2, check, {{6}, 1});
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.spec.empty());
   EXPECT_TRUE(Sent<JobMapReply>(actions_)[0].second.lost.empty());
   EXPECT_EQ(Sent<JobMapReply>(actions_)[0].second.status, kSuccess);
@@ -261,6 +261,66 @@ TEST_F(JobMapsTest, AMapIsLentAndTheEndOfItsJobReportedToTheBorrower) {
   const auto forgets = Sent<JobForget>(actions_);
   ASSERT_EQ(forgets.size(), 1u);
   EXPECT_EQ(forgets[0].first, 2u);
+}
+
+// The root and the leader know the jobs of all controllers.
+TEST_F(JobMapsTest, AControllerOffersItsJobAndReportsItsEnd) {
+  jobs_.Add(JobOn("mine", {5, 6}));
+  maps_.Offer({0, actions_}, "unknown", 0, {});
+  EXPECT_TRUE(actions_.empty());
+  maps_.Offer({0, actions_}, "mine", 0, {6});
+  const auto offers = Sent<JobMapReply>(actions_);
+  ASSERT_EQ(offers.size(), 1u);
+  EXPECT_EQ(offers[0].first, 0u);
+  EXPECT_EQ(offers[0].second.request, 0u);
+  EXPECT_EQ(offers[0].second.controller, 5u);
+  EXPECT_EQ(offers[0].second.lost, std::vector<NodeId>{6});
+  actions_.clear();
+  jobs_.Remove("mine");
+  maps_.OnJobRemoved({0, actions_}, TakeAll<RemovedJob>(&events_).at(0));
+  EXPECT_EQ(Sent<JobForget>(actions_).size(), 1u);
+}
+
+TEST_F(JobMapsTest, AnOfferedJobIsKnownUntilItsControllerReportsItsEnd) {
+  maps_.OnOffered({0, actions_}, 3, Reply(0, "x"));
+  ASSERT_NE(jobs_.Find("x"), nullptr);
+  EXPECT_EQ(jobs_.Find("x")->lent_by_controller, 3u);
+  auto known = All<JobElsewhere>(actions_);
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(known[0].controller, 3u);
+  EXPECT_EQ(known[0].job->nspace, "x");
+  // The end may have overtaken the offer.
+  EXPECT_EQ(Sent<JobMapRequest>(actions_).at(0).first, 3u);
+  actions_.clear();
+  maps_.OnForget(3, "x");
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  maps_.OnJobRemoved({0, actions_}, TakeAll<RemovedJob>(&events_).at(0));
+  known = All<JobElsewhere>(actions_);
+  ASSERT_EQ(known.size(), 1u);
+  EXPECT_EQ(known[0].job, nullptr);
+}
+
+TEST_F(JobMapsTest, AnOfferEndsTheRequestForTheMap) {
+  ASSERT_NE(Ask("x"), 0u);
+  maps_.OnOffered({0, actions_}, 3, Reply(0, "x"));
+  EXPECT_EQ(maps_.num_requests(), 0u);
+}
+
+TEST_F(JobMapsTest, AnOfferThatIsNotTheJobIsIgnored) {
+  JobMapReply other = Reply(0, "y");
+  other.nspace = "x";
+  maps_.OnOffered({0, actions_}, 3, other);
+  EXPECT_EQ(jobs_.Find("x"), nullptr);
+  EXPECT_TRUE(actions_.empty());
+}
+
+// The agent takes part in the job, whose map is not borrowed.
+TEST_F(JobMapsTest, AnOfferOfAJobWithAPartHereIsOnlyReported) {
+  jobs_.Add(JobOn("x", {5, 3}));
+  maps_.OnOffered({0, actions_}, 3, Reply(0, "x"));
+  EXPECT_EQ(All<JobElsewhere>(actions_).size(), 1u);
+  EXPECT_TRUE(Sent<JobMapRequest>(actions_).empty());
+  EXPECT_EQ(jobs_.Find("x")->lent_by_controller, kNoNode);
 }
 
 }  // namespace

@@ -115,6 +115,13 @@ TimeNs JobResync::NextDeadline() const {
 
 // ------------------------------------------------------ jobs unknown here ---
 
+bool JobResync::IsElsewhere(const std::string& nspace, NodeId src) const {
+  const Job* job = jobs_ == nullptr ? nullptr : jobs_->Find(nspace);
+  if (job == nullptr) return false;
+  const NodeId controller = job->lent_by_controller;
+  return controller != kNoNode && controller != src && tree_.alive(controller);
+}
+
 // Only the controller knows that a job has ended. Another agent may not have
 // learned of the job yet.
 void JobResync::OnUnknown(const JobStep& step, NodeId src,
@@ -122,7 +129,8 @@ void JobResync::OnUnknown(const JobStep& step, NodeId src,
   if (HasEnded(nspace)) {
     return step.Send(src, JobQueryReply{nspace, JobVerdict::kEnded});
   }
-  if (IsAuthoritative()) {
+  // The controller of a job that runs elsewhere reports its end to this agent.
+  if (IsAuthoritative() && !IsElsewhere(nspace, src)) {
     return step.Send(src, JobQueryReply{nspace, JobVerdict::kNoRecord});
   }
   if (inquirers_.size() >= kMaxInquiries && !inquirers_.contains(nspace)) {
@@ -143,6 +151,11 @@ void JobResync::AnswerInquirers(const JobStep& step,
   for (const NodeId agent : TakeInquirers(reply.nspace)) {
     step.Send(agent, reply);
   }
+}
+
+void JobResync::OnJobRemoved(const JobStep& step, const std::string& nspace) {
+  if (!IsAuthoritative()) return;
+  AnswerInquirers(step, {nspace, JobVerdict::kNoRecord});
 }
 
 void JobResync::OnNodeRestarted(const JobStep& step, NodeId node) const {
@@ -195,7 +208,7 @@ void JobResync::Release(const JobStep& step) {
       step.Send(tree_.root(), JobQuery{nspace});
       continue;
     }
-    if (!IsAuthoritative()) continue;
+    if (!IsAuthoritative() || IsElsewhere(nspace, kNoNode)) continue;
     for (const NodeId agent : agents) {
       step.Send(agent, JobQueryReply{nspace, JobVerdict::kNoRecord});
     }

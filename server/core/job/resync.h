@@ -14,6 +14,7 @@
 
 #include "common/ids.h"
 #include "server/core/job/step.h"
+#include "server/core/job_table.h"
 #include "server/core/messages.h"
 #include "server/core/step/clock.h"
 #include "server/core/step/step_context.h"
@@ -55,7 +56,10 @@ const std::string* DeferrableNspace(const MessageBody& body);
 // before it reports a change.
 class JobResync {
  public:
-  JobResync(NodeId self, const Tree& tree) : self_(self), tree_(tree) {}
+  // `jobs`, if not null, outlives this object. It has the jobs whose maps this
+  // agent has borrowed from their controllers.
+  JobResync(NodeId self, const Tree& tree, const JobTable* jobs = nullptr)
+      : self_(self), tree_(tree), jobs_(jobs) {}
 
   // ------------------------------------------------- who knows which jobs ---
 
@@ -96,6 +100,9 @@ class JobResync {
   void OnUnknown(const JobStep& step, NodeId src, const std::string& nspace);
   // Forwards the reply about a job to its inquirers.
   void AnswerInquirers(const JobStep& step, const JobQueryReply& reply);
+  // Called when the job's map was removed from the table. Its inquirers get an
+  // answer if this agent is authoritative.
+  void OnJobRemoved(const JobStep& step, const std::string& nspace);
   // Removes and returns the job's inquirers. Called when the job becomes known.
   std::set<NodeId> TakeInquirers(const std::string& nspace);
   // Repeats queries to a restarted agent, which has lost them.
@@ -124,9 +131,13 @@ class JobResync {
 
  private:
   bool MarkSynced(NodeId node);
+  // Returns whether another living agent than `src` controls the job and has
+  // sent this agent its map.
+  bool IsElsewhere(const std::string& nspace, NodeId src) const;
 
   const NodeId self_;
   const Tree& tree_;
+  const JobTable* const jobs_;
   // By job, the agents that sent messages about a job that is unknown to this
   // agent.
   std::map<std::string, std::set<NodeId>> inquirers_;

@@ -166,5 +166,45 @@ TEST_F(ResyncTest, TheOldestEndedJobsAreForgotten) {
   EXPECT_TRUE(jobs.Contains("1999"));
 }
 
+// Agent 2 controls the job and reports its end to the root.
+TEST_F(ResyncTest, AJobOfAnotherControllerIsNotUnknown) {
+  JobTable table(0);
+  JobResync root(0, tree_, &table);
+  table.Add(JobOn("job", {2, 3}));
+  table.SetLentBy("job", 2);
+  root.OnUnknown(Step(0), 3, "job");
+  EXPECT_TRUE(Answered().empty());
+  root.AnswerInquirers(Step(0), {"job", JobVerdict::kEnded});
+  EXPECT_EQ(Answered(), Nodes{3});
+  out_.clear();
+  // The controller would not inquire if it had the job.
+  root.OnUnknown(Step(0), 2, "job");
+  EXPECT_EQ(Answered(), Nodes{2});
+}
+
+TEST_F(ResyncTest, InquirersAreAnsweredWhenTheControllerIsLost) {
+  JobTable table(0);
+  JobResync root(0, tree_, &table);
+  table.Add(JobOn("job", {2, 3}));
+  table.SetLentBy("job", 2);
+  root.OnUnknown(Step(0), 3, "job");
+  tree_.SetAlive(2, false);
+  root.Release(Step(0));
+  EXPECT_EQ(Answered(), Nodes{3});
+  EXPECT_EQ(root.size(), 0u);
+}
+
+TEST_F(ResyncTest, InquirersAreAnsweredWhenTheMapIsDropped) {
+  JobTable table(0);
+  JobResync root(0, tree_, &table);
+  table.Add(JobOn("job", {2, 3}));
+  table.SetLentBy("job", 2);
+  root.OnUnknown(Step(0), 3, "job");
+  table.Remove("job");
+  root.OnJobRemoved(Step(0), "job");
+  EXPECT_EQ(Answered(), Nodes{3});
+  EXPECT_EQ(root.size(), 0u);
+}
+
 }  // namespace
 }  // namespace canopy::core

@@ -190,13 +190,18 @@ struct JobMapRequest {
   bool exists_only = false;
 };
 
+// The answer to JobMapRequest. The agent that controls a job also sends the
+// job's map unrequested to the root and to the leader, so that both know every
+// job.
 struct JobMapReply {
-  uint64_t request = 0;
-  int status = 0;  // kErrNotFound: the job is unknown to the sender
+  uint64_t request = 0;  // 0: unrequested
+  int status = 0;        // kErrNotFound: the job is unknown to the sender
   std::string nspace;
   Bytes spec;  // EncodeJobSpec; empty with exists_only or an error
   // Agents of the job that were lost with their ranks since its launch.
   std::vector<NodeId> lost = {};
+  // The agent that controls the job; no value if the sender does not state it.
+  std::optional<NodeId> controller = std::nullopt;
 };
 
 // A call of PMIx_Spawn, sent by the spawner's agent to the agent that controls

@@ -50,27 +50,34 @@ size_t Spawns::NumHeld(const ProcId& proc) const {
   return count;
 }
 
+// The leader may change while it executes a spawn of a tool, so the tool's
+// spawns stay with the agent that has executed the first one.
+NodeId Spawns::ExecutorOf(const ProcId& spawner) const {
+  const auto executor = executors_.find(spawner);
+  return executor == executors_.end() ? engine_.ControllerOf(spawner.nspace)
+                                      : executor->second;
+}
+
 void Spawns::Send(const StepContext& step, const Id& id, const Held& held) {
   SpawnRequest request{id.proc, id.request, held.call};
-  const NodeId controller = engine_.ControllerOf(id.proc.nspace);
-  if (controller == self_) return OnRequest(step, self_, request);
+  const NodeId executor = ExecutorOf(id.proc);
+  if (IsOfTool(id.request)) executors_.emplace(id.proc, executor);
+  if (executor == self_) return OnRequest(step, self_, request);
   step.out.push_back(
-      SendPeer{PeerMessage{self_, controller, std::move(request)}});
+      SendPeer{PeerMessage{self_, executor, std::move(request)}});
 }
 
 void Spawns::SendAgain(const StepContext& step) {
   for (const auto& [id, held] : held_) {
     // A request that this agent executes itself is not lost. If it were sent
     // again, its answer would change `held_` in this loop.
-    if (engine_.ControllerOf(id.proc.nspace) != self_) {
-      Send(step, id, held);
-    }
+    if (ExecutorOf(id.proc) != self_) Send(step, id, held);
   }
 }
 
 bool Spawns::Awaits(NodeId src, const SpawnReply& reply) const {
   return held_.contains({reply.proc, reply.request}) &&
-         src == engine_.ControllerOf(reply.proc.nspace);
+         src == ExecutorOf(reply.proc);
 }
 
 void Spawns::OnReply(const StepContext& step, const SpawnReply& reply) {
@@ -82,7 +89,7 @@ void Spawns::OnReply(const StepContext& step, const SpawnReply& reply) {
                                  reply.status, Bytes(reply.nspace)});
 }
 
-// A tool's spawns end with the tool. The root is notified even if this agent
+// A tool's spawns end with the tool. The leader is notified even if this agent
 // holds no spawn of the tool, because this agent may be a successor that does
 // not know of the spawns.
 void Spawns::OnClientGone(const StepContext& step, ClientId client) {
@@ -92,9 +99,10 @@ void Spawns::OnClientGone(const StepContext& step, ClientId client) {
   const ProcId* proc = jobs_.ProcOf(client);
   if (proc == nullptr || jobs_.Find(proc->nspace) != nullptr) return;
   const SpawnRequest gone{*proc, kSpawnsOfTools, {}};
-  const NodeId controller = engine_.ControllerOf(proc->nspace);
-  if (controller == self_) return OnToolGone(step, self_, *proc);
-  step.out.push_back(SendPeer{PeerMessage{self_, controller, gone}});
+  const NodeId executor = ExecutorOf(*proc);
+  executors_.erase(*proc);
+  if (executor == self_) return OnToolGone(step, self_, *proc);
+  step.out.push_back(SendPeer{PeerMessage{self_, executor, gone}});
 }
 
 void Spawns::Describe(TimeNs now, const std::string& nspace,
@@ -125,17 +133,15 @@ void Spawns::OnRequest(const StepContext& step, NodeId src,
   Execute(step, request);
 }
 
-// A tool has no job that another agent could control, so the root executes its
-// spawns.
+// A tool has no job that an agent controls, so the agent that receives the
+// tool's first request executes its spawns. Another agent with a different view
+// of the leader has chosen this agent, and sends it all later requests.
 void Spawns::OnToolRequest(const StepContext& step, NodeId src,
                            const SpawnRequest& request) {
   const auto known = tools_.find(request.proc);
   if (known != tools_.end() && known->second != src) return;
   if (request.call.empty()) return OnToolGone(step, src, request.proc);
-  if (jobs_.Find(request.proc.nspace) != nullptr ||
-      engine_.ControllerOf(request.proc.nspace) != self_) {
-    return;
-  }
+  if (jobs_.Find(request.proc.nspace) != nullptr) return;
   tools_[request.proc] = src;
   Execute(step, request);
 }
@@ -151,6 +157,8 @@ void Spawns::OnToolGone(const StepContext& step, NodeId src,
 }
 
 void Spawns::OnNodeLost(const StepContext& step, const NodeStateChanged& in) {
+  std::erase_if(executors_,
+                [&](const auto& tool) { return tool.second == in.node; });
   std::vector<ProcId> gone;
   for (const auto& [tool, at] : tools_) {
     if (at == in.node) gone.push_back(tool);

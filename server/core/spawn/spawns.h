@@ -34,9 +34,10 @@ namespace canopy::core {
 // ends, and the request with it. A process has at most kMaxHeld requests at a
 // time, so only its last kMaxHeld answers can be requested again.
 //
-// Spawns of tools are executed by the root, which ends them when the tool or
-// its node is gone. If the root is lost, they end with it; the next root
-// executes again those that were not answered.
+// All spawns of a tool are executed by the agent that was the leader at the
+// first of them. It ends them when the tool or its node is gone. If it is lost,
+// they end with it; the present leader executes again those that were not
+// answered.
 //
 // Not synchronised. Table and engine outlive this object.
 class Spawns final : public Engine {
@@ -111,6 +112,7 @@ class Spawns final : public Engine {
   void SendAgain(const StepContext& step);
   void Execute(const StepContext& step, const SpawnRequest& request);
   NodeId AgentOf(const ProcId& proc) const;
+  NodeId ExecutorOf(const ProcId& spawner) const;
   void Answer(const StepContext& step, const SpawnDone& done);
   const SpawnDone* FindAnswer(const Id& id) const;
 
@@ -122,6 +124,8 @@ class Spawns final : public Engine {
   std::map<ProcId, std::deque<SpawnDone>> answers_;  // newest last
   // the agents of tools whose spawns this agent executes
   std::map<ProcId, NodeId> tools_;
+  // the agents that execute the spawns of local tools
+  std::map<ProcId, NodeId> executors_;
 };
 
 }  // namespace canopy::core

@@ -237,6 +237,21 @@ TEST(SpawnsTest, TheRootExecutesASpawnOfAToolOnce) {
   EXPECT_EQ(Sent<SpawnReply>(root.Request(1, sent[0].second)).size(), 1u);
 }
 
+// Otherwise two agents could execute one request.
+TEST(SpawnsTest, TheSpawnsOfAToolStayWithTheAgentThatWasTheLeaderAtFirst) {
+  Agent near(1);
+  near.table.ConnectTool(kToolClient, kTool, {});
+  EXPECT_EQ(Sent<SpawnRequest>(near.Arrive(5, kToolClient)).at(0).first, 0u);
+  near.tree.SetInService(0, false);
+  EXPECT_EQ(Sent<SpawnRequest>(near.SendAgain()).at(0).first, 0u);
+  EXPECT_EQ(Sent<SpawnRequest>(near.Arrive(6, kToolClient)).at(0).first, 0u);
+  EXPECT_TRUE(near.spawns.Awaits(
+      0, {kTool, kSpawnsOfTools + 5, kSuccess, "child", {}}));
+  Actions gone;
+  near.spawns.OnClientGone({0, gone}, kToolClient);
+  EXPECT_EQ(Sent<SpawnRequest>(gone).at(0).first, 0u);
+}
+
 TEST(SpawnsTest, TheEndOfAToolIsReportedToTheHost) {
   Agent near(1);
   near.table.ConnectTool(kToolClient, kTool, {});

@@ -40,15 +40,14 @@ struct EndAgent {
 };
 
 struct AllActions {
-  using Variant =
-      std::variant<SendPeer, ReplyClient, ReleaseFence, NotifyClient, AskHost,
-                   CloseClient, ToolGone, RegisterJob, DropJob, PublishRank,
-                   SetIncarnation, JobHeld, AwaitCommit, PrepareLocal,
-                   StartLocal, RestartLocal, SignalLocal, KillLocal,
-                   ForgetLocal, CreditOutput, ResendOutput, PersistRecord,
-                   PersistControlState, FeedInput, SetDeadline, HostSpawn,
-                   JobChanged, DeliverOutput, OutputDelivered, InputConsumed,
-                   StateCollected, ReadFacts, UsageTaken, EndAgent, LogLine>;
+  using Variant = std::variant<
+      SendPeer, ReplyClient, ReleaseFence, NotifyClient, AskHost, CloseClient,
+      ToolGone, RegisterJob, DropJob, PublishRank, SetIncarnation, JobHeld,
+      AwaitCommit, PrepareLocal, StartLocal, RestartLocal, SignalLocal,
+      KillLocal, ForgetLocal, CreditOutput, ResendOutput, PersistRecord,
+      PersistControlState, FeedInput, SetDeadline, HostSpawn, JobChanged,
+      JobElsewhere, DeliverOutput, OutputDelivered, InputConsumed,
+      StateCollected, ReadFacts, UsageTaken, EndAgent, LogLine>;
 };
 using Action = OneOf<AllActions>;
 

@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/bytes.h"
 #include "common/ids.h"
+#include "common/job.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_id.h"
 
@@ -75,6 +77,15 @@ struct HostSpawn {
   ProcId proc;
   RequestId request = 0;
   Bytes call;  // as in SpawnArrived
+};
+
+// Reports a job that another agent controls. The root and the leader are
+// notified of all such jobs, because they map jobs onto the same nodes. May be
+// repeated. Without `job`, the job is over or not known any more.
+struct JobElsewhere {
+  std::string nspace;
+  std::shared_ptr<const JobSpec> job;
+  NodeId controller = kNoNode;
 };
 
 struct DeliverOutput {

@@ -25,11 +25,11 @@ struct AllInputs {
       LocalFenceArrived, GroupCallArrived, GetArrived, AbortArrived,
       HostCallArrived, PublishArrived, LookupArrived, UnpublishArrived,
       SpawnArrived, QueryArrived, FinalizeArrived, EventsWanted, EventsUnwanted,
-      EventRaised, PeerArrived, MemberAdded, NodeStateChanged, NodeRestarted,
-      JobRecovered, ClientReattached, LauncherReattached, LocalPrepared,
-      LocalStarted, LocalProcesses, LocalExits, FactsRead, UsageWanted,
-      HostAnswered, LocalOutput, LocalInputDone, LaunchRequested, SpawnDone,
-      SpawnRecovered, SignalRequested, KillRequested, TimeLimitSet,
+      EventRaised, PeerArrived, MemberAdded, MemberServes, NodeStateChanged,
+      NodeRestarted, JobRecovered, ClientReattached, LauncherReattached,
+      LocalPrepared, LocalStarted, LocalProcesses, LocalExits, FactsRead,
+      UsageWanted, HostAnswered, LocalOutput, LocalInputDone, LaunchRequested,
+      SpawnDone, SpawnRecovered, SignalRequested, KillRequested, TimeLimitSet,
       OutputConsumed, InputOffered, StateRequested, ShutdownRequested, Tick>;
 };
 using Input = OneOf<AllInputs>;

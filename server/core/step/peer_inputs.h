@@ -21,6 +21,13 @@ struct MemberAdded {
   std::string name;
 };
 
+// Reports the decision whether a member is in service or is drained or removed.
+// Every member is in service until the first decision about it.
+struct MemberServes {
+  NodeId node = kNoNode;
+  bool in_service = true;
+};
+
 // Reports that an agent was lost, or that a new incarnation of an agent has
 // joined.
 struct NodeStateChanged {

@@ -159,6 +159,7 @@ void Describe(V& v, Is<JobMapReply> auto& m) {
   v.Bounded(3, m.nspace, kMaxNspaceLen);
   v.Field(4, m.spec);
   v.Field(5, m.lost);
+  v.Field(6, m.controller);
 }
 
 template <typename V>

@@ -172,6 +172,8 @@ def section(cluster, steps):
 def page(packages, parent):
     files, sections = read(PAGE)
     failed = 0
+    os.makedirs("/run/netns", exist_ok=True)
+    nodes.run("mount", "-t", "tmpfs", "none", "/run/netns")
     with netns.Namespaces(COUNT) as space:
         cluster = Cluster(parent, packages, space)
         try:

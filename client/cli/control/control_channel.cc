@@ -15,6 +15,8 @@
 #include <string>
 
 #include "client/cli/context/key_bytes.h"
+#include "client/cli/control/channel_target.h"
+#include "common/hosts.h"
 #include "common/wording/transport_text.h"
 #include "server/security/credentials.h"
 
@@ -109,9 +111,13 @@ Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
   auto credentials = security::MakeCallerCredentials(*config, target.address);
   if (!credentials.ok()) return credentials.status();
   grpc::ChannelArguments args = Arguments();
-  const std::string name = security::ServerNameOverride(*config);
+  std::string name = security::ServerNameOverride(*config);
+  if (name.empty() && config->mode == security::SecurityMode::kFiles) {
+    name = HostOfAddress(target.address);
+  }
   if (!name.empty()) args.SetSslTargetNameOverride(name);
-  return grpc::CreateCustomChannel(target.address, *credentials, args);
+  return grpc::CreateCustomChannel(ChannelTarget(target.address), *credentials,
+                                   args);
 }
 
 Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(

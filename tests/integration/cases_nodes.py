@@ -228,7 +228,7 @@ def root_resumes(bench):
     node(bench, "resume", first).expect()
     until(lambda: leader(bench) == [first], "the leader")
     check(controls(bench) == {second: 1}, f"{listed(bench)}")
-    late = bench.start(*RUN, "-n", 1, "--host", second, "echo", "late")
+    late = bench.start(*RUN, "--wait", "-n", 1, "--host", second, "echo", "late")
     until(lambda: phases(bench) == ["queued", "running"], "a job that waits")
     node(bench, "drain", first).expect()
     until(lambda: leader(bench) == [second], "the leader")

@@ -83,10 +83,10 @@ std::optional<v1::StatusReply> FirstStatus(
   return first;
 }
 
-Result<v1::AddNodesReply> AddAt(const std::string& root,
+Result<v1::AddNodesReply> AddAt(const std::string& leader,
                                 const PlaceQuery& query) {
-  const auto stub = StubFor(root, query.security);
-  if (stub == nullptr) return Status(kErrUnreach, "its root has no address");
+  const auto stub = StubFor(leader, query.security);
+  if (stub == nullptr) return Status(kErrUnreach, "its leader has no address");
   grpc::ClientContext context;
   context.set_deadline(After(kAddTime));
   v1::AddNodesRequest request;
@@ -95,10 +95,10 @@ Result<v1::AddNodesReply> AddAt(const std::string& root,
   const grpc::Status status = stub->AddNodes(&context, request, &reply);
   if (!status.ok()) {
     return Status(kErrUnreach,
-                  "its root at " + root + ": " + status.error_message());
+                  "its leader at " + leader + ": " + status.error_message());
   }
   if (reply.nodes_size() != 1) {
-    return Status(kErrUnreach, "its root at " + root + " is malformed");
+    return Status(kErrUnreach, "its leader at " + leader + " is malformed");
   }
   if (!reply.nodes(0).up()) return reply;
   return Status(kErrUnreach, "a node of this name is up");
@@ -116,13 +116,12 @@ Result<v1::AddNodesReply> AskForPlace(const PlaceQuery& query) {
     const std::optional<v1::StatusReply> overlay =
         FirstStatus({first, last}, query.security);
     if (!overlay) continue;
-    const auto root = std::ranges::find_if(
-        overlay->nodes(),
-        [](const auto& node) { return node.up() && node.parent() < 0; });
-    if (root == overlay->nodes().end()) {
-      return Status(kErrUnreach, "it has no root now");
+    const auto leader =
+        std::ranges::find_if(overlay->nodes(), &v1::NodeStatus::leader);
+    if (leader == overlay->nodes().end()) {
+      return Status(kErrUnreach, "it has no leader now");
     }
-    return AddAt(query.control_of(root->address()), query);
+    return AddAt(query.control_of(leader->address()), query);
   }
   return Status(kErrNotFound, "no agent answers");
 }

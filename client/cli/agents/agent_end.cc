@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <utility>
 
@@ -72,6 +74,28 @@ bool LocalAgent::WaitEnd(int timeout_ms) const {
 
 void LocalAgent::Kill() const {
   syscall(SYS_pidfd_send_signal, pid_fd_.get(), SIGKILL, nullptr, 0);
+}
+
+std::vector<const LocalAgent*> AwaitEnds(
+    const std::vector<const LocalAgent*>& agents,
+    std::chrono::milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  std::vector<const LocalAgent*> left;
+  for (const LocalAgent* agent : agents) {
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    if (!agent->WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)))) {
+      left.push_back(agent);
+    }
+  }
+  return left;
+}
+
+std::vector<const LocalAgent*> PointersTo(
+    const std::vector<LocalAgent>& agents) {
+  std::vector<const LocalAgent*> out;
+  for (const LocalAgent& agent : agents) out.push_back(&agent);
+  return out;
 }
 
 }  // namespace canopy::cli

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,16 @@ class LocalAgent {
   std::string node_;
   UniqueFd pid_fd_;
 };
+
+// Waits for the ends of the agents, for at most `limit` altogether. Returns
+// those that are still running.
+std::vector<const LocalAgent*> AwaitEnds(
+    const std::vector<const LocalAgent*>& agents,
+    std::chrono::milliseconds limit);
+
+// Returns the addresses of the agents.
+std::vector<const LocalAgent*> PointersTo(
+    const std::vector<LocalAgent>& agents);
 
 }  // namespace canopy::cli
 

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "client/cli/agents/agent_end.h"
 #include "client/cli/agents/delivery_tracker.h"
 #include "client/cli/control/context_target.h"
-#include "common/hosts.h"
+#include "client/cli/control/member_positions.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
@@ -64,21 +65,14 @@ Status TellOthers(const v1::Context& context, bool force,
 }
 
 // Returns the status with positions in the context in place of the members'
-// numbers, without nodes that the context does not have. Members of a cluster
-// whose nodes come from DNS are known by their addresses.
+// numbers, without nodes that the context does not have.
 control::v1::StatusReply ByPosition(const v1::Context& context,
                                     const control::v1::StatusReply& status) {
-  std::map<std::string, int> positions;
-  for (int i = 0; i < context.members_size(); ++i) {
-    positions[context.members(i).name()] = i;
-  }
+  const MemberPositions positions(context);
   std::map<int64_t, int64_t> by_number = {{-1, -1}};
   for (const auto& node : status.nodes()) {
-    auto known = positions.find(node.name());
-    if (known == positions.end()) {
-      known = positions.find(HostOfAddress(node.address()));
-    }
-    if (known != positions.end()) by_number[node.node()] = known->second;
+    const std::optional<int> known = positions.Of(node);
+    if (known) by_number[node.node()] = *known;
   }
   control::v1::StatusReply out;
   for (const auto& node : status.nodes()) {
@@ -94,35 +88,20 @@ control::v1::StatusReply ByPosition(const v1::Context& context,
 
 using AgentsLeft = std::vector<const LocalAgent*>;
 
-AgentsLeft WaitForEnd(const AgentsLeft& agents) {
-  const auto deadline = Clock::now() + kAgentEnd;
-  AgentsLeft left;
-  for (const LocalAgent* agent : agents) {
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - Clock::now());
-    if (!agent->WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)))) {
-      left.push_back(agent);
-    }
-  }
-  return left;
-}
-
 Status WaitForAgentsHere(const v1::Context& context,
                          const std::vector<LocalAgent>& agents, bool force) {
-  AgentsLeft left;
-  for (const LocalAgent& agent : agents) left.push_back(&agent);
-  left = WaitForEnd(left);
+  AgentsLeft left = AwaitEnds(PointersTo(agents), kAgentEnd);
   if (left.empty()) return Status();
   for (int i = 0; i < context.members_size(); ++i) {
     if (TargetOf(context, i).address.starts_with("unix:")) {
       (void)Tell(context, i, force);
     }
   }
-  left = WaitForEnd(left);
+  left = AwaitEnds(left, kAgentEnd);
   for (const LocalAgent* agent : left) {
     if (force) agent->Kill();
   }
-  if (force) left = WaitForEnd(left);
+  if (force) left = AwaitEnds(left, kAgentEnd);
   if (left.empty()) return Status();
   std::vector<std::string> names;
   for (const LocalAgent* agent : left) names.push_back(agent->node());

@@ -15,7 +15,6 @@
 namespace canopy::cli {
 namespace {
 
-using std::chrono::steady_clock;
 using IsRemoved = std::function<bool(const bootstrap::v1::NodeInfo&)>;
 
 constexpr auto kEndLimit = std::chrono::seconds(10);
@@ -25,12 +24,8 @@ constexpr auto kEndLimit = std::chrono::seconds(10);
 // is started next needs both.
 void WaitForEnds(v1::Context context, const IsRemoved& is_removed) {
   DropMembers(std::not_fn(is_removed), &context);
-  const auto deadline = steady_clock::now() + kEndLimit;
-  for (const LocalAgent& agent : LocalAgent::Of(context)) {
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - steady_clock::now());
-    agent.WaitEnd(static_cast<int>(std::max<int64_t>(rest.count(), 0)));
-  }
+  const std::vector<LocalAgent> agents = LocalAgent::Of(context);
+  (void)AwaitEnds(PointersTo(agents), kEndLimit);
 }
 
 // Waits until one of the members that are left leads. Until then they refuse

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "client/cli/base/this_machine.h"
-#include "common/hosts.h"
+#include "client/cli/control/member_positions.h"
 #include "server/security/credentials.h"
 
 namespace canopy::cli {
@@ -64,14 +64,6 @@ ControlTarget NetworkTargetOf(const v1::Context& context, int member) {
 
 namespace {
 
-// Returns true if the node is the member. Members of a cluster whose nodes come
-// from DNS are known by their addresses.
-bool IsNodeOf(const control::v1::NodeStatus& node,
-              const bootstrap::v1::NodeInfo& member) {
-  return node.name() == member.name() ||
-         HostOfAddress(node.address()) == member.name();
-}
-
 Result<RootAgent> Connect(const v1::Context& context, int member) {
   ControlTarget target = TargetOf(context, member);
   if (target.address.empty()) return Status(kErrUnreach, "it has no address");
@@ -87,10 +79,7 @@ std::optional<int> LeaderIn(const v1::Context& context,
   const auto leader =
       std::ranges::find_if(reply.nodes(), &control::v1::NodeStatus::leader);
   if (leader == reply.nodes().end()) return std::nullopt;
-  for (int i = 0; i < context.members_size(); ++i) {
-    if (IsNodeOf(*leader, context.members(i))) return i;
-  }
-  return std::nullopt;
+  return MemberPositions(context).Of(*leader);
 }
 
 std::optional<int> LeaderAsSeenBy(const v1::Context& context,

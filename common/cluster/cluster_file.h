@@ -37,7 +37,7 @@ struct ClusterFile {
   std::string name = "cluster";
   NodesFrom nodes_from = NodesFrom::kFile;
   std::string dns_name;  // with kDns
-  // The list of the file. Empty for another source, until ReadCluster has read
+  // The list of the file. Empty for another source, until WithNodes has read
   // that. Except with kDns, the index is the member's number.
   std::vector<ClusterNode> nodes;
   uint32_t port = 0;  // of nodes for which the list has no port

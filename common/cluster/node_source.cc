@@ -103,13 +103,11 @@ std::unique_ptr<NodeSource> MakeNodeSource(const ClusterFile& file,
   }
 }
 
-Result<ClusterFile> ReadCluster(const std::string& path) {
-  Result<ClusterFile> file = ReadClusterFile(path);
-  if (!file.ok()) return file;
+Result<ClusterFile> WithNodes(ClusterFile file) {
   Result<std::vector<ClusterNode>> nodes =
-      MakeNodeSource(*file, &getenv)->Nodes();
+      MakeNodeSource(file, &getenv)->Nodes();
   if (!nodes.ok()) return nodes.status();
-  file->nodes = *std::move(nodes);
+  file.nodes = *std::move(nodes);
   return file;
 }
 

@@ -27,10 +27,10 @@ std::unique_ptr<NodeSource> MakeNodeSource(
     const ClusterFile& file,
     const std::function<char*(const char*)>& environment);
 
-// Reads a file and the list of its nodes. Returns kErrNotFound if the process
-// is not a part of a batch job although the nodes are those of the job;
-// otherwise fails like ReadClusterFile, FindAllocation and DnsNodes.
-Result<ClusterFile> ReadCluster(const std::string& path);
+// Returns the file with the nodes that its source lists now. Returns
+// kErrNotFound if the process is not a part of a batch job although the nodes
+// are those of the job; otherwise fails like FindAllocation and AddressesOf.
+Result<ClusterFile> WithNodes(ClusterFile file);
 
 }  // namespace canopy
 

@@ -128,6 +128,11 @@ class Agent::Impl {
   void OnMembersChanged();
   // Returns true if agents find each other from the file of their cluster.
   bool in_cluster() const { return !config_.cluster_file().empty(); }
+  // Returns true if this agent knows no job that runs or waits.
+  bool idle() const {
+    return job_manager_.known_jobs().empty() &&
+           job_manager_.queued().size() == 0;
+  }
   // Adds the nodes that the file of the cluster has and the overlay has not.
   void AddClusterNodes();
   // Reads the list of the nodes again, or ends so that the search for other
@@ -290,9 +295,7 @@ void Agent::Impl::OnLeaderChanged() {
 }
 
 void Agent::Impl::OnHangup() {
-  const bool idle =
-      job_manager_.known_jobs().empty() && job_manager_.queued().size() == 0;
-  if (!note_end_alone_ || membership_.size() > 1 || !idle) {
+  if (!note_end_alone_ || membership_.size() > 1 || !idle()) {
     return AddClusterNodes();
   }
   note_end_alone_();
@@ -302,9 +305,9 @@ void Agent::Impl::OnHangup() {
 // The members of a cluster whose nodes come from DNS ask for their numbers
 // themselves.
 void Agent::Impl::AddClusterNodes() {
-  const Result<ClusterFile> listed = ReadClusterFile(config_.cluster_file());
-  if (listed.ok() && listed->nodes_from == NodesFrom::kDns) return;
-  const Result<ClusterFile> file = ReadCluster(config_.cluster_file());
+  Result<ClusterFile> file = ReadClusterFile(config_.cluster_file());
+  if (file.ok() && file->nodes_from == NodesFrom::kDns) return;
+  if (file.ok()) file = WithNodes(*std::move(file));
   const Result<std::vector<ClusterNode>> nodes =
       file.ok() ? NewClusterNodes(*file, membership_.Members())
                 : Result<std::vector<ClusterNode>>(file.status());
@@ -480,9 +483,7 @@ void Agent::Impl::OnDirectoryRemoved() {
              " was removed: commands and new processes of this machine do not "
              "find this agent any more"});
   }
-  const bool idle =
-      job_manager_.known_jobs().empty() && job_manager_.queued().size() == 0;
-  if (config_.self() != 0 || !idle || termination_.begun()) return;
+  if (config_.self() != 0 || !idle() || termination_.begun()) return;
   runtime_.OnInput(core::ShutdownRequested{
       "the root agent's directory was removed, and no job is left"});
 }

@@ -172,15 +172,14 @@ std::string OwnName(const std::string& name) {
 
 Result<std::string> CheckClusterFile(const std::string& path,
                                      const std::string& name) {
-  const Result<ClusterFile> listed = ReadClusterFile(path);
-  const Status status =
-      listed.ok() ? CheckCredentials(*listed) : listed.status();
+  Result<ClusterFile> file = ReadClusterFile(path);
+  const Status status = file.ok() ? CheckCredentials(*file) : file.status();
   if (!status.ok()) return status;
-  const std::string valid = path + " is valid: cluster " + listed->name;
-  if (listed->nodes_from == NodesFrom::kDns) {
-    return valid + " has the nodes of " + listed->dns_name;
+  const std::string valid = path + " is valid: cluster " + file->name;
+  if (file->nodes_from == NodesFrom::kDns) {
+    return valid + " has the nodes of " + file->dns_name;
   }
-  const Result<ClusterFile> file = ReadCluster(path);
+  file = WithNodes(*std::move(file));
   if (!file.ok()) return file.status();
   const Result<NodeId> self = FindNode(*file, OwnName(name));
   if (!self.ok()) return self.status();
@@ -191,11 +190,11 @@ Result<std::string> CheckClusterFile(const std::string& path,
 Result<Start> FindClusterStart(const std::string& path,
                                const std::string& name) {
   const std::string own = OwnName(name);
-  const Result<ClusterFile> listed = ReadClusterFile(path);
-  if (listed.ok() && listed->nodes_from == NodesFrom::kDns) {
-    return StartByDns(*listed, own);
+  Result<ClusterFile> file = ReadClusterFile(path);
+  if (file.ok() && file->nodes_from == NodesFrom::kDns) {
+    return StartByDns(*file, own);
   }
-  const Result<ClusterFile> file = ReadCluster(path);
+  if (file.ok()) file = WithNodes(*std::move(file));
   if (!file.ok()) return file.status();
   const Result<NodeId> self = FindNode(*file, own);
   if (!self.ok()) return self.status();

@@ -15,8 +15,8 @@ namespace canopy::agent {
 // from DNS, this call searches for the agent's place (ClusterSearch) until it
 // finds one, SIGHUP ends a pause, and SIGTERM or SIGINT ends the search, which
 // then returns no value. Called before the process has threads. Otherwise fails
-// like ReadCluster and StartInCluster, and returns kErrNotFound if the list
-// does not have the node.
+// like ReadClusterFile, WithNodes and StartInCluster, and returns kErrNotFound
+// if the list does not have the node.
 Result<std::optional<ClusterStart>> FindClusterStart(const std::string& path,
                                                      const std::string& name);
 

@@ -21,7 +21,7 @@ def run(*command, **options):
     subprocess.run(command, check=True, **options)
 
 
-def leaders(pid):
+def children_of(pid):
     """Returns the children of a process."""
     with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
         return [int(child) for child in file.read().split()]
@@ -102,7 +102,7 @@ class Node:
     def await_boot(self):
         deadline = time.monotonic() + BOOT_SECONDS
         while time.monotonic() < deadline:
-            children = leaders(self.process.pid)
+            children = children_of(self.process.pid)
             if children and self.is_running(children[0]):
                 self.leader = children[0]
                 return

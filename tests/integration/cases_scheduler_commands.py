@@ -167,12 +167,19 @@ def requeue(bench, scheduler):
     until(lambda: 2 in attempts().values(), "the records of both attempts")
 
 
+def await_end_of_jobs(scheduler):
+    """Waits until the slots of earlier jobs are free. The scheduler learns of the end
+    of a job after the command that waits for it."""
+    until(lambda: "no jobs" in scheduler.tell("jobs"), "the end of the jobs")
+
+
 def not_requeued(bench, scheduler):
     """A job that cannot be started again is left alone."""
+    await_end_of_jobs(scheduler)
     command(scheduler, 0, "launch", "/bin/sleep", 100)
     command(scheduler, NOT_SUPPORTED, "requeue", number_of(scheduler))
     command(scheduler, 0, "kill", number_of(scheduler))
-    until(lambda: "no jobs" in scheduler.tell("jobs"), "the end of the job")
+    await_end_of_jobs(scheduler)
     reader, writer = os.pipe()
     job = bench.start("run", "--context", NAME, "-n", 1, "sh", "-c",
                       "read word; echo has $word; sleep 100", stdin=reader)

@@ -13,6 +13,15 @@ BOOT_SECONDS = 60
 STOP_SECONDS = 20  # not every kernel ends a container whose init process reboots
 
 
+# The /sys of a container shows the interfaces of the machine, and libraries of MPI
+# look there for those that they can use.
+OWN_NETWORK = """
+mkdir /run/sys
+mount -t sysfs sysfs /run/sys
+for part in class/net devices/virtual/net; do mount --bind /run/sys/$part /sys/$part; done
+"""
+
+
 class NodeError(Exception):
     """A node does not boot, or a command does not end."""
 
@@ -98,6 +107,11 @@ class Node:
                  f"--network-namespace-path=/run/netns/{self.name}"],
                 stdin=subprocess.DEVNULL, stdout=console, stderr=console)
         self.await_boot()
+        run(*self.inside(), "sh", "-ec", OWN_NETWORK)
+
+    def inside(self):
+        """Returns the start of a command that runs on the node."""
+        return ["nsenter", "-t", str(self.leader), "-a"]
 
     def await_boot(self):
         deadline = time.monotonic() + BOOT_SECONDS

@@ -212,6 +212,7 @@ void Describe(V& v, AnyEncodedJob auto& m) {
   v.Field(9, m.job.host_job);
   v.Field(10, m.request);
   v.Field(11, m.map);
+  v.Field(12, m.job.user);
   v.Field(100, m.form);  // last: bytes that were cut short lack it
 }
 

@@ -25,9 +25,9 @@ struct JobNode {
   std::vector<std::string> aliases;  // other names of the same node
   // The agent that hosts the node: PMIX_NODEID.
   NodeId agent = kNoNode;
-  uint32_t slots = 0;                // slots in the allocation
-  uint32_t first_node_rank = 0;      // PMIX_NODE_RANK of local rank 0
-  uint32_t other_procs = 0;          // other jobs' processes at the mapping
+  uint32_t slots = 0;            // slots in the allocation
+  uint32_t first_node_rank = 0;  // PMIX_NODE_RANK of local rank 0
+  uint32_t other_procs = 0;      // other jobs' processes at the mapping
   // Variables NAME=VALUE for the node's processes, from the scheduler. They
   // override the variables of the job.
   std::vector<std::string> env = {};
@@ -90,6 +90,9 @@ struct JobSpec : JobRequest, JobMap {
   uint32_t session_id = 0;
   uint32_t uid = 0;
   uint32_t gid = 0;
+  // The name of `uid`. A node on which it is the name of another user, or of
+  // none, does not start the job. Empty: the agents' own user.
+  std::string user;
   // PMIX_PARENT_ID of a spawned job. The namespace is empty for a job of a
   // launcher.
   ProcId parent;

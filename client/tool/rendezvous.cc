@@ -130,7 +130,9 @@ bool IsServerDirectory(const fs::path& path) {
 
 // Returns the paths, sorted, of all files named pmix.HOST.tool* in the
 // directory or below it. Visits at most kMaxVisited entries, and at most
-// kMaxDepth levels of directories below `directory`.
+// kMaxDepth levels of directories below `directory`. In a directory that this
+// user cannot list, such as that of an agent that serves all users, only
+// pmix.HOST.tool itself is found.
 std::vector<std::string> FindFiles(const std::string& directory,
                                    const std::string& host) {
   const std::string prefix = "pmix." + host + ".tool";
@@ -146,6 +148,8 @@ std::vector<std::string> FindFiles(const std::string& directory,
     const std::string name = it->path().filename();
     if (name.starts_with(prefix)) found.push_back(it->path());
   }
+  const std::string file = directory + "/" + prefix;
+  if (visited == 0 && access(file.c_str(), R_OK) == 0) found.push_back(file);
   std::sort(found.begin(), found.end());
   return found;
 }

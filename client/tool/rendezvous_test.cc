@@ -89,6 +89,22 @@ TEST_F(RendezvousTest, AServerIsAlsoKnownByThePidsInItsFilesNames) {
   EXPECT_EQ(found[0].pids, (std::vector<int>{77, 4711}));
 }
 
+TEST_F(RendezvousTest, TheFileOfADirectoryThatIsNotReadableIsFound) {
+  if (geteuid() != 0) GTEST_SKIP() << "root makes the file of another user";
+  char top[] = "/tmp/rendezvous-XXXXXX";
+  ASSERT_NE(mkdtemp(top), nullptr);
+  directory_ = top;
+  ASSERT_EQ(chmod(top, 0711), 0);
+  const std::string file = Write(prefix_, kText);
+  ASSERT_EQ(chmod(file.c_str(), 0644), 0);
+  constexpr uid_t kNobody = 65534;
+  ASSERT_EQ(seteuid(kNobody), 0);
+  const auto found = SearchRendezvous(directory_, kHost);
+  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].server, (ProcId{"agents", 3}));
+}
+
 TEST_F(RendezvousTest, ASearchFollowsNoLinks) {
   const std::string elsewhere = Write("elsewhere", kText);
   std::filesystem::create_symlink(elsewhere, directory_ + "/" + prefix_ + ".1");

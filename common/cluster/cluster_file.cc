@@ -24,6 +24,8 @@ constexpr std::string_view kBatchJobSource = "batch-job";
 constexpr std::string_view kDnsSource = "dns:";
 constexpr uint32_t kMaxPort = 65535;
 constexpr uint32_t kMaxRadix = 65536;
+constexpr uint32_t kMaxUserJobs = 1 << 20;
+constexpr uint32_t kMaxUserProcs = 1 << 30;
 constexpr size_t kMaxName = 64;
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -53,6 +55,16 @@ auto OneOf(std::string* to, std::vector<std::string_view> words) {
     }
     *to = text->get();
     return "";
+  };
+}
+
+// Reads which users the agents serve.
+auto Users(bool* all) {
+  return [all](const toml::node& node) -> std::string {
+    std::string word;
+    const std::string needed = OneOf(&word, {"own", "all"})(node);
+    if (needed.empty()) *all = word == "all";
+    return needed;
   };
 }
 
@@ -101,25 +113,31 @@ struct Lists {
 };
 
 std::vector<Key> KeysOf(ClusterFile* file, Lists* lists) {
-  return {{"name", Text(&file->name)},
-          {"nodes", Texts(&lists->nodes)},
-          {"nodes-from", Text(&lists->source)},
-          {"port", Number(&file->port, 1, kMaxPort)},
-          {"control-port", Number(&file->control_port, 1, kMaxPort)},
-          {"key-file", Text(&file->key_file)},
-          {"security", OneOf(&file->security, {"tls", "files", "plaintext"})},
-          {"tls-ca", Text(&file->tls_ca)},
-          {"tls-cert", Text(&file->tls_cert)},
-          {"tls-key", Text(&file->tls_key)},
-          {"tls-names", Texts(&lists->tls_names)},
-          {"radix", Number(&file->radix, 2, kMaxRadix)},
-          {"loss-timeout", Milliseconds(&file->loss_timeout_ms)},
-          {"restart-grace", Milliseconds(&file->restart_grace_ms)},
-          {"orphan-grace", Milliseconds(&file->orphan_grace_ms)},
-          {"host-module", Text(&file->host_module)},
-          {"log-level", OneOf(&file->log_level,
-                              {"trace", "debug", "info", "warn", "error"})},
-          {"directory", Text(&file->directory)}};
+  return {
+      {"name", Text(&file->name)},
+      {"nodes", Texts(&lists->nodes)},
+      {"nodes-from", Text(&lists->source)},
+      {"port", Number(&file->port, 1, kMaxPort)},
+      {"control-port", Number(&file->control_port, 1, kMaxPort)},
+      {"key-file", Text(&file->key_file)},
+      {"security", OneOf(&file->security, {"tls", "files", "plaintext"})},
+      {"tls-ca", Text(&file->tls_ca)},
+      {"tls-cert", Text(&file->tls_cert)},
+      {"tls-key", Text(&file->tls_key)},
+      {"tls-names", Texts(&lists->tls_names)},
+      {"radix", Number(&file->radix, 2, kMaxRadix)},
+      {"loss-timeout", Milliseconds(&file->loss_timeout_ms)},
+      {"restart-grace", Milliseconds(&file->restart_grace_ms)},
+      {"orphan-grace", Milliseconds(&file->orphan_grace_ms)},
+      {"max-jobs-per-user", Number(&file->max_jobs_per_user, 1, kMaxUserJobs)},
+      {"max-procs-per-user",
+       Number(&file->max_procs_per_user, 1, kMaxUserProcs)},
+      {"host-module", Text(&file->host_module)},
+      {"log-level",
+       OneOf(&file->log_level, {"trace", "debug", "info", "warn", "error"})},
+      {"users", Users(&file->serves_all_users)},
+      {"operators", Text(&file->operators)},
+      {"directory", Text(&file->directory)}};
 }
 
 Status ReadKeys(const toml::table& table, const std::string& path,
@@ -254,6 +272,17 @@ Status Check(const ClusterFile& file) {
                       ": with nodes from DNS, 'security' is \"tls\" or "
                       "\"files\"");
   }
+  // The calls of users reach other members over the network.
+  if (file.serves_all_users && file.security == "plaintext") {
+    return Status(kErrBadParam,
+                  file.path +
+                      ": with 'users = \"all\"', 'security' is \"tls\" or "
+                      "\"files\"");
+  }
+  if (!file.operators.empty() && !file.serves_all_users) {
+    return Status(kErrBadParam,
+                  file.path + ": 'operators' needs 'users = \"all\"'");
+  }
   if (IsClusterNodeName(file.name)) return Status();
   return Status(kErrBadParam, file.path + ": '" + file.name +
                                   "' is no name for a cluster: use letters, "
@@ -271,8 +300,10 @@ void MakePathsAbsolute(ClusterFile* file) {
   }
 }
 
-std::string DefaultDirectory(const std::string& name) {
-  return geteuid() == 0 ? "/run/canopy" : UserRuntimeDir() + "/" + name;
+// All users look for agents that serve all users in the same directory.
+std::string DefaultDirectory(const ClusterFile& file) {
+  const bool is_root = file.serves_all_users || geteuid() == 0;
+  return is_root ? "/run/canopy" : UserRuntimeDir() + "/" + file.name;
 }
 
 }  // namespace
@@ -299,7 +330,7 @@ Result<ClusterFile> ReadClusterFile(const std::string& path) {
     if (!name.empty()) file.tls_names.emplace_back(name);
   }
   MakePathsAbsolute(&file);
-  if (file.directory.empty()) file.directory = DefaultDirectory(file.name);
+  if (file.directory.empty()) file.directory = DefaultDirectory(file);
   return file;
 }
 

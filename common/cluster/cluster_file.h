@@ -53,10 +53,17 @@ struct ClusterFile {
   uint32_t loss_timeout_ms = 0;
   uint32_t restart_grace_ms = 0;
   uint32_t orphan_grace_ms = 0;
+  uint32_t max_jobs_per_user = 0;   // 0: the default
+  uint32_t max_procs_per_user = 0;  // 0: the default
   std::string host_module;
   std::string log_level = "info";
+  bool serves_all_users = false;  // otherwise only the user of the agents
+  // With serves_all_users: the group whose users may do what root may. Empty:
+  // only root.
+  std::string operators;
   // The parent of the agents' runtime directories. Without the key it is
-  // /run/canopy for root, and a directory in UserRuntimeDir() for other users.
+  // /run/canopy for root and with serves_all_users, and otherwise a directory
+  // in UserRuntimeDir().
   std::string directory;
 
   // Returns the runtime directory of a node's agent.

@@ -70,6 +70,22 @@ TEST(ClusterFileTest, OtherKeysAreRead) {
   EXPECT_EQ(file->DirectoryOf(file->nodes[0]), "/run/hpc/a");
 }
 
+TEST(ClusterFileTest, TheAgentsMayServeAllUsers) {
+  const std::string nodes = std::string(kKey) + "nodes = 'n1'\n";
+  EXPECT_FALSE(Read(nodes)->serves_all_users);
+  EXPECT_FALSE(Read(nodes + "users = 'own'\n")->serves_all_users);
+  const Result<ClusterFile> file =
+      Read(nodes + "users = 'all'\noperators = 'adm'\n");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_TRUE(file->serves_all_users);
+  EXPECT_EQ(file->operators, "adm");
+  EXPECT_EQ(file->directory, "/run/canopy");
+  ExpectRefusal(nodes + "users = 'some'\n", "one of own, all");
+  ExpectRefusal(nodes + "operators = 'adm'\n", "'operators' needs");
+  ExpectRefusal(nodes + "users = 'all'\nsecurity = 'plaintext'\n",
+                "'security' is");
+}
+
 TEST(ClusterFileTest, PathsAreRelativeToTheFile) {
   const Result<ClusterFile> file =
       Read("key-file = 'a/../key'\nnodes = 'a'\ndirectory = '/run/x'\n");

@@ -1,5 +1,6 @@
 #include "common/posix/private_dir.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,15 +9,29 @@
 #include <cstring>
 
 #include "common/posix/open_directory.h"
+#include "common/posix/unique_fd.h"
 
 namespace canopy {
+namespace {
+
+constexpr mode_t kPrivate = 0700;
+constexpr mode_t kSearchable = 0711;
+
+Status Failed(const std::string& path) {
+  return Status(errno == ENOENT ? kErrNotFound : kErrNoPermissions,
+                path + ": " + std::strerror(errno));
+}
+
+Status MakeDir(const std::string& path, mode_t mode) {
+  if (mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return Status();
+  return Failed("cannot make " + path);
+}
+
+}  // namespace
 
 Status CheckPrivateDir(const std::string& path) {
   struct stat info;
-  if (lstat(path.c_str(), &info) != 0) {
-    return Status(errno == ENOENT ? kErrNotFound : kErrNoPermissions,
-                  path + ": " + std::strerror(errno));
-  }
+  if (lstat(path.c_str(), &info) != 0) return Failed(path);
   if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
       (info.st_mode & 077) != 0) {
     return Status(kErrNoPermissions,
@@ -54,11 +69,25 @@ std::string UserRuntimeDir() {
 }
 
 Status MakePrivateDir(const std::string& path) {
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Status(errno == ENOENT ? kErrNotFound : kErrNoPermissions,
-                  "cannot make " + path + ": " + std::strerror(errno));
+  const Status made = MakeDir(path, kPrivate);
+  return made.ok() ? CheckPrivateDir(path) : made;
+}
+
+Status MakeSearchableDir(const std::string& path) {
+  if (Status made = MakeDir(path, kPrivate); !made.ok()) return made;
+  const UniqueFd directory(
+      open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info;
+  if (!directory || fstat(directory.get(), &info) != 0) return Failed(path);
+  if (info.st_uid != geteuid() || (info.st_mode & 022) != 0) {
+    return Status(kErrNoPermissions,
+                  path +
+                      " is a directory of another user, or others can "
+                      "change what is in it; remove it");
   }
-  return CheckPrivateDir(path);
+  // A directory that others may also list stays as its owner has made it.
+  if ((info.st_mode & kSearchable) == kSearchable) return Status();
+  return fchmod(directory.get(), kSearchable) == 0 ? Status() : Failed(path);
 }
 
 }  // namespace canopy

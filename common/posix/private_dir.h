@@ -41,6 +41,11 @@ Status CheckPrivateDir(const std::string& path);
 // another directory, and kErrNotFound if the parent does not exist.
 Status MakePrivateDir(const std::string& path);
 
+// Like MakePrivateDir, but with mode 0711: other users reach the files in the
+// directory whose names they know. An existing directory of this user that no
+// other user can write gets this mode.
+Status MakeSearchableDir(const std::string& path);
+
 }  // namespace canopy
 
 #endif  // CANOPY_COMMON_POSIX_PRIVATE_DIR_H_

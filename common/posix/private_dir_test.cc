@@ -50,6 +50,31 @@ TEST_F(PrivateDirTest, ALinkIsRejected) {
   EXPECT_EQ(MakePrivateDir(root_ + "/d").code(), kErrNoPermissions);
 }
 
+TEST_F(PrivateDirTest, OthersMayEnterASearchableDirectory) {
+  const std::string path = root_ + "/d";
+  const auto mode = [&path] {
+    struct stat info = {};
+    stat(path.c_str(), &info);
+    return info.st_mode & 0777;
+  };
+  ASSERT_TRUE(MakeSearchableDir(path).ok());
+  EXPECT_EQ(mode(), 0711u);
+  ASSERT_EQ(chmod(path.c_str(), 0700), 0);
+  ASSERT_TRUE(MakeSearchableDir(path).ok());
+  EXPECT_EQ(mode(), 0711u);
+  ASSERT_EQ(chmod(path.c_str(), 0755), 0);
+  ASSERT_TRUE(MakeSearchableDir(path).ok());
+  EXPECT_EQ(mode(), 0755u);
+  ASSERT_EQ(chmod(path.c_str(), 0733), 0);
+  EXPECT_EQ(MakeSearchableDir(path).code(), kErrNoPermissions);
+  EXPECT_EQ(MakeSearchableDir(root_ + "/none/d").code(), kErrNotFound);
+}
+
+TEST_F(PrivateDirTest, ALinkIsNotSearchable) {
+  ASSERT_EQ(symlink("/tmp", (root_ + "/d").c_str()), 0);
+  EXPECT_EQ(MakeSearchableDir(root_ + "/d").code(), kErrNoPermissions);
+}
+
 TEST_F(PrivateDirTest, TheBaseIsTheRuntimeDirectoryIfItIsWritable) {
   ASSERT_EQ(setenv("XDG_RUNTIME_DIR", root_.c_str(), 1), 0);
   EXPECT_EQ(RuntimeBase(), root_);

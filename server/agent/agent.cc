@@ -278,6 +278,7 @@ void Agent::Impl::OnDescription(NodeId node, const std::string& description) {
 
 void Agent::Impl::OnMemberChanged(NodeId node) {
   planner_->SetNode(node, membership_.info(node));
+  control_.SetMember(membership_.info(node));
   if (scheduler_) scheduler_->OnMember(node);
   const bool is_here = membership_.info(node).machine() == info_.machine();
   if (is_here && node != config_.self()) {
@@ -362,11 +363,14 @@ control::JobPlanner Agent::Impl::MakePlanner() {
     return planner_->TopologyOf(agent);
   };
   planner.launch = [this](const JobRequest& request,
+                          const control::Caller& caller,
                           const control::Placed& placed) {
-    return planner_->Plan(request, placed, job_manager_.known_jobs(),
+    return planner_->Plan(request, caller, placed, job_manager_.known_jobs(),
                           membership_);
   };
-  planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
+  planner.serves_all_users = config_.serves_all_users();
+  planner.spawn = [this](const spawn::SpawnCall& call,
+                         const control::Spawner& spawner,
                          const control::Placed& placed) {
     return planner_->PlanSpawn(call, spawner, placed, job_manager_.known_jobs(),
                                membership_);
@@ -456,7 +460,7 @@ void Agent::Impl::ExitForSuccessor() {
 Status Agent::Impl::MakeDirectory() {
   Result<RuntimeDir> dir = RuntimeDir::Make(
       config_.runtime_dir(), ToHex(config_.overlay_id()).substr(0, 8),
-      config_.node_name(), config_.embedded());
+      config_.node_name(), config_.embedded(), config_.serves_all_users());
   if (!dir.ok()) return dir.status();
   dir_.emplace(*std::move(dir));
   return Status();
@@ -531,6 +535,9 @@ Status Agent::Impl::Listen() {
         adapters_->Listen(recovery_ ? recovery_->TakeListener() : UniqueFd());
   }
   if (status.ok()) status = control_.StartLocal(dir_->path());
+  if (status.ok() && config_.serves_all_users()) {
+    status = control_.StartUsers(config_, dir_->path(), overlay_.security());
+  }
   return status;
 }
 
@@ -580,6 +587,7 @@ void Agent::Impl::Join(const bootstrap::v1::Members& members,
   const bootstrap::v1::Members now =
       knows_all ? members : WithOwn(members, config_.self(), info_);
   membership_.Set(now);
+  for (const auto& member : now.nodes()) control_.SetMember(member);
   adapters_->datastore().SetNodes(MakeSessionNodes(now));
   planner_ = std::make_unique<Planner>(now, config_.self(),
                                        SessionId(config_.overlay_id()));
@@ -678,6 +686,7 @@ void Agent::Impl::AddTimesToLoss(control::v1::StatusReply* reply) const {
 
 control::AgentView Agent::Impl::MakeView() {
   control::AgentView view;
+  view.operators = config_.operators();
   view.status = [this] {
     control::v1::StatusReply reply =
         membership_.Describe(job_manager_.known_jobs());

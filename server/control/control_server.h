@@ -8,7 +8,7 @@
 
 #include "common/event_loop.h"
 #include "common/status.h"
-#include "server/control/trusted_listener.h"
+#include "server/control/command_listener.h"
 
 namespace grpc {
 class Server;
@@ -29,7 +29,7 @@ class ControlServer {
 
   // Starts to listen. `service` must outlive the server. Returns
   // kErrServerFailedRequest if gRPC cannot start the server, and fails like
-  // TrustedListener::Start.
+  // CommandListener::Start.
   Status Start(const std::string& socket_path, grpc::Service* service);
   // Called before this process executes another program. Accepts no more calls,
   // and waits for at most half a second until the finished replies have been
@@ -41,7 +41,7 @@ class ControlServer {
   std::future<void> Stop();
 
  private:
-  TrustedListener listener_;
+  CommandListener listener_;
   // The server is shared with the thread that shuts it down.
   std::shared_ptr<grpc::Server> server_;
 };

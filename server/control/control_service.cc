@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,10 +13,12 @@
 #include "common/placement_text.h"
 #include "common/string_util.h"
 #include "common/text.h"
+#include "common/user_calls.h"
 #include "protos/control.grpc.pb.h"
 #include "server/control/job_map.h"
 #include "server/control/placement_request.h"
 #include "server/control/run_stream.h"
+#include "server/control/user_limits.h"
 #include "server/control/waiting.h"
 #include "server/rpc/status.h"
 
@@ -89,6 +93,21 @@ void FillQueued(const QueuedJob& job, v1::JobStatus* out) {
   out->set_position(job.state.position);
 }
 
+// A call of Control.Run that is refused before it has a launcher.
+class RefusedRun
+    : public grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent> {
+ public:
+  explicit RefusedRun(const canopy::Status& why) {
+    Finish(rpc::ToGrpc(rpc::ToAbsl(why)));
+  }
+  void OnDone() override { delete this; }
+};
+
+absl::Status NoJob(const std::string& nspace) {
+  return absl::NotFoundError("no job " + nspace +
+                             "; 'canopy ps' lists the jobs");
+}
+
 }  // namespace
 
 class ControlService::Impl : public v1::Control::CallbackService {
@@ -97,11 +116,13 @@ class ControlService::Impl : public v1::Control::CallbackService {
       : loop_(loop), job_manager_(job_manager), view_(std::move(view)) {}
 
   grpc::ServerBidiReactor<v1::RunRequest, v1::RunEvent>* Run(
-      grpc::CallbackServerContext*) override {
+      grpc::CallbackServerContext* context) override {
+    const Result<Caller> caller = CallerOf(*context);
+    if (!caller.ok()) return new RefusedRun(caller.status());
     const uint64_t id = job_manager_->NewLauncher();
     auto* stream = new RunStream(id, loop_, job_manager_);
-    loop_->Post([this, id, stream] {
-      job_manager_->OnLauncher(id, stream);
+    loop_->Post([this, id, stream, caller = *caller] {
+      job_manager_->OnLauncher(id, stream, caller);
       stream->Begin();
     });
     return stream;
@@ -110,7 +131,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context,
                                    const v1::StatusRequest* request,
                                    v1::StatusReply* reply) override {
-    return OnLoop(context, [this, request, reply](auto finish) {
+    return OnLoop(context, [this, request, reply](const Caller&, auto finish) {
       const auto answer = [this, reply, finish](const auto& answers) {
         *reply = view_.status();
         FillCounts(reply);
@@ -125,16 +146,19 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context,
                                      const v1::ListJobsRequest*,
                                      v1::ListJobsReply* reply) override {
-    return OnLoop(context, [this, reply](auto finish) {
+    return OnLoop(context, [this, reply](const Caller& caller, auto finish) {
       for (const auto& [nspace, record] : job_manager_->known_jobs()) {
+        if (!caller.MayControl(record.job->uid)) continue;
         v1::JobStatus* const job = reply->add_jobs();
         FillJob(nspace, record, job);
         if (record.controller == kNoNode) continue;
         job->set_controller(view_.node_name(record.controller));
       }
-      job_manager_->queued().ForEach([reply](const QueuedJob& job) {
+      job_manager_->queued().ForEach([&](const QueuedJob& job) {
+        if (!caller.MayControl(job.request.caller.uid)) return;
         FillQueued(job, reply->add_jobs());
       });
+      FillUsers(caller, reply);
       finish(absl::OkStatus());
     });
   }
@@ -142,27 +166,28 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* Why(grpc::CallbackServerContext* context,
                                 const v1::WhyRequest* request,
                                 v1::WhyReply* reply) override {
-    return OnLoop(context, [this, request, reply](auto finish) {
-      job_manager_->CollectState(
-          "why", request->nspace(),
-          [this, request, reply, finish](const auto& answers) {
-            FillWaiting(answers, view_.node_name, reply);
-            AddQueued(request->nspace(), reply);
-            finish(absl::OkStatus());
-          });
-    });
+    return OnLoop(
+        context, [this, request, reply](const Caller& caller, auto finish) {
+          job_manager_->CollectState(
+              "why", request->nspace(),
+              [this, request, reply, caller, finish](const auto& answers) {
+                FillWaiting(answers, view_.node_name, reply);
+                AddQueued(request->nspace(), reply);
+                KeepVisible(caller, reply);
+                finish(absl::OkStatus());
+              });
+        });
   }
 
   grpc::ServerUnaryReactor* SignalJob(grpc::CallbackServerContext* context,
                                       const v1::SignalJobRequest* request,
                                       v1::SignalJobReply*) override {
-    return OnLoop(context, [this, request](auto finish) {
+    return OnLoop(context, [this, request](const Caller& caller, auto finish) {
+      if (!IsVisible(caller, request->nspace())) {
+        return finish(NoJob(request->nspace()));
+      }
       if (job_manager_->queued().Waiting(request->nspace())) {
         return finish(SignalQueued(*request));
-      }
-      if (!job_manager_->known_jobs().contains(request->nspace())) {
-        return finish(absl::NotFoundError("no job " + request->nspace() +
-                                          "; 'canopy ps' lists the jobs"));
       }
       job_manager_->SignalJob(request->nspace(), request->signal());
       finish(absl::OkStatus());
@@ -172,7 +197,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* Shutdown(grpc::CallbackServerContext* context,
                                      const v1::ShutdownRequest* request,
                                      v1::ShutdownReply*) override {
-    return OnLoop(context, [this, request](auto finish) {
+    return ForOperators(context, [this, request](auto finish) {
       const std::string jobs = Unfinished();
       if (!jobs.empty() && !request->force()) {
         return finish(absl::FailedPreconditionError(
@@ -188,7 +213,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* Replace(grpc::CallbackServerContext* context,
                                     const v1::ReplaceRequest* request,
                                     v1::ReplaceReply*) override {
-    return OnLoop(context, [this, request](auto finish) {
+    return ForOwners(context, [this, request](auto finish) {
       view_.replace(request->program(), [finish](const canopy::Status& status) {
         finish(status.ok() ? absl::OkStatus()
                            : absl::FailedPreconditionError(status.message()));
@@ -199,7 +224,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* AddNodes(grpc::CallbackServerContext* context,
                                      const v1::AddNodesRequest* request,
                                      v1::AddNodesReply* reply) override {
-    return OnLoop(context, [this, request, reply](auto finish) {
+    return ForOwners(context, [this, request, reply](auto finish) {
       finish(Fill(view_.add_nodes(*request), reply));
     });
   }
@@ -207,7 +232,7 @@ class ControlService::Impl : public v1::Control::CallbackService {
   grpc::ServerUnaryReactor* DecideNodes(grpc::CallbackServerContext* context,
                                         const v1::DecideNodesRequest* request,
                                         v1::DecideNodesReply* reply) override {
-    return OnLoop(context, [this, request, reply](auto finish) {
+    return ForOperators(context, [this, request, reply](auto finish) {
       finish(Fill(view_.decide_nodes(*request), reply));
     });
   }
@@ -233,6 +258,21 @@ class ControlService::Impl : public v1::Control::CallbackService {
     reply->set_jobs(static_cast<uint32_t>(known + queued));
     reply->set_max_jobs_per_user(job_manager_->limits().jobs);
     reply->set_max_procs_per_user(job_manager_->limits().procs);
+  }
+
+  void FillUsers(const Caller& caller, v1::ListJobsReply* reply) const {
+    auto loads =
+        LoadOfUsers(job_manager_->known_jobs(), job_manager_->queued());
+    (void)loads[caller.uid];
+    for (const auto& [uid, load] : loads) {
+      if (!caller.MayControl(uid)) continue;
+      v1::UserUse* const use = reply->add_users();
+      use->set_uid(uid);
+      use->set_jobs(load.jobs);
+      use->set_procs(load.procs);
+      use->set_max_jobs(job_manager_->limits().jobs);
+      use->set_max_procs(job_manager_->limits().procs);
+    }
   }
 
   // Returns the names of the first jobs that run or are queued, and the number
@@ -278,18 +318,94 @@ class ControlService::Impl : public v1::Control::CallbackService {
     return absl::OkStatus();
   }
 
-  // Runs `work` on the loop thread with a function that finishes the call.
+  // Returns the user of a call. Blocks on the system's user database, so it is
+  // not called on the loop thread.
+  Result<Caller> CallerOf(const grpc::CallbackServerContext& context) const {
+    const auto& metadata = context.client_metadata();
+    const auto user = metadata.find(kUserMetadata);
+    if (user == metadata.end()) return OwnUser();
+    return FindUser({user->second.data(), user->second.size()},
+                    view_.operators);
+  }
+
+  // Returns true if the caller may know of the job, which may be queued.
+  bool IsVisible(const Caller& caller, const std::string& nspace) const {
+    const std::optional<uint32_t> owner = OwnerOf(nspace);
+    return owner && caller.MayControl(*owner);
+  }
+
+  // Returns the user of a job that runs or is queued, or no value if there is
+  // no such job.
+  std::optional<uint32_t> OwnerOf(const std::string& nspace) const {
+    const JobRecords& jobs = job_manager_->known_jobs();
+    const auto job = jobs.find(nspace);
+    if (job != jobs.end()) return job->second.job->uid;
+    std::optional<uint32_t> owner;
+    job_manager_->queued().ForEach([&](const QueuedJob& queued) {
+      if (queued.request.id.request == nspace) {
+        owner = queued.request.caller.uid;
+      }
+    });
+    return owner;
+  }
+
+  // Removes the operations that the caller may not know of. Those of tools have
+  // no job, so only operators see them.
+  void KeepVisible(const Caller& caller, v1::WhyReply* reply) const {
+    if (caller.is_operator) return;
+    auto* const all = reply->mutable_waiting();
+    all->erase(std::remove_if(all->begin(), all->end(),
+                              [&](const v1::Waiting& waiting) {
+                                return !IsVisible(caller, waiting.nspace());
+                              }),
+               all->end());
+  }
+
+  // Runs `work` on the loop thread with the caller and a function that finishes
+  // the call.
   template <typename Work>
   grpc::ServerUnaryReactor* OnLoop(grpc::CallbackServerContext* context,
                                    Work work) {
     grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    loop_->Post([loop = loop_, reactor, work = std::move(work)] {
-      loop->AssertOnThread();
-      work([reactor](const absl::Status& status) {
-        reactor->Finish(rpc::ToGrpc(status));
-      });
-    });
+    const Result<Caller> caller = CallerOf(*context);
+    if (!caller.ok()) {
+      reactor->Finish(rpc::ToGrpc(rpc::ToAbsl(caller.status())));
+      return reactor;
+    }
+    loop_->Post(
+        [loop = loop_, reactor, caller = *caller, work = std::move(work)] {
+          loop->AssertOnThread();
+          work(caller, [reactor](const absl::Status& status) {
+            reactor->Finish(rpc::ToGrpc(status));
+          });
+        });
     return reactor;
+  }
+
+  // Like OnLoop, for calls that change the overlay.
+  template <typename Work>
+  grpc::ServerUnaryReactor* ForOperators(grpc::CallbackServerContext* context,
+                                         Work work) {
+    return ForSome(context, &Caller::is_operator, "is no operator of",
+                   std::move(work));
+  }
+  // Like OnLoop, for calls that give a caller the rights of the agents.
+  template <typename Work>
+  grpc::ServerUnaryReactor* ForOwners(grpc::CallbackServerContext* context,
+                                      Work work) {
+    return ForSome(context, &Caller::owns_agents, "does not own",
+                   std::move(work));
+  }
+  template <typename Work>
+  grpc::ServerUnaryReactor* ForSome(grpc::CallbackServerContext* context,
+                                    bool Caller::*right, const char* lacks,
+                                    Work work) {
+    return OnLoop(context, [right, lacks, work = std::move(work)](
+                               const Caller& caller, auto finish) {
+      if (caller.*right) return work(finish);
+      finish(absl::PermissionDeniedError("user " + caller.user + " " + lacks +
+                                         " these agents, and may not do that"));
+    });
   }
 
   EventLoop* const loop_;

@@ -20,6 +20,8 @@ namespace canopy::control {
 // Functions of the agent that the service needs in addition to the jobs. All
 // run on the loop thread.
 struct AgentView {
+  // The group of operators (FindUser); empty: none.
+  std::string operators;
   std::function<v1::StatusReply()> status;
   // Returns the name of a member, for texts.
   std::function<std::string(NodeId)> node_name;
@@ -38,6 +40,11 @@ struct AgentView {
       replace;
 };
 
+// A call with kUserMetadata (common/user_calls.h) is one of that user, who sees
+// and ends only jobs of the same user, unless the user is an operator. Any
+// other call is one of the agent's own user. So the service may be offered only
+// to callers who are trusted to name a user.
+//
 // Created before the server starts, and outlives the server. `loop` and
 // `job_manager` must outlive the service.
 class ControlService {

@@ -27,7 +27,7 @@ class FamilyRecoveryTest : public testing::Test {
     (void)records_.PersistLaunch(*Job(nspace), "token", {});
   }
   void Reattach(const std::string& token) {
-    families_.launchers()[kLauncher] = Launcher(&stream_);
+    families_.launchers()[kLauncher] = Launcher(&stream_, OwnUser());
     v1::Reattach reattach;
     reattach.set_token(token);
     recovery_.OnReattach(kLauncher, families_.FindLauncher(kLauncher),

@@ -22,7 +22,7 @@ class HostAdditionsTest : public testing::Test {
   HostAdditionsTest() {
     Family* const family = families_.AddFamily("first");
     families_.AddJob(family, Job("first"), {});
-    families_.launchers()[kLauncher] = Launcher(&stream_);
+    families_.launchers()[kLauncher] = Launcher(&stream_, OwnUser());
     families_.launchers()[kLauncher].adds_hosts = true;
     families_.Attach(kLauncher, family);
     planner_.hosts.add = [this](const v1::AddNodesRequest& request,

@@ -130,13 +130,18 @@ Status HostCommands::RequeueHostJob(const std::string& host_job,
 // Launches a job for the host. The job is mapped before its files are opened,
 // so that these are unchanged if the mapping fails.
 void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
+  if (p_.planner->serves_all_users) {
+    return done(Status(kErrNotSupported,
+                       "these agents serve all users, and the job of a "
+                       "scheduler has no user"));
+  }
   if (p_.families->HasJobOn(in.id) || hosted_.Begins(in.id) ||
       p_.placements->Waiting(in.id.request)) {
     return done(Status(kErrExists, "there is a job of that request"));
   }
   const Placed placed{in.id, in.grant, WallClockMs(), 0,
                       p_.planner->new_name()};
-  const PlannedJob plan = p_.planner->launch(in.job, placed);
+  const PlannedJob plan = p_.planner->launch(in.job, OwnUser(), placed);
   if (!plan.ok()) return done(plan.status());
   if (Status may = p_.pipeline->MayRecord(**plan); !may.ok()) return done(may);
   hosted_.Begin(
@@ -152,7 +157,7 @@ void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
 Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
                                                const HostLaunch& in,
                                                const Placed& placed) {
-  PlannedJob plan = p_.planner->launch(in.job, placed);
+  PlannedJob plan = p_.planner->launch(in.job, OwnUser(), placed);
   const Status may = plan.ok() ? p_.pipeline->MayRecord(**plan) : plan.status();
   if (!may.ok()) {
     hosted_.Remove(launcher);

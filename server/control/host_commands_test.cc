@@ -17,7 +17,7 @@ namespace {
 class NoLaunchers : public LauncherListener {
  public:
   uint64_t NewLauncher() override { return 1; }
-  void OnLauncher(uint64_t, LauncherStream*) override {}
+  void OnLauncher(uint64_t, LauncherStream*, const Caller&) override {}
   void OnRequest(uint64_t, v1::RunRequest) override {}
   void OnGone(uint64_t) override {}
 };
@@ -48,9 +48,8 @@ class HostCommandsTest : public testing::Test {
       .warn = {},
       .stacks_program = "",
       .new_name = [] { return std::string("new"); },
-      .launch = [](const JobRequest&, const Placed&) -> PlannedJob {
-        return Status(kErrJobAllocFailed, "no room");
-      },
+      .launch = [](const JobRequest&, const Caller&, const Placed&)
+          -> PlannedJob { return Status(kErrJobAllocFailed, "no room"); },
       .spawn = {},
       .topology = {},
       .name_hosts = {}};

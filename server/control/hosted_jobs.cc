@@ -80,7 +80,7 @@ void HostedJobs::OnOpened(const PlacementId& placement, uint64_t id,
     launchers_.erase(launcher);
     return decided(status);
   }
-  listener_->OnLauncher(id, launcher->second.get());
+  listener_->OnLauncher(id, launcher->second.get(), OwnUser());
   decided(id);
 }
 
@@ -96,7 +96,7 @@ void HostedJobs::Recover(const PersistedJob& job) {
     if (!*alive) return;
     uint64_t id = 0;
     HostedLauncher* const launcher = Add(job.job->nspace, &id);
-    listener_->OnLauncher(id, launcher);
+    listener_->OnLauncher(id, launcher, OwnUser());
     launcher->Reattach(*job.facts.host_output, job.token, job.output);
   });
 }

@@ -1,7 +1,5 @@
 #include "server/control/job_manager.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -116,9 +114,10 @@ void JobManager::AnnounceHandover(uint32_t ms) {
 
 // --------------------------------------------------------------- requests ---
 
-void JobManager::OnLauncher(uint64_t id, LauncherStream* launcher) {
+void JobManager::OnLauncher(uint64_t id, LauncherStream* launcher,
+                            const Caller& caller) {
   loop_->AssertOnThread();
-  families_.launchers()[id] = Launcher(launcher);
+  families_.launchers()[id] = Launcher(launcher, caller);
 }
 
 void JobManager::OnRequest(uint64_t id, v1::RunRequest request) {
@@ -221,7 +220,7 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
   launcher->requeues = launch.requeues();
   launcher->adds_hosts = launch.adds_hosts();
   DropEnded(launcher);
-  if (geteuid() == 0 && !launch.allow_run_as_root()) {
+  if (launcher->caller.uid == 0 && !launch.allow_run_as_root()) {
     return launcher->Refuse(Status(
         kErrNoPermissions,
         "programs run as root only with --allow-run-as-root; a bug in one "
@@ -241,7 +240,7 @@ void JobManager::Launch(uint64_t id, Launcher* launcher, v1::Launch launch) {
   // A job that is not started needs no placement.
   const bool is_placed = launch.do_not_launch();
   const auto asked = std::make_shared<const Asked>(
-      Asked{std::move(launch), *std::move(request)});
+      Asked{std::move(launch), *std::move(request), launcher->caller});
   pipeline_.Ask(QueuedOf(id, *asked), is_placed,
                 {[this, id, asked](const Placed& placed) {
                    return Begin(id, *asked, placed);
@@ -290,7 +289,7 @@ QueuedJob JobManager::QueuedOf(uint64_t launcher, const Asked& asked) const {
   QueuedJob queued;
   queued.launcher = launcher;
   PlacementRequest& request = queued.request;
-  request = PlacementOf(asked.request);
+  request = PlacementOf(asked.request, asked.caller);
   request.id.request = NameFor(launch);
   request.again = request.id.request == launch.queued_as();
   if (request.again) request.id.attempt = std::max(launch.attempt(), 1u);
@@ -305,7 +304,7 @@ Status JobManager::Begin(uint64_t id, const Asked& asked, Placed placed) {
   // The job gets a new name, because agents may still know the job of the
   // earlier attempt.
   if (placed.id.attempt > 1) placed.name = planner_.new_name();
-  const PlannedJob plan = planner_.launch(asked.request, placed);
+  const PlannedJob plan = planner_.launch(asked.request, asked.caller, placed);
   if (!plan.ok()) return plan.status();
   if (IsRecorded(asked.launch)) {
     if (Status may = pipeline_.MayRecord(**plan); !may.ok()) return may;

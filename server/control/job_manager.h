@@ -112,15 +112,17 @@ class JobManager : public JobObserver, public LauncherListener {
 
   bool Leads() const override { return !planner_.leads || planner_.leads(); }
   uint64_t NewLauncher() override { return next_launcher_++; }
-  void OnLauncher(uint64_t id, LauncherStream* launcher) override;
+  void OnLauncher(uint64_t id, LauncherStream* launcher,
+                  const Caller& caller) override;
   void OnRequest(uint64_t id, v1::RunRequest request) override;
   void OnGone(uint64_t id) override;
 
  private:
-  // A launch, and the request that it contains.
+  // A launch, the request that it contains, and the user who makes it.
   struct Asked {
     v1::Launch launch;
     JobRequest request;
+    Caller caller;
   };
 
   void Launch(uint64_t id, Launcher* launcher, v1::Launch launch);

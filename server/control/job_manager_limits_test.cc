@@ -18,7 +18,7 @@ class UserLimitsOfJobsTest : public JobManagerTest {
   // Requests a job of this many processes with another launcher.
   void Request(uint32_t procs = 2) {
     new_name_ = "second";
-    manager_->OnLauncher(kOther, &other_);
+    manager_->OnLauncher(kOther, &other_, OwnUser());
     JobRequest job;
     job.apps.push_back({"", {"program"}, {}, "", procs});
     v1::RunRequest request;
@@ -72,7 +72,7 @@ TEST_F(UserLimitsOfJobsTest, JobsOfOtherUsersDoNotCount) {
 TEST_F(UserLimitsOfJobsTest, AQueuedJobCountsUntilItIsCancelled) {
   limits_.jobs = 1;
   placement_.keeps = true;
-  manager_->OnLauncher(kLauncher, &stream_);
+  manager_->OnLauncher(kLauncher, &stream_, OwnUser());
   v1::RunRequest request;
   request.mutable_launch()->set_allow_run_as_root(true);
   manager_->OnRequest(kLauncher, request);

@@ -29,7 +29,7 @@ class PlacementTest : public JobManagerTest {
   PlacementTest() { placement_.keeps = true; }
 
   void Ask(const std::string& queued_as = "", int64_t since_ms = 0) {
-    manager_->OnLauncher(kLauncher, &stream_);
+    manager_->OnLauncher(kLauncher, &stream_, OwnUser());
     v1::RunRequest request;
     v1::Launch* const launch = request.mutable_launch();
     launch->set_token("token");

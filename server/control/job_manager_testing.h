@@ -26,11 +26,11 @@ class JobManagerTest : public testing::Test {
   void Start() {
     JobPlanner planner;
     planner.new_name = [this] { return new_name_; };
-    planner.launch = [this](const JobRequest&,
+    planner.launch = [this](const JobRequest&, const Caller& caller,
                             const Placed& placed) -> PlannedJob {
       if (launch_refusal_.code() != kSuccess) return launch_refusal_;
       auto job = Job(placed.name.empty() ? placed.id.request : placed.name);
-      job->uid = uid_;
+      job->uid = caller.user.empty() ? uid_ : caller.uid;
       return PlannedJob(job);
     };
     planner.limits = [this] { return limits_; };
@@ -61,7 +61,7 @@ class JobManagerTest : public testing::Test {
   }
 
   void Launch() {
-    manager_->OnLauncher(kLauncher, &stream_);
+    manager_->OnLauncher(kLauncher, &stream_, OwnUser());
     v1::RunRequest request;
     request.mutable_launch()->set_token("token");
     request.mutable_launch()->set_allow_run_as_root(true);
@@ -69,7 +69,7 @@ class JobManagerTest : public testing::Test {
     Change("first", core::JobPhase::kRunning, 2);
   }
   void LaunchWithFiles() {
-    manager_->OnLauncher(kLauncher, &stream_);
+    manager_->OnLauncher(kLauncher, &stream_, OwnUser());
     v1::RunRequest request;
     request.mutable_launch()->set_token("token");
     request.mutable_launch()->set_allow_run_as_root(true);
@@ -113,7 +113,7 @@ class JobManagerTest : public testing::Test {
   }
   void Reattach(v1::RunRequest request, Stream* stream) {
     request.mutable_reattach()->set_token("token");
-    manager_->OnLauncher(kLauncher + 1, stream);
+    manager_->OnLauncher(kLauncher + 1, stream, OwnUser());
     manager_->OnRequest(kLauncher + 1, request);
   }
   std::set<std::string> Killed() {

@@ -18,6 +18,7 @@
 #include "common/status.h"
 #include "common/topology.h"
 #include "protos/control.pb.h"
+#include "server/control/caller.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/job_commands_port.h"
 #include "server/ports/placement_port.h"
@@ -118,6 +119,12 @@ struct JobRecord {
 
 using JobRecords = std::map<std::string, JobRecord>;
 
+// A process of a job, or a tool, that spawns jobs.
+struct Spawner : ProcId {
+  // Set for a tool whose user is not the agents'.
+  std::optional<core::Owner> owner = std::nullopt;
+};
+
 using PlannedJob = Result<std::shared_ptr<const JobSpec>>;
 
 // The limits of each user on an overlay: for the number of jobs that run or are
@@ -159,12 +166,13 @@ struct JobPlanner {
   std::string stacks_program;
   // Returns a name that no job of the overlay has had.
   std::function<std::string()> new_name;
-  // Maps the job of a request. The job gets the name in `placed`, or that of
-  // its request if `placed` has none.
-  std::function<PlannedJob(const JobRequest& request, const Placed& placed)>
+  // Maps the job of a request, which runs as the caller. The job gets the name
+  // in `placed`, or that of its request if `placed` has none.
+  std::function<PlannedJob(const JobRequest& request, const Caller& caller,
+                           const Placed& placed)>
       launch;
   // Maps a job to be spawned. `spawner` is a process of a known job, or a tool.
-  std::function<PlannedJob(const spawn::SpawnCall& call, const ProcId& spawner,
+  std::function<PlannedJob(const spawn::SpawnCall& call, const Spawner& spawner,
                            const Placed& placed)>
       spawn;
   // Returns null if the topology of that agent's node is unknown.
@@ -180,6 +188,8 @@ struct JobPlanner {
   HostPlanner hosts = {};
   // Returns whether new jobs are launched at this agent. Null: they are.
   std::function<bool()> leads = {};
+  // The agents run as root and start the jobs of all users.
+  bool serves_all_users = false;
 };
 
 // Persists what a successor needs so that a job's launcher can reattach.

@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "common/status.h"
 #include "protos/control.pb.h"
+#include "server/control/caller.h"
 #include "server/control/launcher_stream.h"
 #include "server/core/step/control_actions.h"
 #include "server/ports/input_sink.h"
@@ -22,7 +23,8 @@ namespace canopy::control {
 class Launcher {
  public:
   Launcher() = default;
-  explicit Launcher(LauncherStream* stream) : stream_(stream) {}
+  Launcher(LauncherStream* stream, Caller who)
+      : caller(std::move(who)), stream_(stream) {}
 
   void Send(v1::RunEvent event) { stream_->Send(std::move(event)); }
   // Ends the launcher's call after all events have been written.
@@ -45,6 +47,7 @@ class Launcher {
   // the launcher is gone.
   void ConsumeAll(InputSink* sink);
 
+  Caller caller;
   uint64_t family = 0;             // 0: none yet, or its end was sent
   std::vector<std::string> ended;  // the launcher can request its job again
   bool requeues = false;           // it can request its job again

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "protos/control.pb.h"
+#include "server/control/caller.h"
 
 namespace canopy::control {
 
@@ -28,8 +29,9 @@ class LauncherListener {
   virtual uint64_t NewLauncher() = 0;
   // Returns whether this agent is the leader, at which new jobs are launched.
   virtual bool Leads() const { return true; }
-  // Called for a new launcher, before its first request.
-  virtual void OnLauncher(uint64_t id, LauncherStream* launcher) = 0;
+  // Called for a new launcher of this user, before its first request.
+  virtual void OnLauncher(uint64_t id, LauncherStream* launcher,
+                          const Caller& caller) = 0;
   virtual void OnRequest(uint64_t id, v1::RunRequest request) = 0;
   // Called when the launcher is gone or finished; never during Send.
   virtual void OnGone(uint64_t id) = 0;

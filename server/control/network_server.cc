@@ -5,14 +5,13 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/impl/server_builder_option.h>
-#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/security/server_credentials.h>
 
 #include <utility>
 
 #include "server/control/descriptors.h"
 #include "server/control/end_calls.h"
+#include "server/control/without_reflection.h"
 #include "server/rpc/network_port.h"
 #include "server/security/peer_proof.h"
 
@@ -20,19 +19,6 @@ namespace canopy::control {
 namespace {
 
 constexpr absl::Duration kExitTime = absl::Milliseconds(500);
-
-// Removes the service that the reflection library adds to every server that is
-// linked with it.
-class WithoutReflection : public grpc::ServerBuilderOption {
- public:
-  void UpdateArguments(grpc::ChannelArguments*) override {}
-  void UpdatePlugins(
-      std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* all) override {
-    std::erase_if(*all, [](const auto& plugin) {
-      return plugin->name() == "proto_server_reflection";
-    });
-  }
-};
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "protos/control.grpc.pb.h"
+#include "server/control/agent_channel.h"
 
 namespace canopy::control {
 namespace {
@@ -25,16 +26,8 @@ std::chrono::system_clock::time_point After(std::chrono::seconds time) {
 // Returns null if there are no credentials for this address.
 std::unique_ptr<v1::Control::Stub> StubFor(
     const std::string& address, const security::SecurityConfig& security) {
-  auto credentials = security::MakeCallerCredentials(security, address);
-  if (!credentials.ok()) return nullptr;
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(-1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  const std::string name = security::ServerNameOverride(security);
-  if (!name.empty()) arguments.SetSslTargetNameOverride(name);
-  return v1::Control::NewStub(
-      grpc::CreateCustomChannel(address, *credentials, arguments));
+  const auto channel = MakeAgentChannel(address, security);
+  return channel.ok() ? v1::Control::NewStub(*channel) : nullptr;
 }
 
 // One call of Control.Status.

@@ -1,7 +1,6 @@
 #include "server/control/placement_request.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -46,10 +45,10 @@ void AddCommand(const std::vector<std::string>& argv, std::string* command) {
 
 }  // namespace
 
-PlacementRequest PlacementOf(const JobRequest& job) {
+PlacementRequest PlacementOf(const JobRequest& job, const Caller& caller) {
   PlacementRequest out;
-  out.caller.uid = geteuid();
-  out.caller.gid = getegid();
+  out.caller.uid = caller.uid;
+  out.caller.gid = caller.gid;
   out.job = job;
   out.num_slots = SlotsOf(job.apps);
   return out;

@@ -18,7 +18,7 @@ namespace canopy::control {
 int64_t WallClockMs();
 
 // Returns the request for a launcher's job, without its identity and time.
-PlacementRequest PlacementOf(const JobRequest& job);
+PlacementRequest PlacementOf(const JobRequest& job, const Caller& caller);
 // Returns the request for a job to be spawned. `parent` is the job of the
 // spawning process.
 PlacementRequest PlacementOf(const core::HostSpawn& spawn,

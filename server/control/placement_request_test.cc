@@ -20,7 +20,7 @@ JobRequest TwoPrograms() {
 }
 
 TEST(PlacementRequestTest, ALaunchStatesItsRequirements) {
-  const PlacementRequest request = PlacementOf(TwoPrograms());
+  const PlacementRequest request = PlacementOf(TwoPrograms(), OwnUser());
   EXPECT_EQ(request.num_slots, 7u);
   EXPECT_EQ(CommandOf(request), "a b : c 'it'\\''s two words'");
   EXPECT_EQ(NumProcs(request), 7u);
@@ -29,7 +29,7 @@ TEST(PlacementRequestTest, ALaunchStatesItsRequirements) {
 TEST(PlacementRequestTest, AProgramWithoutANumberOfProcessesRequestsAllSlots) {
   JobRequest job = TwoPrograms();
   job.apps[1].num_procs = 0;
-  EXPECT_EQ(PlacementOf(job).num_slots, 0u);
+  EXPECT_EQ(PlacementOf(job, OwnUser()).num_slots, 0u);
 }
 
 TEST(PlacementRequestTest, IsRequestNameRejectsOtherNames) {

@@ -10,6 +10,7 @@
 #include "common/message_stream.h"
 #include "common/posix/out_queue.h"
 #include "common/run_protocol.h"
+#include "server/control/caller.h"
 
 namespace canopy::control {
 namespace {
@@ -157,7 +158,7 @@ void RunServer::OnConnection(UniqueFd socket) {
       std::make_unique<Connection>(loop_, std::move(socket), id, owner_);
   Connection* const connection = made.get();
   connections_[id] = std::move(made);
-  owner_->OnLauncher(id, connection);
+  owner_->OnLauncher(id, connection, OwnUser());
   connection->Begin([this, id] { Close(id); });
 }
 

@@ -10,8 +10,8 @@
 #include "common/event_loop.h"
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
+#include "server/control/command_listener.h"
 #include "server/control/launcher_stream.h"
-#include "server/control/trusted_listener.h"
 
 namespace canopy::control {
 
@@ -38,7 +38,7 @@ class RunServer {
 
   EventLoop* const loop_;
   LauncherListener* const owner_;
-  TrustedListener listener_;
+  CommandListener listener_;
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
 };
 

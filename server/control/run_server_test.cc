@@ -25,7 +25,8 @@ class FakeOwner : public LauncherListener {
  public:
   uint64_t NewLauncher() override { return ++last_; }
   bool Leads() const override { return leads; }
-  void OnLauncher(uint64_t id, LauncherStream* launcher) override {
+  void OnLauncher(uint64_t id, LauncherStream* launcher,
+                  const Caller&) override {
     launchers[id] = launcher;
   }
   void OnRequest(uint64_t id, v1::RunRequest request) override {

@@ -15,7 +15,7 @@ class FakeOwner : public LauncherListener {
  public:
   explicit FakeOwner(EventLoop* loop) : loop_(loop) {}
   uint64_t NewLauncher() override { return 1; }
-  void OnLauncher(uint64_t, LauncherStream*) override {}
+  void OnLauncher(uint64_t, LauncherStream*, const Caller&) override {}
   void OnRequest(uint64_t, v1::RunRequest request) override {
     requests.push_back(std::move(request));
     if (on_request) on_request();

@@ -227,7 +227,7 @@ void SpawnExecutor::Release(Family* family) {
 // Returns the record of the spawner's job, which must exist, or a substitute
 // for a tool.
 JobRecord SpawnExecutor::SpawnerOf(const core::HostSpawn& spawn) const {
-  return core::IsOfTool(spawn.request) ? ToolRecord(spawn.proc)
+  return core::IsOfTool(spawn.request) ? ToolRecord({spawn.proc, spawn.owner})
                                        : *families_->FindJob(spawn.proc.nspace);
 }
 
@@ -279,7 +279,7 @@ Status SpawnExecutor::AddAll(const Request& request, const Placed& placed,
 Status SpawnExecutor::Add(const core::HostSpawn& spawn,
                           const spawn::SpawnCall& call, const Placed& placed,
                           std::vector<std::string>* jobs) {
-  PlannedJob plan = planner_->spawn(call, spawn.proc, placed);
+  PlannedJob plan = planner_->spawn(call, {spawn.proc, spawn.owner}, placed);
   if (!plan.ok()) return plan.status();
   if (Status may = pipeline_->MayRecord(**plan); !may.ok()) return may;
   const JobRecord parent = SpawnerOf(spawn);

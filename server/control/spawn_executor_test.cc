@@ -34,7 +34,7 @@ class SpawnExecutorTest : public testing::Test {
   }
 
   void Attach() {
-    families_.launchers()[kLauncher] = Launcher(&stream_);
+    families_.launchers()[kLauncher] = Launcher(&stream_, OwnUser());
     families_.Attach(kLauncher, family_);
   }
   void SpawnByTool(const std::string& call = CallBytes()) {

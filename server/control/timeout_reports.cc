@@ -52,7 +52,7 @@ Result<std::string> TimeoutReports::Begin(const std::string& nspace) {
   const JobRecord& record = *families_->FindJob(nspace);
   const PlannedJob job = planner_.spawn(
       CallOf(planner_.stacks_program, nspace, record.facts.reports),
-      ProcId{nspace, 0}, Placed());
+      {ProcId{nspace, 0}}, Placed());
   if (!job.ok()) return job.status();
   LaunchFacts facts;
   facts.tool = facts.separate = facts.apart = true;

@@ -35,7 +35,7 @@ class TimeoutReportsTest : public testing::Test {
     reports_.set_sink(&sink_);
     family_ = families_.AddFamily("first");
     families_.AddJob(family_, Job("first"), {});
-    families_.launchers()[kLauncher] = Launcher(&stream_);
+    families_.launchers()[kLauncher] = Launcher(&stream_, OwnUser());
     families_.Attach(kLauncher, family_);
   }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "common/job.h"
 #include "server/control/kills.h"
@@ -17,11 +18,21 @@
 namespace canopy::control {
 namespace {
 
+constexpr char kPathOfOthers[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+
 bool SaysOfAJob(std::string_view entry) {
   constexpr std::string_view kPrefixes[] = {"PMIX_", "PMI_", "CANOPY_"};
   return std::ranges::any_of(kPrefixes, [entry](std::string_view prefix) {
     return entry.starts_with(prefix);
   });
+}
+
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!SaysOfAJob(*entry)) out.emplace_back(*entry);
+  }
+  return out;
 }
 
 bool IsOfTool(const JobRecord& record, const ProcId& tool) {
@@ -31,15 +42,14 @@ bool IsOfTool(const JobRecord& record, const ProcId& tool) {
 
 }  // namespace
 
-JobRecord ToolRecord(const ProcId& tool) {
+JobRecord ToolRecord(const Spawner& tool) {
   JobSpec job;
   job.nspace = tool.nspace;
-  job.uid = geteuid();
-  job.gid = getegid();
+  job.uid = tool.owner ? tool.owner->uid : geteuid();
+  job.gid = tool.owner ? tool.owner->gid : getegid();
   job.cwd = std::string("/");
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!SaysOfAJob(*entry)) job.env.emplace_back(*entry);
-  }
+  job.env =
+      tool.owner ? std::vector<std::string>{kPathOfOthers} : OwnEnvironment();
   JobRecord record;
   record.job = std::make_shared<const JobSpec>(std::move(job));
   return record;

@@ -9,11 +9,12 @@
 
 namespace canopy::control {
 
-// Returns a record that belongs to no family. Its job belongs to this process's
-// user and has no processes; it has this process's environment without the
-// variables that describe a job, and all nodes of the overlay as its
-// allocation.
-JobRecord ToolRecord(const ProcId& tool);
+// Returns a record that belongs to no family. Its job has no processes, and all
+// nodes of the overlay as its allocation. It belongs to the owner of the tool,
+// or without one to this process's user. For this user, it has this process's
+// environment without the variables that describe a job; for others, only a
+// PATH.
+JobRecord ToolRecord(const Spawner& tool);
 
 // Called when the tool is gone. Ends the families of the jobs that the tool has
 // spawned, except the jobs that continue without a launcher (PMIX_NOHUP).

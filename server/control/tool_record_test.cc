@@ -20,12 +20,21 @@ const ProcId kTool{"tool", 0};
 TEST(ToolRecordTest, ContainsTheEnvironmentWithoutVariablesOfAJob) {
   setenv("PMIX_NAMESPACE", "of.another", 1);
   setenv("SOMETHING", "else", 1);
-  const JobRecord record = ToolRecord(kTool);
+  const JobRecord record = ToolRecord({kTool});
   EXPECT_EQ(record.job->nspace, "tool");
   EXPECT_EQ(record.family, 0u);
   EXPECT_EQ(std::ranges::count(record.job->env, "SOMETHING=else"), 1);
   EXPECT_EQ(std::ranges::count(record.job->env, "PMIX_NAMESPACE=of.another"),
             0);
+}
+
+TEST(ToolRecordTest, OfAnotherUserHasThatOwnerAndNothingOfThisProcess) {
+  setenv("SECRET_OF_THE_AGENT", "x", 1);
+  const JobRecord record = ToolRecord({kTool, core::Owner{7, 8}});
+  EXPECT_EQ(record.job->uid, 7u);
+  EXPECT_EQ(record.job->gid, 8u);
+  ASSERT_EQ(record.job->env.size(), 1u);
+  EXPECT_TRUE(record.job->env[0].starts_with("PATH="));
 }
 
 TEST(ToolRecordTest, TheEndOfAToolEndsItsJobs) {

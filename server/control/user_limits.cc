@@ -22,20 +22,25 @@ std::string InUse(uint32_t uid, uint64_t count) {
 
 }  // namespace
 
-UserLoad LoadOf(uint32_t uid, const JobRecords& jobs,
-                const Placements& queued) {
-  UserLoad load;
+std::map<uint32_t, UserLoad> LoadOfUsers(const JobRecords& jobs,
+                                         const Placements& queued) {
+  std::map<uint32_t, UserLoad> loads;
+  const auto add = [&loads](uint32_t uid, uint64_t procs) {
+    ++loads[uid].jobs;
+    loads[uid].procs += procs;
+  };
   for (const auto& [nspace, record] : jobs) {
-    if (record.job->uid != uid) continue;
-    ++load.jobs;
-    load.procs += record.job->procs.size();
+    add(record.job->uid, record.job->procs.size());
   }
   queued.ForEach([&](const QueuedJob& job) {
-    if (job.request.caller.uid != uid) return;
-    ++load.jobs;
-    load.procs += NumProcs(job.request);
+    add(job.request.caller.uid, NumProcs(job.request));
   });
-  return load;
+  return loads;
+}
+
+UserLoad LoadOf(uint32_t uid, const JobRecords& jobs,
+                const Placements& queued) {
+  return LoadOfUsers(jobs, queued)[uid];
 }
 
 Status CheckUserLimits(uint32_t uid, const UserLoad& load, const UserLoad& more,

@@ -5,6 +5,7 @@
 #define CANOPY_SERVER_CONTROL_USER_LIMITS_H_
 
 #include <cstdint>
+#include <map>
 
 #include "common/status.h"
 #include "server/control/job_record.h"
@@ -19,7 +20,10 @@ struct UserLoad {
   uint64_t procs = 0;
 };
 
-// Returns the load of the recorded and the queued jobs of the user.
+// Returns the load of each user who has recorded or queued jobs.
+std::map<uint32_t, UserLoad> LoadOfUsers(const JobRecords& jobs,
+                                         const Placements& queued);
+// Returns the load of one user.
 UserLoad LoadOf(uint32_t uid, const JobRecords& jobs, const Placements& queued);
 
 // Returns kErrOutOfResource if the user, whose jobs have `load`, would exceed

@@ -230,9 +230,15 @@ const JobSpec* JobTable::SpecOf(std::string_view nspace) const {
 
 std::optional<uint32_t> JobTable::UserSeenBy(const ProcId& proc) const {
   if (const JobSpec* spec = SpecOf(proc.nspace)) return spec->uid;
-  const Client* tool = FindTool(proc);
+  const std::optional<Owner> owner = OtherOwnerOf(proc);
+  return owner ? std::optional<uint32_t>(owner->uid) : std::nullopt;
+}
+
+std::optional<Owner> JobTable::OtherOwnerOf(const ProcId& proc) const {
+  const Client* tool =
+      SpecOf(proc.nspace) == nullptr ? FindTool(proc) : nullptr;
   if (tool == nullptr || !tool->of_other_user) return std::nullopt;
-  return tool->owner.uid;
+  return tool->owner;
 }
 
 // Participants of one namespace are adjacent, so each namespace is looked up

@@ -22,14 +22,9 @@
 #include "server/core/step/action.h"
 #include "server/core/step/client_id.h"
 #include "server/core/step/core_event.h"
+#include "server/core/step/owner.h"
 
 namespace canopy::core {
-
-// The user and group whose rights a process has.
-struct Owner {
-  uint32_t uid = 0;
-  uint32_t gid = 0;
-};
 
 // The state of one rank. For ranks of other nodes only their end is recorded,
 // as far as reports pass through this agent.
@@ -164,6 +159,9 @@ class JobTable {
   // Returns the owner of a process, which is that of its job or of the tool; no
   // value if neither is known.
   std::optional<Owner> OwnerOf(const ProcId& proc) const;
+  // Returns the owner of a connected tool whose user is not the agent's; no
+  // value for every other process.
+  std::optional<Owner> OtherOwnerOf(const ProcId& proc) const;
   // Returns the user whose jobs the process may see. It may see a job of
   // another user only after that job took part in an operation with its own
   // job. No value: it may see all jobs, as a tool of the agent's user does.

@@ -32,7 +32,8 @@ Gate::Gate(EventLoop* loop, Parts parts)
                     }}) {}
 
 bool Gate::Admits(int fd, const net::Source& source) {
-  if (source.uid && *source.uid != geteuid() && !parts_.has_job(*source.uid)) {
+  if (!parts_.serves_all_users && source.uid && *source.uid != geteuid() &&
+      !parts_.has_job(*source.uid)) {
     Warn(source,
          "refusing a connection of " + source.name + ", which has no job here");
     return false;

@@ -18,12 +18,12 @@
 namespace canopy::endpoint {
 
 // Accepts connections of this process's own user, of users with a job on this
-// node, and of tools on other machines. A connection is silent until Remove. A
-// limited number of connections of a user with a job may be silent for an
-// unlimited time, because a process can be stopped before it identifies itself;
-// other silent connections have a time limit. Excess connections are ended at
-// the cost of their own source (silent_connections.h). Loop thread only; the
-// loop must outlive this object.
+// node (or of all users), and of tools on other machines. A connection is
+// silent until Remove. A limited number of connections of a user with a job may
+// be silent for an unlimited time, because a process can be stopped before it
+// identifies itself; other silent connections have a time limit. Excess
+// connections are ended at the cost of their own source (silent_connections.h).
+// Loop thread only; the loop must outlive this object.
 class Gate {
  public:
   struct Parts {
@@ -34,6 +34,8 @@ class Gate {
     // Must close this connection immediately.
     std::function<void(core::ClientId id, const char* reason)> close;
     std::function<void(const core::LogLine& line)> log;  // may be empty
+    // True: connections of every user are accepted.
+    bool serves_all_users = false;
   };
 
   Gate(EventLoop* loop, Parts parts);

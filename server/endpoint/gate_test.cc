@@ -23,16 +23,17 @@ class GateTest : public ::testing::Test {
  protected:
   GateTest() { Make({.per_source = 3, .per_trusted = 3, .total = 5}); }
 
-  void Make(const net::SilenceLimits& limits) {
+  void Make(const net::SilenceLimits& limits, bool serves_all = false) {
     gate_.emplace(
         &loop_,
-        Gate::Parts{
-            limits, [this](uint32_t uid) { return jobs_.contains(uid); },
-            [this](core::ClientId id) { return unread_.contains(id); },
-            [this](core::ClientId id, const char* reason) {
-              closed_.emplace_back(id, reason);
-            },
-            [this](const core::LogLine& line) { log_.push_back(line); }});
+        Gate::Parts{limits,
+                    [this](uint32_t uid) { return jobs_.contains(uid); },
+                    [this](core::ClientId id) { return unread_.contains(id); },
+                    [this](core::ClientId id, const char* reason) {
+                      closed_.emplace_back(id, reason);
+                    },
+                    [this](const core::LogLine& line) { log_.push_back(line); },
+                    serves_all});
   }
   bool Admits(uint32_t uid) { return gate_->Admits(0, net::SourceOfUser(uid)); }
   // Adds the silent connections `first` to `last` of that user.
@@ -61,6 +62,13 @@ class GateTest : public ::testing::Test {
   std::vector<core::LogLine> log_;
   std::optional<Gate> gate_;
 };
+
+TEST_F(GateTest, AUserWithoutAJobIsAcceptedIfAllUsersAreServed) {
+  EXPECT_FALSE(Admits(kStranger));
+  Make({.per_source = 2, .per_trusted = 3, .total = 5}, /*serves_all=*/true);
+  ASSERT_NO_FATAL_FAILURE(Connect(kStranger, 1, 3));
+  EXPECT_EQ(Closed(), (Ids{1}));
+}
 
 TEST_F(GateTest, AUserWithoutAJobIsRefused) {
   EXPECT_TRUE(Admits(kOwner));

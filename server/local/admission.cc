@@ -90,7 +90,7 @@ Result<endpoint::Newcomer> Admission::ProveTool(const Connection& c,
 }
 
 bool Admission::ServesToolsOf(uint32_t uid) const {
-  return uid == geteuid() ||
+  return uid == geteuid() || options_->serves_all_users ||
          (options_->serves_job_owners && jobs_->HasJobOf(uid));
 }
 

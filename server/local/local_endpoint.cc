@@ -122,6 +122,7 @@ endpoint::Gate::Parts LocalEndpoint::GateParts() {
     connections_.Destroy(id);
   };
   gate.log = options_.log;
+  gate.serves_all_users = options_.serves_all_users;
   return gate;
 }
 

@@ -60,6 +60,8 @@ struct LocalOptions {
   // jobs of their own user only. False: only tools of this process's user are
   // served.
   bool serves_job_owners = false;
+  // True: tools of all users are served, for the jobs of their own user only.
+  bool serves_all_users = false;
   // Accepts connections for the endpoint. Null: the endpoint accepts its
   // connections itself.
   endpoint::AcceptElsewhere accept;

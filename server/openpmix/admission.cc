@@ -71,8 +71,9 @@ Status Admission::GreetTool(Connection& c, const ConnectMessage& message) {
     return Status(kErrNotSupported, "is no process of a job");
   }
   // The endpoint accepts connections of another user only if that user has a
-  // job on this node, so this is not checked again.
-  if (c.owner.uid != geteuid() && !options_->serves_job_owners) {
+  // job on this node or all users are served, so this is not checked again.
+  if (c.owner.uid != geteuid() && !options_->serves_job_owners &&
+      !options_->serves_all_users) {
     return Status(kErrNoPermissions, "is a tool of another user");
   }
   c.nameless = !message.identity;

@@ -160,6 +160,7 @@ endpoint::Gate::Parts OpenPmixEndpoint::GateParts() {
     connections_.Destroy(id);
   };
   gate.log = options_.log;
+  gate.serves_all_users = options_.serves_all_users;
   return gate;
 }
 

@@ -73,6 +73,8 @@ struct OpenPmixOptions {
   // jobs of their own user only. False: only tools of this process's user are
   // served.
   bool serves_job_owners = false;
+  // As in local::LocalOptions.
+  bool serves_all_users = false;
   // Accepts connections for the endpoint. Null: the endpoint accepts its
   // connections itself.
   endpoint::AcceptElsewhere accept;

@@ -85,7 +85,7 @@ std::vector<MessageBody> Samples() {
       core::JobMapRequest{uint64_t{1} << 63, "job-1", true},
       core::JobMapReply{6, -46, "job-1", Data("map"), {1, 70000}},
       core::AbortReply{kProc, uint64_t{1} << 60, "job-1", -46},
-      core::SpawnRequest{kProc, uint64_t{1} << 40, Data("call")},
+      core::SpawnRequest{kProc, uint64_t{1} << 40, Data("call"), true, 7, 8},
       core::SpawnReply{kProc, 7, -190, "job-2", Data("map")},
       core::DirectoryStore{1, AnyPublication(), true},
       core::DirectoryRemove{2, {kProc, 9}},

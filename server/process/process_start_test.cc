@@ -374,6 +374,29 @@ TEST_F(StartTest, AnotherUsersJobRunsAsThatUser) {
   EXPECT_EQ(StatusField("Groups"), "23456 ");
 }
 
+TEST_F(StartTest, AUserWhomThisNodeDoesNotKnowIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may start for others";
+  auto job = MakeJob({"true"});
+  job->uid = 12345;
+  job->user = "ann";
+  const core::LocalPrepared answer = Refusal(job);
+  EXPECT_EQ(answer.status, kErrNoPermissions);
+  EXPECT_NE(answer.text.find("not known"), std::string::npos) << answer.text;
+}
+
+TEST_F(StartTest, AUserWhoIsAnotherOneOnThisNodeIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may start for others";
+  auto job = MakeJob({"true"});
+  job->uid = 1;  // "daemon" on every Debian
+  job->user = "ann";
+  const core::LocalPrepared answer = Refusal(job);
+  EXPECT_EQ(answer.status, kErrNoPermissions);
+  EXPECT_NE(answer.text.find("user 1 is 'daemon' on this node, but the job is "
+                             "of 'ann'"),
+            std::string::npos)
+      << answer.text;
+}
+
 TEST_F(StartTest, AnotherUsersProgramIsSearchedAsThatUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may start for others";
   const std::string program = runtime_dir_ + "/program";

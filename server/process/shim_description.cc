@@ -47,6 +47,7 @@ PrepareJob DescribeJob(const ProcessContext& context,
   out.window = context.options.output_window;
   out.uid = job.uid;
   out.gid = job.gid;
+  out.user = job.user;
   out.merge_stderr = job.merge_stderr;
   out.process = job.process;
   out.stop_on_exec = job.debug.on_exec;

@@ -42,18 +42,23 @@ bool MakePipe(UniqueFd* read_end, UniqueFd* write_end) {
   return true;
 }
 
-// Returns the supplementary groups that a login would give the user.
-std::vector<gid_t> GroupsOf(uid_t uid, gid_t gid) {
+// Returns the name of a user on this node; empty: the user has none.
+std::string NameOf(uid_t uid) {
   std::vector<char> buffer(16384);
   passwd entry;
   passwd* found = nullptr;
-  if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 ||
-      found == nullptr) {
-    return {gid};
-  }
+  const bool is_known =
+      getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
+      found != nullptr;
+  return is_known ? found->pw_name : "";
+}
+
+// Returns the supplementary groups that a login would give the user.
+std::vector<gid_t> GroupsOf(const std::string& user, gid_t gid) {
+  if (user.empty()) return {gid};
   int count = 64;
   std::vector<gid_t> groups(static_cast<size_t>(count));
-  while (getgrouplist(found->pw_name, gid, groups.data(), &count) < 0) {
+  while (getgrouplist(user.c_str(), gid, groups.data(), &count) < 0) {
     groups.resize(std::max(static_cast<size_t>(count), groups.size() * 2));
     count = static_cast<int>(groups.size());
   }
@@ -108,10 +113,18 @@ Status ProcessStarter::CheckUser() {
                   "the job belongs to user " + std::to_string(job_.uid) +
                       ", the agent runs as user " + std::to_string(geteuid()));
   }
+  const std::string name = NameOf(job_.uid);
+  if (!job_.user.empty() && job_.user != name) {
+    return Status(kErrNoPermissions,
+                  "user " + std::to_string(job_.uid) + " is " +
+                      (name.empty() ? "not known" : "'" + name + "'") +
+                      " on this node, but the job is of '" + job_.user +
+                      "'; the nodes of a cluster need the same users");
+  }
   credentials_ = std::make_unique<Credentials>();
   credentials_->uid = job_.uid;
   credentials_->gid = job_.gid;
-  credentials_->groups = GroupsOf(job_.uid, job_.gid);
+  credentials_->groups = GroupsOf(name, job_.gid);
   return Status();
 }
 

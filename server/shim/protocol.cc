@@ -140,6 +140,7 @@ void Describe(V& v, Is<PrepareJob> auto& m) {
   v.Field(11, m.library);
   v.Field(13, m.stop_on_exec);
   v.Field(14, m.process);
+  v.Field(15, m.user);
 }
 
 template <typename V>

@@ -199,6 +199,7 @@ struct PrepareJob {
   // program. Empty list: all ranks; no value: no rank.
   std::optional<std::vector<Rank>> stop_on_exec = {};
   ProcessPolicies process = {};  // as in the job's request
+  std::string user = {};         // as JobSpec::user
 };
 
 // One process of the job.

@@ -66,6 +66,7 @@ import cases_tools
 import cases_torch
 import cases_user_pages
 import cases_user_story
+import cases_users
 import cases_write_a_scheduler
 import harness
 import runner
@@ -104,6 +105,7 @@ SUITES = (
     cases_write_a_scheduler,
     cases_user_pages,
     cases_user_story,
+    cases_users,
     cases_operator_story,
     cases_example_scheduler,
     cases_hostile,

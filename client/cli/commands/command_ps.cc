@@ -24,6 +24,7 @@ struct PsOptions {
   bool procs = false;
   bool all = false;
   bool watch = false;
+  bool usage = false;
 };
 
 std::vector<std::string> ProcessWords(const JobList& list) {
@@ -62,9 +63,30 @@ Result<Json> ProcessesJson(const JobLists& all) {
   return out;
 }
 
+std::string UsageText(const JobLists& all) {
+  const bool heads = all.lists.size() > 1 || all.exit_code != 0;
+  std::string text;
+  for (const JobList& list : all.lists) {
+    if (heads) text += "context " + list.context.name() + ":\n";
+    text += UsersText(list.jobs);
+  }
+  return text;
+}
+
+Json UsageJson(const JobLists& all) {
+  Json out = Json::array();
+  for (const JobList& list : all.lists) {
+    for (const control::v1::UserUse& use : list.jobs.users()) {
+      out.push_back(UserUseJson(list.context.name(), use));
+    }
+  }
+  return out;
+}
+
 // Returns the jobs as text, with the history if the options request it.
 Result<std::string> TextOf(const PsOptions& options, const JobLists& lists,
                            const std::vector<HistoryEntry>& ended) {
+  if (options.usage) return UsageText(lists);
   if (options.procs) {
     Result<std::string> processes = ProcessesText(lists);
     if (!processes.ok()) return processes;
@@ -88,6 +110,10 @@ Result<std::string> TextOf(const PsOptions& options, const JobLists& lists,
 Result<Json> DocumentOf(const PsOptions& options, const JobLists& lists,
                         const std::vector<HistoryEntry>& ended) {
   Json out;
+  if (options.usage) {
+    out["users"] = UsageJson(lists);
+    return out;
+  }
   if (!options.procs || options.all) out["jobs"] = JobsJson(Merged(lists));
   if (options.procs) {
     Result<Json> processes = ProcessesJson(lists);
@@ -145,6 +171,10 @@ int PsCommand(const CommandLine& line) {
        "also list the jobs that have ended, of the last\n"
        "10,000 that 'canopy run' has started",
        SetFlag(&options.all)},
+      {"usage", 0, "",
+       "show how many jobs and processes each user has\n"
+       "instead, and the limits",
+       SetFlag(&options.usage)},
       {"watch w", 0, "", "show the list again every 2 seconds",
        SetFlag(&options.watch)}};
   AddRefreshOptions(&refresh, &table);

@@ -118,6 +118,17 @@ Json NodesDocument(const std::string& context,
   return out;
 }
 
+Json UserUseJson(const std::string& context, const control::v1::UserUse& use) {
+  Json out;
+  out["user"] = UserName(use.uid());
+  out["context"] = context;
+  out["jobs"] = use.jobs();
+  out["jobs_limit"] = use.max_jobs();
+  out["processes"] = use.procs();
+  out["processes_limit"] = use.max_procs();
+  return out;
+}
+
 Json JobJson(const control::v1::JobStatus& job) {
   Json out;
   out["job"] = job.nspace();

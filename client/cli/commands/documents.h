@@ -26,6 +26,7 @@ Json NodesDocument(const std::string& context,
 
 Json JobJson(const control::v1::JobStatus& job);
 Json JobsJson(const control::v1::ListJobsReply& jobs);
+Json UserUseJson(const std::string& context, const control::v1::UserUse& use);
 // Returns the element for a job of the history.
 Json EndedJson(const HistoryEntry& entry);
 // Returns an array with the entries whose jobs no longer run.

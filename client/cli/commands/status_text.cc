@@ -193,6 +193,16 @@ std::string QueuedLine(const v1c::JobStatus& job) {
 
 // The columns NAME, PARENT and KIND appear only if a job has a name, was
 // spawned or is a tool.
+std::string UsersText(const v1c::ListJobsReply& jobs) {
+  Table table({"USER", "JOBS", "MAX-JOBS", "PROCS", "MAX-PROCS"});
+  for (const v1c::UserUse& use : jobs.users()) {
+    table.Add({UserName(use.uid()), std::to_string(use.jobs()),
+               std::to_string(use.max_jobs()), std::to_string(use.procs()),
+               std::to_string(use.max_procs())});
+  }
+  return table.ToString();
+}
+
 std::string JobsText(const v1c::ListJobsReply& jobs, bool contexts,
                      size_t max_command) {
   if (jobs.jobs_size() == 0) return "no jobs\n";

@@ -27,6 +27,9 @@ std::string StatusText(const std::string& context,
 std::string JobsText(const control::v1::ListJobsReply& jobs, bool contexts,
                      size_t max_command = SIZE_MAX);
 
+// Returns one row for each user, with what the user's jobs use of the limits.
+std::string UsersText(const control::v1::ListJobsReply& jobs);
+
 // The length to which commands are shortened in tables on a terminal.
 inline constexpr size_t kCommandOnTerminal = 60;
 // Returns kCommandOnTerminal, or SIZE_MAX if standard output is not a terminal.

@@ -11,6 +11,7 @@
 #include "common/cluster/dns_nodes.h"
 #include "common/cluster/node_source.h"
 #include "common/hex.h"
+#include "common/posix/boot_id.h"
 #include "common/string_util.h"
 
 namespace canopy::cli {
@@ -32,6 +33,10 @@ Result<std::string> KeyIn(const std::string& path) {
                 "cluster key " + path + ": the file has no hexadecimal digits");
 }
 
+bool IsReadable(const std::string& path) {
+  return access(path.c_str(), R_OK) == 0;
+}
+
 // The agents of a cluster whose nodes come from DNS are called like their
 // machines, as a rule, and not like the addresses.
 std::string DirectoryOf(const ClusterFile& file, const ClusterNode& node) {
@@ -48,19 +53,21 @@ Result<std::optional<ClusterFile>> FindCluster() {
   const Result<Config>& config = TheConfig();
   if (!config.ok()) return config.status();
   const std::string path = config->at(kSetting).text;
-  if (access(path.c_str(), R_OK) != 0 && !config->is_set(kSetting)) {
-    return Found();
-  }
+  if (!IsReadable(path) && !config->is_set(kSetting)) return Found();
   Result<ClusterFile> file = ReadClusterFile(path);
   if (!file.ok()) return file.status();
-  if (access(file->key_file.c_str(), R_OK) != 0 && !config->is_set(kSetting)) {
+  if (!IsReadable(file->key_file) && !file->serves_all_users &&
+      !config->is_set(kSetting)) {
     return Found();
   }
   return Found(*std::move(file));
 }
 
 Result<v1::Context> ContextOfCluster(const ClusterFile& file) {
-  Result<std::string> key = KeyIn(file.key_file);
+  const bool through_agent =
+      file.serves_all_users && !IsReadable(file.key_file);
+  Result<std::string> key =
+      through_agent ? std::string() : KeyIn(file.key_file);
   if (!key.ok()) return key.status();
   const auto nodes = MakeNodeSource(file, &getenv)->Nodes();
   if (!nodes.ok()) return nodes.status();
@@ -75,6 +82,7 @@ Result<v1::Context> ContextOfCluster(const ClusterFile& file) {
   context->set_radix(file.radix);
   context->set_host_module(file.host_module);
   context->set_cluster_file(file.path);
+  context->set_through_agent(through_agent);
   for (const ClusterNode& node : *nodes) {
     bootstrap::v1::NodeInfo* const member = context->add_members();
     member->set_name(node.name);
@@ -82,6 +90,9 @@ Result<v1::Context> ContextOfCluster(const ClusterFile& file) {
     member->set_control_address(ClusterAddress(node.host, node.control_port));
     member->set_runtime_dir(DirectoryOf(file, node));
     member->set_control_socket(member->runtime_dir() + "/control.sock");
+    if (access(member->control_socket().c_str(), F_OK) == 0) {
+      member->set_machine(HostName() + "/" + BootId());
+    }
   }
   return context;
 }

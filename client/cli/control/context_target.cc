@@ -12,6 +12,7 @@
 
 #include "client/cli/base/this_machine.h"
 #include "client/cli/control/member_positions.h"
+#include "common/user_calls.h"
 #include "server/security/credentials.h"
 
 namespace canopy::cli {
@@ -30,6 +31,29 @@ bool IsOwnSocket(const std::string& path) {
          S_ISSOCK(info.st_mode) && info.st_uid == geteuid();
 }
 
+bool IsSocket(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+// Returns the socket for all users of an agent on this machine, or an empty
+// text if there is none.
+std::string UsersSocket(const v1::Context& context) {
+  for (const auto& member : context.members()) {
+    std::string path = UsersSocketIn(member.runtime_dir());
+    if (IsSocket(path)) return path;
+  }
+  return "";
+}
+
+ControlTarget ThroughAgent(const v1::Context& context, int member) {
+  ControlTarget target;
+  const std::string socket = UsersSocket(context);
+  if (!socket.empty()) target.address = "unix:" + socket;
+  target.member = context.members(member).name();
+  return target;
+}
+
 ControlTarget WithCredentials(const v1::Context& context, std::string address) {
   ControlTarget target;
   target.address = std::move(address);
@@ -44,6 +68,7 @@ ControlTarget WithCredentials(const v1::Context& context, std::string address) {
 }  // namespace
 
 ControlTarget TargetOf(const v1::Context& context, int member) {
+  if (context.through_agent()) return ThroughAgent(context, member);
   const auto& node = context.members(member);
   // On a shared file system, the socket of another machine's agent may be
   // visible here.
@@ -88,11 +113,16 @@ std::optional<int> LeaderAsSeenBy(const v1::Context& context,
   return reply.ok() ? LeaderIn(context, *reply) : std::nullopt;
 }
 
+bool IsHere(const v1::Context& context, const bootstrap::v1::NodeInfo& member) {
+  return context.through_agent() ? IsSocket(UsersSocketIn(member.runtime_dir()))
+                                 : IsOwnSocket(member.control_socket());
+}
+
 // In a cluster, any of the first members may be down for a long time, and the
 // agent of this machine knows which one is the leader.
 Result<RootAgent> AskAgentHere(const v1::Context& context) {
   for (int i = 0; i < context.members_size(); ++i) {
-    if (!IsOwnSocket(context.members(i).control_socket())) continue;
+    if (!IsHere(context, context.members(i))) continue;
     Result<RootAgent> here = Connect(context, i);
     if (!here.ok()) continue;
     const std::optional<int> leader = LeaderAsSeenBy(context, &*here);

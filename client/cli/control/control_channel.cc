@@ -3,6 +3,7 @@
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -15,8 +16,9 @@
 #include <string>
 
 #include "client/cli/context/key_bytes.h"
-#include "client/cli/control/channel_target.h"
 #include "common/hosts.h"
+#include "common/posix/channel_target.h"
+#include "common/user_calls.h"
 #include "common/wording/transport_text.h"
 #include "server/security/credentials.h"
 
@@ -139,6 +141,10 @@ Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
   return channel;
 }
 
+void NameMember(const std::string& member, grpc::ClientContext* context) {
+  if (!member.empty()) context->AddMetadata(kMemberMetadata, member);
+}
+
 Status FromGrpc(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::OK:
@@ -150,6 +156,8 @@ Status FromGrpc(const grpc::Status& status) {
       return Status(kErrTimeout, "the agent did not answer in time");
     case grpc::StatusCode::UNAUTHENTICATED:
       return Status(kErrInvalidCred, status.error_message());
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return Status(kErrNoPermissions, status.error_message());
     case grpc::StatusCode::NOT_FOUND:
       return Status(kErrNotFound, status.error_message());
     case grpc::StatusCode::FAILED_PRECONDITION:

@@ -3,12 +3,14 @@
 #define CANOPY_CLIENT_CLI_CONTROL_CONTROL_CHANNEL_H_
 
 #include <memory>
+#include <string>
 
 #include "client/cli/control/control_target.h"
 #include "common/status.h"
 
 namespace grpc {
 class Channel;
+class ClientContext;
 class Status;
 }  // namespace grpc
 
@@ -29,6 +31,9 @@ Result<std::shared_ptr<grpc::Channel>> MakeControlChannel(
 // not the overlay's.
 Result<std::shared_ptr<grpc::Channel>> ConnectControlChannel(
     const ControlTarget& target, int timeout_ms);
+
+// Names the member of a target (ControlTarget::member) in a call.
+void NameMember(const std::string& member, grpc::ClientContext* context);
 
 // Converts the result of a call. kErrUnreach means that the connection was
 // lost, kErrTimeout that the agent did not answer in time, and kErrNotSupported

@@ -22,12 +22,14 @@ constexpr auto kShutdownTimeout = std::chrono::seconds(60);
 
 struct ControlClient::Impl {
   std::unique_ptr<v1c::Control::Stub> stub;
+  std::string member;  // ControlTarget::member
 
   template <typename Reply, typename Request>
   Result<Reply> Call(grpc::Status (v1c::Control::Stub::*method)(
                          grpc::ClientContext*, const Request&, Reply*),
                      const Request& request, std::chrono::seconds timeout) {
     grpc::ClientContext context;
+    NameMember(member, &context);
     context.set_deadline(std::chrono::system_clock::now() + timeout);
     Reply reply;
     Status status = FromGrpc(((*stub).*method)(&context, request, &reply));
@@ -49,6 +51,7 @@ Result<ControlClient> ControlClient::Connect(const ControlTarget& target,
   if (!channel.ok()) return channel.status();
   auto impl = std::make_unique<Impl>();
   impl->stub = v1c::Control::NewStub(*channel);
+  impl->member = target.member;
   return ControlClient(std::move(impl));
 }
 

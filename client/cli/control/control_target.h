@@ -8,6 +8,9 @@ namespace canopy::cli {
 
 struct ControlTarget {
   std::string address;  // "unix:PATH" or "HOST:PORT"
+  // The member to which the agent at the address forwards calls
+  // (common/user_calls.h). Empty: the agent executes them.
+  std::string member = {};
   // The security of the overlay. HOST:PORT needs "tls" or "files", because an
   // overlay without TLS is controlled through Unix sockets only.
   std::string security;

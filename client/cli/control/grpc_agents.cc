@@ -16,8 +16,12 @@ namespace v1c = control::v1;
 
 class GrpcRunConnection : public RunConnection {
  public:
-  explicit GrpcRunConnection(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(v1c::Control::NewStub(channel)), stream_(stub_->Run(&context_)) {}
+  GrpcRunConnection(const std::shared_ptr<grpc::Channel>& channel,
+                    const std::string& member)
+      : stub_(v1c::Control::NewStub(channel)) {
+    NameMember(member, &context_);
+    stream_ = stub_->Run(&context_);
+  }
 
   bool Write(const v1c::RunRequest& request) override {
     const MutexLock lock(mutex_);
@@ -36,8 +40,7 @@ class GrpcRunConnection : public RunConnection {
   grpc::ClientContext context_;
   Mutex mutex_;
   bool finished_ CANOPY_GUARDED_BY(mutex_) = false;
-  const std::unique_ptr<
-      grpc::ClientReaderWriter<v1c::RunRequest, v1c::RunEvent>>
+  std::unique_ptr<grpc::ClientReaderWriter<v1c::RunRequest, v1c::RunEvent>>
       stream_;
 };
 
@@ -47,7 +50,7 @@ Result<std::unique_ptr<RunConnection>> DialRun(const ControlTarget& target) {
   Result<std::shared_ptr<grpc::Channel>> channel = MakeControlChannel(target);
   if (!channel.ok()) return channel.status();
   return std::unique_ptr<RunConnection>(
-      std::make_unique<GrpcRunConnection>(*channel));
+      std::make_unique<GrpcRunConnection>(*channel, target.member));
 }
 
 void GrpcAgents::WarmUp() { WarmUpGrpc(); }

@@ -58,7 +58,7 @@ void RemoveLauncherFiles(const std::string& run_dir) {
 Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
                                     const std::string& overlay_name,
                                     const std::string& node_name,
-                                    bool remove_parent) {
+                                    bool remove_parent, bool searchable) {
   RuntimeDir dir;
   dir.levels_ = remove_parent ? 2 : 1;
   std::string next = path;
@@ -81,7 +81,7 @@ Result<RuntimeDir> RuntimeDir::Make(const std::string& path,
                                     " is too long for the sockets in it; set "
                                     "XDG_RUNTIME_DIR to a shorter directory");
   }
-  Status status = MakeAll(next, to_make);
+  Status status = searchable ? MakeSearchableDir(next) : MakeAll(next, to_make);
   if (!status.ok()) return status;
   dir.path_ = next;
   return dir;

@@ -1,5 +1,7 @@
 #include "server/agent/membership/cluster_start.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -60,6 +62,10 @@ bootstrap::v1::Config ConfigOf(const ClusterFile& file,
   config.set_orphan_grace_ms(file.orphan_grace_ms);
   config.set_host_module(file.host_module);
   config.set_cluster_file(file.path);
+  config.set_max_jobs_per_user(file.max_jobs_per_user);
+  config.set_max_procs_per_user(file.max_procs_per_user);
+  config.set_serves_all_users(file.serves_all_users);
+  config.set_operators(file.operators);
   for (const ClusterNode& one : file.nodes) config.add_member_names(one.name);
   return config;
 }
@@ -77,11 +83,19 @@ bootstrap::v1::Members MembersOf(const ClusterFile& file, NodeId self) {
 }
 
 Status MakeParent(const ClusterFile& file) {
+  const auto make = file.serves_all_users ? MakeSearchableDir : MakePrivateDir;
   const std::string& path = file.directory;
-  const Status status = MakePrivateDir(path);
+  const Status status = make(path);
   if (status.code() != kErrNotFound) return status;
-  const Status parent = MakePrivateDir(path.substr(0, path.rfind('/')));
-  return parent.ok() ? MakePrivateDir(path) : parent;
+  const Status parent = make(path.substr(0, path.rfind('/')));
+  return parent.ok() ? make(path) : parent;
+}
+
+// Only root can start processes of other users.
+Status CheckUsers(const ClusterFile& file) {
+  if (!file.serves_all_users || geteuid() == 0) return Status();
+  return Status(kErrNoPermissions,
+                file.path + ": agents with 'users = \"all\"' run as root");
 }
 
 }  // namespace
@@ -94,6 +108,7 @@ Result<ClusterStart> StartInCluster(const ClusterFile& file, NodeId self) {
   start->config = ConfigOf(file, *key, self);
   start->from_dns = file.nodes_from == NodesFrom::kDns;
   start->members = MembersOf(file, self);
+  if (Status status = CheckUsers(file); !status.ok()) return status;
   if (Status status = MakeParent(file); !status.ok()) return status;
   const Result<bootstrap::v1::AgentState> state =
       LoadState(start->config.runtime_dir());

@@ -16,7 +16,7 @@ namespace canopy::agent {
 // nodes, and removes slots, binding and stop directives. Errors, with a message
 // of one line: kErrBadParam (several programs, or both numbers given),
 // kErrNotFound (no such job or rank), kErrNoPermissions (the job belongs to
-// another user).
+// another user, and `uid` is not root).
 Status PlaceDaemons(const control::JobRecords& jobs, uint32_t uid,
                     JobRequest* request);
 

@@ -68,6 +68,7 @@ TEST(DebugDaemonsTest, InvalidDaemonRequestsAreRefused) {
   JobRequest theirs = OfDebugger();
   theirs.daemons = DebugDaemons{{"job", 0}};
   EXPECT_EQ(PlaceDaemons(Jobs(), 8, &theirs).code(), kErrNoPermissions);
+  EXPECT_TRUE(PlaceDaemons(Jobs(), 0, &theirs).ok());
   JobRequest two = OfDebugger();
   two.apps.resize(2);
   two.daemons = DebugDaemons{{"job", 0}};

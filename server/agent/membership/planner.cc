@@ -1,7 +1,5 @@
 #include "server/agent/membership/planner.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <random>
@@ -54,7 +52,7 @@ bool NamesHosts(const spawn::Placing& placing) {
 }
 
 // Returns the record of the job of a spawner, or a substitute for a tool.
-control::JobRecord ParentOf(const ProcId& spawner,
+control::JobRecord ParentOf(const control::Spawner& spawner,
                             const control::JobRecords& jobs) {
   const auto job = jobs.find(spawner.nspace);
   return job == jobs.end() ? control::ToolRecord(spawner) : job->second;
@@ -193,6 +191,24 @@ std::string KeepResources(const GrantedNode& granted, host::MapNode* node) {
   }
   node->topology = std::make_shared<const Topology>(std::move(kept));
   return "";
+}
+
+struct JobOwner {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::string user;
+};
+
+// Debugger daemons of root run as the user of the job beside which they are
+// placed, because they read what that user's processes have written.
+void SetOwner(JobOwner owner, const control::JobRecords& jobs, JobSpec* job) {
+  if (job->daemons && owner.uid == 0) {
+    const JobSpec& target = *jobs.at(job->daemons->target.nspace).job;
+    owner = {target.uid, target.gid, target.user};
+  }
+  job->uid = owner.uid;
+  job->gid = owner.gid;
+  job->user = std::move(owner.user);
 }
 
 // Sets the environments of nodes that the scheduler has granted.
@@ -380,10 +396,10 @@ std::string Planner::HostOfRank0(const JobSpec& job) const {
 }
 
 Result<std::shared_ptr<const JobSpec>> Planner::Plan(
-    JobRequest request, const control::Placed& placed,
-    const control::JobRecords& jobs, const Membership& membership) {
-  const uint32_t uid = geteuid();
-  if (Status s = PlaceDaemons(jobs, uid, &request); !s.ok()) return s;
+    JobRequest request, const control::Caller& caller,
+    const control::Placed& placed, const control::JobRecords& jobs,
+    const Membership& membership) {
+  if (Status s = PlaceDaemons(jobs, caller.uid, &request); !s.ok()) return s;
   Result<std::vector<host::MapNode>> nodes =
       placed.grant.nodes.empty() ? FreeNodes(request, nullptr, jobs, membership)
                                  : GrantedNodes(placed, jobs, membership);
@@ -396,8 +412,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
       Map(*nodes, std::move(request), placed, jobs, membership);
   if (!job.ok()) return job.status();
   job->nspace = placed.name.empty() ? placed.id.request : placed.name;
-  job->uid = uid;
-  job->gid = getegid();
+  SetOwner({caller.uid, caller.gid, caller.user}, jobs, &*job);
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
@@ -430,7 +445,7 @@ void Planner::GiveSlots(const JobSpec& parent,
 }
 
 Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
-    const spawn::SpawnCall& call, const ProcId& spawner,
+    const spawn::SpawnCall& call, const control::Spawner& spawner,
     const control::Placed& placed, const control::JobRecords& jobs,
     const Membership& membership) {
   const control::JobRecord parent = ParentOf(spawner, jobs);
@@ -467,8 +482,7 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   }
   if (!job.ok()) return job.status();
   job->nspace = NewNspace();
-  job->uid = parent.job->uid;
-  job->gid = parent.job->gid;
+  SetOwner({parent.job->uid, parent.job->gid, parent.job->user}, jobs, &*job);
   job->parent = spawner;
   return std::make_shared<const JobSpec>(*std::move(job));
 }
@@ -477,7 +491,7 @@ Result<std::vector<Host>> Planner::MissingHosts(const spawn::SpawnCall& call,
                                                 const ProcId& spawner,
                                                 const control::JobRecords& jobs,
                                                 const Membership& membership) {
-  const control::JobRecord parent = ParentOf(spawner, jobs);
+  const control::JobRecord parent = ParentOf({spawner}, jobs);
   Result<std::vector<Host>> hosts = AddedHosts(call, parent, ReaderFor(parent));
   if (!hosts.ok()) return hosts;
   std::erase_if(*hosts, [&](const Host& host) {

@@ -16,6 +16,7 @@
 #include "hostmodule/map_node.h"
 #include "protos/bootstrap.pb.h"
 #include "server/agent/membership/membership.h"
+#include "server/control/caller.h"
 #include "server/control/job_record.h"
 #include "server/spawn/spawn_call.h"
 
@@ -35,18 +36,19 @@ class Planner {
   // Returns a new name for a job. The name is its namespace.
   std::string NewNspace();
 
-  // Maps a job, which gets the name of its request. Lost members take no
-  // processes. If nodes were granted by name, the job gets only these nodes and
-  // slots; otherwise the jobs of `jobs` that are not tools occupy slots of
-  // their nodes. An error has its reason in one line.
+  // Maps a job of the caller, which gets the name of its request. Lost members
+  // take no processes. If nodes were granted by name, the job gets only these
+  // nodes and slots; otherwise the jobs of `jobs` that are not tools occupy
+  // slots of their nodes. An error has its reason in one line.
   Result<std::shared_ptr<const JobSpec>> Plan(JobRequest request,
+                                              const control::Caller& caller,
                                               const control::Placed& placed,
                                               const control::JobRecords& jobs,
                                               const Membership& membership);
   // Maps a job that `spawner` spawns, and gives it a new name. The spawner is a
   // process of one of `jobs`, or a tool.
   Result<std::shared_ptr<const JobSpec>> PlanSpawn(
-      const spawn::SpawnCall& call, const ProcId& spawner,
+      const spawn::SpawnCall& call, const control::Spawner& spawner,
       const control::Placed& placed, const control::JobRecords& jobs,
       const Membership& membership);
 

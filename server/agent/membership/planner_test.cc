@@ -56,7 +56,8 @@ class PlannerTest : public testing::Test {
       request_.apps[0].hosts.resize(1);
       request_.apps[0].hosts[0].name = host;
     }
-    return planner_.Plan(request_, placed_, jobs_, membership_);
+    return planner_.Plan(request_, control::OwnUser(), placed_, jobs_,
+                         membership_);
   }
   // Returns the members with two cores each, and these GPUs.
   static bootstrap::v1::Members WithCores(const std::vector<Gpu>& gpus = {}) {
@@ -118,7 +119,8 @@ TEST_F(PlannerTest, ProcessesAreNotBoundToCpusOfOtherJobs) {
   Planner planner(WithCores(), 0, 7);
   RequestOneProcess();
   const auto cpus = [&] {
-    const auto job = planner.Plan(request_, placed_, jobs_, membership_);
+    const auto job =
+        planner.Plan(request_, control::OwnUser(), placed_, jobs_, membership_);
     return job.ok() ? (*job)->procs[0].cpuset : job.status().message();
   };
   Grant({{"n1", 1}});
@@ -148,11 +150,13 @@ TEST_F(PlannerTest, ProcessesDoNotGetGpusOfOtherJobs) {
   other->procs = {{0, 0, ""}};
   other->gpus = {"nvidia:0"};
   jobs_["other"].job = other;
-  const auto job = planner.Plan(request_, placed_, jobs_, membership_);
+  const auto job =
+      planner.Plan(request_, control::OwnUser(), placed_, jobs_, membership_);
   ASSERT_TRUE(job.ok()) << job.status().message();
   EXPECT_EQ((*job)->gpus, Names{"nvidia:1"});
   other->gpus = {"nvidia:0,1"};
-  const auto none = planner.Plan(request_, placed_, jobs_, membership_);
+  const auto none =
+      planner.Plan(request_, control::OwnUser(), placed_, jobs_, membership_);
   EXPECT_EQ(none.code(), kErrJobInsufficientResources);
 }
 
@@ -164,7 +168,8 @@ TEST_F(PlannerTest, AJobUsesOnlyTheGrantedCpusAndGpus) {
   request_.places.gpus_per_proc = 1;
   Grant({{"n1", 1, *CpuSet::Parse("1"), {"nvidia:1"}, {"DEVICE=7"}}});
   const auto plan = [&] {
-    return planner.Plan(request_, placed_, jobs_, membership_);
+    return planner.Plan(request_, control::OwnUser(), placed_, jobs_,
+                        membership_);
   };
   auto job = plan();
   ASSERT_TRUE(job.ok()) << job.status().message();
@@ -180,7 +185,8 @@ TEST_F(PlannerTest, AGrantOfMissingCpusOrGpusCannotBeUsed) {
   const auto refused = [&](GrantedNode node) {
     Planner planner(WithCores(), 0, 7);
     placed_.grant.nodes = {std::move(node)};
-    const auto job = planner.Plan(request_, placed_, jobs_, membership_);
+    const auto job =
+        planner.Plan(request_, control::OwnUser(), placed_, jobs_, membership_);
     EXPECT_EQ(job.code(), kErrJobAllocFailed);
     return job.status().message();
   };
@@ -241,7 +247,7 @@ TEST_F(PlannerTest, ANodeWhoseAgentDoesNotAnswerIsUsedLast) {
   call.apps.resize(1);
   call.apps[0].argv = {"program"};
   const auto spawned =
-      planner_.PlanSpawn(call, {"tool", 0}, placed_, jobs_, membership_);
+      planner_.PlanSpawn(call, {{"tool", 0}}, placed_, jobs_, membership_);
   EXPECT_EQ(Places(**spawned), (Names{"n2"}));
   Grant({{"n2", 1}, {"n1", 1}});
   const auto granted = Plan(1);
@@ -369,7 +375,7 @@ TEST_F(PlannerTest, ASpawnWithAMissingHostOrTargetIsRefused) {
   call.apps.resize(1);
   call.apps[0].argv = {"program"};
   const auto status = [&] {
-    return planner_.PlanSpawn(call, {"tool", 0}, placed_, jobs_, membership_)
+    return planner_.PlanSpawn(call, {{"tool", 0}}, placed_, jobs_, membership_)
         .code();
   };
   EXPECT_EQ(status(), kSuccess);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/run_protocol.h"
+#include "common/user_calls.h"
 
 namespace canopy::agent {
 namespace {
@@ -24,7 +25,8 @@ ControlEndpoints::ControlEndpoints(EventLoop* loop,
       network_service_(loop, job_manager, view),
       control_server_(loop),
       run_server_(loop, job_manager),
-      network_server_(loop) {}
+      network_server_(loop),
+      user_gateway_(loop) {}
 
 std::string ControlEndpoints::SocketIn(const std::string& directory) {
   return directory + "/control.sock";
@@ -35,6 +37,14 @@ Status ControlEndpoints::StartLocal(const std::string& directory) {
   Status status = run_server_.Start(RunSocketBeside(socket));
   if (!status.ok()) return status;
   return control_server_.Start(socket, local_service_.service());
+}
+
+Status ControlEndpoints::StartUsers(const bootstrap::v1::Config& config,
+                                    const std::string& directory,
+                                    const security::SecurityConfig& security) {
+  return user_gateway_.Start(
+      UsersSocketIn(directory),
+      {config.node_name(), SocketIn(directory), security});
 }
 
 Status ControlEndpoints::StartNetwork(const bootstrap::v1::Config& config,
@@ -67,14 +77,15 @@ Status ControlEndpoints::StartNetwork(const bootstrap::v1::Config& config,
 void ControlEndpoints::FlushReplies() {
   run_server_.Flush();
   network_server_.LetAnswersLeave();
+  user_gateway_.LetAnswersLeave();
   control_server_.LetAnswersLeave();
 }
 
 // Runs the loop meanwhile, because pending calls cannot end without this
 // thread.
 void ControlEndpoints::Stop() {
-  const std::future<void> ends[] = {control_server_.Stop(),
-                                    network_server_.Stop()};
+  const std::future<void> ends[] = {
+      user_gateway_.Stop(), control_server_.Stop(), network_server_.Stop()};
   const int64_t deadline = EventLoop::Now() + kCallsEndNs;
   for (const std::future<void>& end : ends) {
     while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready &&

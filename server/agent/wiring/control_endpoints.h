@@ -1,6 +1,7 @@
 // The endpoints at which launchers and operators reach an agent. On this
-// machine these are the control service and the launchers' socket; on the
-// network, the control service and the service for tools of other machines.
+// machine these are the control service, the launchers' socket and, if the
+// agent serves all users, the socket for their commands; on the network, the
+// control service and the service for tools of other machines.
 #ifndef CANOPY_SERVER_AGENT_WIRING_CONTROL_ENDPOINTS_H_
 #define CANOPY_SERVER_AGENT_WIRING_CONTROL_ENDPOINTS_H_
 
@@ -15,6 +16,7 @@
 #include "server/control/job_manager.h"
 #include "server/control/network_server.h"
 #include "server/control/run_server.h"
+#include "server/control/user_gateway.h"
 #include "server/relay/relay_service.h"
 #include "server/security/credentials.h"
 
@@ -33,6 +35,15 @@ class ControlEndpoints {
   // Listens on the sockets in the runtime directory. Fails if a socket cannot
   // be created.
   Status StartLocal(const std::string& directory);
+  // Listens on the socket for all users in the runtime directory. Fails like
+  // UserGateway::Start.
+  Status StartUsers(const bootstrap::v1::Config& config,
+                    const std::string& directory,
+                    const security::SecurityConfig& security);
+  // Sets the address of a member's control service, for the calls of users.
+  void SetMember(const bootstrap::v1::NodeInfo& member) {
+    user_gateway_.SetMember(member.name(), member.control_address());
+  }
   // Listens on the address of the configuration. If that is empty, listens at
   // the host of `link_address` on any free port. Peers are authenticated by
   // TLS; without TLS neither of the services exists. Called once. Fails like
@@ -62,6 +73,7 @@ class ControlEndpoints {
   control::ControlServer control_server_;
   control::RunServer run_server_;
   control::NetworkServer network_server_;
+  control::UserGateway user_gateway_;
 };
 
 }  // namespace canopy::agent

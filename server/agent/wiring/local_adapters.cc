@@ -20,6 +20,7 @@ namespace canopy::agent {
 namespace {
 
 constexpr char kClientSocket[] = "/clients.sock";
+constexpr mode_t kEveryUser = 0666;
 constexpr int64_t kShimsEndNs = int64_t{3} * 1000 * 1000 * 1000;
 
 ProcId ServerOf(const bootstrap::v1::Config& config) {
@@ -29,7 +30,6 @@ ProcId ServerOf(const bootstrap::v1::Config& config) {
 
 }  // namespace
 
-// Jobs run as this agent's user.
 LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
                              const bootstrap::v1::Config& config,
                              std::string directory, uint64_t open_files)
@@ -118,6 +118,8 @@ void LocalAdapters::MakeLocal() {
   options.environment.self = config_.self();
   options.environment.socket_path = directory_ + kClientSocket;
   options.environment.runtime_dir = directory_;
+  options.serves_all_users = config_.serves_all_users();
+  if (options.serves_all_users) options.socket_mode = kEveryUser;
   options.environment.reattach_ms = config_.restart_grace_ms();
   options.server = server_;
   options.reattach_ms = config_.restart_grace_ms();
@@ -175,7 +177,9 @@ void LocalAdapters::MakeOpenPmix() {
   options.self = config_.self();
   options.server = server_;
   options.host = config_.node_name();
+  options.serves_all_users = config_.serves_all_users();
   options.tool_files.own_directory = directory_;
+  options.tool_files.for_all_users = config_.serves_all_users();
   if (config_.system_server()) {
     options.tool_files.system_directory = TemporaryBase();
   }

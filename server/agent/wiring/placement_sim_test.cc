@@ -200,10 +200,13 @@ class PlacementSim : public InputSink {
     control::JobPlanner planner;
     planner.new_name = [this] { return planner_.NewNspace(); };
     planner.launch = [this](const JobRequest& request,
+                            const control::Caller& caller,
                             const control::Placed& placed) {
-      return planner_.Plan(request, placed, root_->manager.jobs(), membership_);
+      return planner_.Plan(request, caller, placed, root_->manager.jobs(),
+                           membership_);
     };
-    planner.spawn = [this](const spawn::SpawnCall& call, const ProcId& spawner,
+    planner.spawn = [this](const spawn::SpawnCall& call,
+                           const control::Spawner& spawner,
                            const control::Placed& placed) {
       return planner_.PlanSpawn(call, spawner, placed, root_->manager.jobs(),
                                 membership_);
@@ -266,7 +269,8 @@ class PlacementSim : public InputSink {
   // for a job that is queued contains the job's name if the launcher knows it.
   void Return(Asker* launcher) {
     launcher->id = root_->manager.NewLauncher();
-    root_->manager.OnLauncher(launcher->id, &launcher->stream);
+    root_->manager.OnLauncher(launcher->id, &launcher->stream,
+                              control::OwnUser());
     if (!launcher->launched) return;
     if (!launcher->stream.Of(control::v1::RunEvent::kMapped).empty()) {
       control::v1::RunRequest again;
@@ -293,7 +297,8 @@ class PlacementSim : public InputSink {
     const uint64_t number = launchers_.size();
     Asker& launcher = launchers_[number];
     launcher.id = root_->manager.NewLauncher();
-    root_->manager.OnLauncher(launcher.id, &launcher.stream);
+    root_->manager.OnLauncher(launcher.id, &launcher.stream,
+                              control::OwnUser());
     control::v1::Launch* const launch = launcher.launch.mutable_launch();
     launch->set_token("token" + std::to_string(number));
     launch->set_allow_run_as_root(true);

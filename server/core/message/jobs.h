@@ -211,6 +211,10 @@ struct SpawnRequest {
   ProcId proc;
   uint64_t request = 0;  // numbered by the spawner
   Bytes call;            // codec form: SIZE n, n INFO, SIZE m, m APP
+  // The owner of a tool whose user is not the agents'.
+  bool has_owner = false;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
 };
 
 // The answer to a SpawnRequest. Without an error, every process of the new job

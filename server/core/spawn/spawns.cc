@@ -1,6 +1,7 @@
 #include "server/core/spawn/spawns.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/job.h"
@@ -60,6 +61,11 @@ NodeId Spawns::ExecutorOf(const ProcId& spawner) const {
 
 void Spawns::Send(const StepContext& step, const Id& id, const Held& held) {
   SpawnRequest request{id.proc, id.request, held.call};
+  if (const std::optional<Owner> owner = jobs_.OtherOwnerOf(id.proc)) {
+    request.has_owner = true;
+    request.uid = owner->uid;
+    request.gid = owner->gid;
+  }
   const NodeId executor = ExecutorOf(id.proc);
   if (IsOfTool(id.request)) executors_.emplace(id.proc, executor);
   if (executor == self_) return OnRequest(step, self_, request);
@@ -173,7 +179,9 @@ void Spawns::Execute(const StepContext& step, const SpawnRequest& request) {
   if (const SpawnDone* answer = FindAnswer(id)) return Answer(step, *answer);
   if (request.call.size() > kMaxCall) return;
   executing_.insert(id);
-  step.out.push_back(HostSpawn{id.proc, id.request, request.call});
+  HostSpawn spawn{id.proc, id.request, request.call};
+  if (request.has_owner) spawn.owner = Owner{request.uid, request.gid};
+  step.out.push_back(std::move(spawn));
 }
 
 const SpawnDone* Spawns::FindAnswer(const Id& id) const {

@@ -252,6 +252,20 @@ TEST(SpawnsTest, TheSpawnsOfAToolStayWithTheAgentThatWasTheLeaderAtFirst) {
   EXPECT_EQ(Sent<SpawnRequest>(gone).at(0).first, 0u);
 }
 
+TEST(SpawnsTest, TheJobsOfAToolOfAnotherUserGetItsOwner) {
+  Agent near(1);
+  near.table.ConnectTool(kToolClient, kTool, {7, 8}, /*of_other_user=*/true);
+  const auto sent = Sent<SpawnRequest>(near.Arrive(5, kToolClient));
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_TRUE(sent[0].second.has_owner);
+  Agent root(0);
+  const auto host = All<HostSpawn>(root.Request(1, sent[0].second));
+  ASSERT_EQ(host.size(), 1u);
+  ASSERT_TRUE(host[0].owner);
+  EXPECT_EQ(host[0].owner->uid, 7u);
+  EXPECT_EQ(host[0].owner->gid, 8u);
+}
+
 TEST(SpawnsTest, TheEndOfAToolIsReportedToTheHost) {
   Agent near(1);
   near.table.ConnectTool(kToolClient, kTool, {});

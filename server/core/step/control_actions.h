@@ -14,6 +14,7 @@
 #include "common/job.h"
 #include "server/core/messages.h"
 #include "server/core/step/client_id.h"
+#include "server/core/step/owner.h"
 
 namespace canopy::core {
 
@@ -77,6 +78,8 @@ struct HostSpawn {
   ProcId proc;
   RequestId request = 0;
   Bytes call;  // as in SpawnArrived
+  // The owner of a tool whose user is not the agents'; its jobs get this owner.
+  std::optional<Owner> owner = std::nullopt;
 };
 
 // Reports a job that another agent controls. The root and the leader are

@@ -167,6 +167,9 @@ void Describe(V& v, Is<SpawnRequest> auto& m) {
   v.Field(1, m.proc);
   v.Field(2, m.request);
   v.Field(3, m.call);
+  v.Field(4, m.has_owner);
+  v.Field(5, m.uid);
+  v.Field(6, m.gid);
 }
 
 template <typename V>

@@ -1,8 +1,8 @@
-#include "client/cli/control/channel_target.h"
+#include "common/posix/channel_target.h"
 
 #include <gtest/gtest.h>
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 TEST(ChannelTargetTest, ANameIsReplacedByItsAddresses) {
@@ -23,4 +23,4 @@ TEST(ChannelTargetTest, WhatIsNoKnownNameOfAHostIsKept) {
 }
 
 }  // namespace
-}  // namespace canopy::cli
+}  // namespace canopy

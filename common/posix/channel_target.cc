@@ -1,4 +1,4 @@
-#include "client/cli/control/channel_target.h"
+#include "common/posix/channel_target.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -8,7 +8,7 @@
 
 #include "common/hosts.h"
 
-namespace canopy::cli {
+namespace canopy {
 namespace {
 
 struct FreeAddresses {
@@ -52,4 +52,4 @@ std::string ChannelTarget(const std::string& address) {
   return (family == AF_INET6 ? "ipv6:" : "ipv4:") + target;
 }
 
-}  // namespace canopy::cli
+}  // namespace canopy

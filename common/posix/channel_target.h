@@ -1,10 +1,10 @@
 // The addresses to which a gRPC channel connects.
-#ifndef CANOPY_CLIENT_CLI_CONTROL_CHANNEL_TARGET_H_
-#define CANOPY_CLIENT_CLI_CONTROL_CHANNEL_TARGET_H_
+#ifndef CANOPY_COMMON_POSIX_CHANNEL_TARGET_H_
+#define CANOPY_COMMON_POSIX_CHANNEL_TARGET_H_
 
 #include <string>
 
-namespace canopy::cli {
+namespace canopy {
 
 // Returns the target of a channel to HOST:PORT: the addresses that the system's
 // resolver has for the host, in one address family. gRPC's own resolver asks
@@ -14,6 +14,6 @@ namespace canopy::cli {
 // block on the resolver.
 std::string ChannelTarget(const std::string& address);
 
-}  // namespace canopy::cli
+}  // namespace canopy
 
-#endif  // CANOPY_CLIENT_CLI_CONTROL_CHANNEL_TARGET_H_
+#endif  // CANOPY_COMMON_POSIX_CHANNEL_TARGET_H_

@@ -1,7 +1,6 @@
-#include "server/control/trusted_listener.h"
+#include "server/control/command_listener.h"
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <utility>
@@ -16,22 +15,22 @@ constexpr int kBacklog = 128;
 // sometimes needs.
 constexpr Acceptor::Reserve kReserve = {8, 2};
 
-bool IsTrusted(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         (peer.uid == geteuid() || peer.uid == 0);
-}
-
 }  // namespace
 
-TrustedListener::TrustedListener(EventLoop* loop, OnConnection on_connection)
-    : loop_(loop), on_connection_(std::move(on_connection)) {}
+bool IsTrusted(int /*fd*/, uid_t user) {
+  return user == geteuid() || user == 0;
+}
 
-TrustedListener::~TrustedListener() { Stop(); }
+CommandListener::CommandListener(EventLoop* loop, OnConnection on_connection,
+                                 Admits admits)
+    : loop_(loop),
+      on_connection_(std::move(on_connection)),
+      admits_(std::move(admits)) {}
 
-Status TrustedListener::Start(const std::string& path) {
-  Result<UniqueFd> listener = ListenUnix(path, kBacklog);
+CommandListener::~CommandListener() { Stop(); }
+
+Status CommandListener::Start(const std::string& path, mode_t mode) {
+  Result<UniqueFd> listener = ListenUnix(path, kBacklog, mode);
   if (!listener.ok()) return listener.status();
   path_ = path;
   acceptor_ = Acceptor(*std::move(listener), kReserve);
@@ -39,16 +38,17 @@ Status TrustedListener::Start(const std::string& path) {
   return Status();
 }
 
-void TrustedListener::Stop() {
+void CommandListener::Stop() {
   if (!acceptor_) return;
   loop_->Unwatch(acceptor_.fd());
   unlink(path_.c_str());
   acceptor_ = Acceptor();
 }
 
-void TrustedListener::OnConnections() {
+void CommandListener::OnConnections() {
   acceptor_.Accept([this](UniqueFd fd) {
-    if (IsTrusted(fd.get())) on_connection_(std::move(fd));
+    const Result<uid_t> user = GetPeerUser(fd.get());
+    if (user.ok() && admits_(fd.get(), *user)) on_connection_(std::move(fd));
   });
 }
 

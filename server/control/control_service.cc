@@ -168,6 +168,11 @@ class ControlService::Impl : public v1::Control::CallbackService {
                                 v1::WhyReply* reply) override {
     return OnLoop(
         context, [this, request, reply](const Caller& caller, auto finish) {
+          // No agent is asked about a job that the caller may not know of.
+          if (!caller.is_operator && !request->nspace().empty() &&
+              !IsVisible(caller, request->nspace())) {
+            return finish(absl::OkStatus());
+          }
           job_manager_->CollectState(
               "why", request->nspace(),
               [this, request, reply, caller, finish](const auto& answers) {

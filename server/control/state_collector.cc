@@ -8,8 +8,13 @@ namespace canopy::control {
 
 void StateCollector::Collect(const std::string& what, const std::string& nspace,
                              Done done) {
+  const auto [same, is_new] =
+      in_progress_.try_emplace(Subject(what, nspace), next_);
+  Collection& collection = collections_[same->second];
+  collection.done.push_back(std::move(done));
+  if (!is_new) return;
+  collection.subject = same->first;
   const uint64_t id = next_++;
-  collections_[id].done = std::move(done);
   sink_->OnInput(core::StateRequested{id, what, nspace});
 }
 
@@ -20,8 +25,11 @@ void StateCollector::OnCollected(const core::StateCollected& state) {
     it->second.answers.push_back(state);
     return;
   }
-  auto collection = collections_.extract(it);
-  collection.mapped().done(collection.mapped().answers);
+  const auto collection = collections_.extract(it);
+  in_progress_.erase(collection.mapped().subject);
+  for (const Done& done : collection.mapped().done) {
+    done(collection.mapped().answers);
+  }
 }
 
 }  // namespace canopy::control

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/core/step/control_actions.h"
@@ -23,19 +24,24 @@ class StateCollector {
   // empty. With "why" as `what`, the replies contain the operations that wait.
   // `done` receives the replies, this agent's first and the others in the order
   // of their arrival. Agents that are lost or do not answer in time have no
-  // reply.
+  // reply. A request that is the same as one in progress gets the replies to
+  // that one, because every agent is asked for each: many callers who ask at
+  // the same time cost no more than one.
   void Collect(const std::string& what, const std::string& nspace, Done done);
   // Handles one reply, or the end of a collection.
   void OnCollected(const core::StateCollected& state);
 
  private:
+  using Subject = std::pair<std::string, std::string>;  // `what` and `nspace`
   struct Collection {
+    Subject subject;
     std::vector<core::StateCollected> answers;
-    Done done;
+    std::vector<Done> done;
   };
 
   InputSink* sink_ = nullptr;
   std::map<uint64_t, Collection> collections_;
+  std::map<Subject, uint64_t> in_progress_;
   uint64_t next_ = 1;
 };
 

@@ -98,6 +98,7 @@ def look(documents, bench, job):
     """Adds the documents of commands about the overlay and its running job."""
     documents.run("status", "status")
     documents.run("ps", "ps")
+    documents.run("ps --usage", "ps", "--usage")
     until(lambda: all(one["state"] == "in MPI" for one in documents.run(
         "ps --procs", "ps", "--procs")["processes"]), "the processes are up")
     until(lambda: documents.run("why", "why")["waiting"], "a rank waits")

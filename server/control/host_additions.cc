@@ -67,7 +67,7 @@ void HostAdditions::Begin(Request request) {
   if (request.give_up != 0) {
     limit = std::clamp<int64_t>(request.give_up - EventLoop::Now(), 0, limit);
   }
-  Order& order = order_.emplace();
+  Order& order = *(order_ = Order());
   order.number = next_order_++;
   order.launcher = families_->FamilyOf(request.nspace)->launcher;
   order.num_hosts = hosts->size();

@@ -14,7 +14,6 @@
 namespace canopy {
 namespace {
 
-constexpr mode_t kPrivate = 0700;
 constexpr mode_t kSearchable = 0711;
 
 Status Failed(const std::string& path) {
@@ -22,8 +21,8 @@ Status Failed(const std::string& path) {
                 path + ": " + std::strerror(errno));
 }
 
-Status MakeDir(const std::string& path, mode_t mode) {
-  if (mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return Status();
+Status MakeDir(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return Status();
   return Failed("cannot make " + path);
 }
 
@@ -69,12 +68,12 @@ std::string UserRuntimeDir() {
 }
 
 Status MakePrivateDir(const std::string& path) {
-  const Status made = MakeDir(path, kPrivate);
+  const Status made = MakeDir(path);
   return made.ok() ? CheckPrivateDir(path) : made;
 }
 
 Status MakeSearchableDir(const std::string& path) {
-  if (Status made = MakeDir(path, kPrivate); !made.ok()) return made;
+  if (Status made = MakeDir(path); !made.ok()) return made;
   const UniqueFd directory(
       open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info;

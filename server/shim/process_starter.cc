@@ -1,8 +1,6 @@
 #include "server/shim/process_starter.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sched.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "common/posix/start_thread.h"
+#include "common/posix/user_database.h"
 #include "server/shim/cpuset.h"
 #include "server/shim/process_policies.h"
 #include "server/shim/pty.h"
@@ -40,30 +39,6 @@ bool MakePipe(UniqueFd* read_end, UniqueFd* write_end) {
   read_end->Reset(fds[0]);
   write_end->Reset(fds[1]);
   return true;
-}
-
-// Returns the name of a user on this node; empty: the user has none.
-std::string NameOf(uid_t uid) {
-  std::vector<char> buffer(16384);
-  passwd entry;
-  passwd* found = nullptr;
-  const bool is_known =
-      getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 &&
-      found != nullptr;
-  return is_known ? found->pw_name : "";
-}
-
-// Returns the supplementary groups that a login would give the user.
-std::vector<gid_t> GroupsOf(const std::string& user, gid_t gid) {
-  if (user.empty()) return {gid};
-  int count = 64;
-  std::vector<gid_t> groups(static_cast<size_t>(count));
-  while (getgrouplist(user.c_str(), gid, groups.data(), &count) < 0) {
-    groups.resize(std::max(static_cast<size_t>(count), groups.size() * 2));
-    count = static_cast<int>(groups.size());
-  }
-  groups.resize(static_cast<size_t>(count));
-  return groups;
 }
 
 std::string ValueOf(const Environment& env, std::string_view name) {
@@ -113,7 +88,8 @@ Status ProcessStarter::CheckUser() {
                   "the job belongs to user " + std::to_string(job_.uid) +
                       ", the agent runs as user " + std::to_string(geteuid()));
   }
-  const std::string name = NameOf(job_.uid);
+  const std::optional<UserEntry> user = FindUserByNumber(job_.uid);
+  const std::string name = user ? user->name : "";
   if (!job_.user.empty() && job_.user != name) {
     return Status(kErrNoPermissions,
                   "user " + std::to_string(job_.uid) + " is " +
@@ -124,7 +100,11 @@ Status ProcessStarter::CheckUser() {
   credentials_ = std::make_unique<Credentials>();
   credentials_->uid = job_.uid;
   credentials_->gid = job_.gid;
-  credentials_->groups = GroupsOf(name, job_.gid);
+  if (user) {
+    credentials_->groups = GroupsOf(name, job_.gid);
+  } else {
+    credentials_->groups = {job_.gid};
+  }
   return Status();
 }
 

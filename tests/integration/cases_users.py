@@ -72,10 +72,6 @@ class Users:
         return job, name
 
 
-def uid_of(user):
-    return pwd.getpwnam(user).pw_uid
-
-
 def run_as_user(bench, users):
     """Each rank has its user's number and groups."""
     for user in (ANN, BEN):

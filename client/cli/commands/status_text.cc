@@ -191,8 +191,6 @@ std::string QueuedLine(const v1c::JobStatus& job) {
   return line + ": " + job.reason() + "\n";
 }
 
-// The columns NAME, PARENT and KIND appear only if a job has a name, was
-// spawned or is a tool.
 std::string UsersText(const v1c::ListJobsReply& jobs) {
   Table table({"USER", "JOBS", "MAX-JOBS", "PROCS", "MAX-PROCS"});
   for (const v1c::UserUse& use : jobs.users()) {
@@ -203,6 +201,8 @@ std::string UsersText(const v1c::ListJobsReply& jobs) {
   return table.ToString();
 }
 
+// The columns NAME, PARENT and KIND appear only if a job has a name, was
+// spawned or is a tool.
 std::string JobsText(const v1c::ListJobsReply& jobs, bool contexts,
                      size_t max_command) {
   if (jobs.jobs_size() == 0) return "no jobs\n";

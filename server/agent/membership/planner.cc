@@ -193,22 +193,14 @@ std::string KeepResources(const GrantedNode& granted, host::MapNode* node) {
   return "";
 }
 
-struct JobOwner {
-  uint32_t uid = 0;
-  uint32_t gid = 0;
-  std::string user;
-};
-
-// Debugger daemons of root run as the user of the job beside which they are
+// Gives debugger daemons of root to the user of the job beside which they are
 // placed, because they read what that user's processes have written.
-void SetOwner(JobOwner owner, const control::JobRecords& jobs, JobSpec* job) {
-  if (job->daemons && owner.uid == 0) {
-    const JobSpec& target = *jobs.at(job->daemons->target.nspace).job;
-    owner = {target.uid, target.gid, target.user};
-  }
-  job->uid = owner.uid;
-  job->gid = owner.gid;
-  job->user = std::move(owner.user);
+void GiveToTarget(const control::JobRecords& jobs, JobSpec* job) {
+  if (!job->daemons || job->uid != 0) return;
+  const JobSpec& target = *jobs.at(job->daemons->target.nspace).job;
+  job->uid = target.uid;
+  job->gid = target.gid;
+  job->user = target.user;
 }
 
 // Sets the environments of nodes that the scheduler has granted.
@@ -412,7 +404,10 @@ Result<std::shared_ptr<const JobSpec>> Planner::Plan(
       Map(*nodes, std::move(request), placed, jobs, membership);
   if (!job.ok()) return job.status();
   job->nspace = placed.name.empty() ? placed.id.request : placed.name;
-  SetOwner({caller.uid, caller.gid, caller.user}, jobs, &*job);
+  job->uid = caller.uid;
+  job->gid = caller.gid;
+  job->user = caller.user;
+  GiveToTarget(jobs, &*job);
   return std::make_shared<const JobSpec>(*std::move(job));
 }
 
@@ -482,7 +477,10 @@ Result<std::shared_ptr<const JobSpec>> Planner::PlanSpawn(
   }
   if (!job.ok()) return job.status();
   job->nspace = NewNspace();
-  SetOwner({parent.job->uid, parent.job->gid, parent.job->user}, jobs, &*job);
+  job->uid = parent.job->uid;
+  job->gid = parent.job->gid;
+  job->user = parent.job->user;
+  GiveToTarget(jobs, &*job);
   job->parent = spawner;
   return std::make_shared<const JobSpec>(*std::move(job));
 }

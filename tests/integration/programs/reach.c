@@ -13,7 +13,7 @@ static void report(const char *what, int status) {
   printf("%s: %s\n", what, PMIx_Error_string(status));
 }
 
-static int get_size(void) {
+static int get_color(void) {
   pmix_value_t *value = NULL;
   pmix_info_t limit;
   const int seconds = 10;
@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
   if (argc != 2) return 2;
   PMIX_PROC_LOAD(&target, argv[1], 0);
   check(PMIx_Init(&self, NULL, 0), "init");
-  report("get", get_size());
+  report("get", get_color());
   target.rank = PMIX_RANK_WILDCARD;
   report("control", terminate());
   report("abort", PMIx_Abort(1, "reached", &target, 1));

@@ -123,6 +123,8 @@ LAYERS = {
                        "server/core/...", "server/ports", "server/rpc",
                        "server/security", "server/spawn", "@absl", "@grpc++",
                        "@grpc++_reflection"],
+    # The node of Kubernetes on which an agent runs.
+    "server/kubernetes/identity": ["common", "common/posix"],
     "hostmodule": ["common", "common/request"],
     "server/agent/...": [*ENDPOINT, "common/cluster", "hostmodule", "protos", "server/...",
                          "@protobuf", "@spdlog"],

@@ -110,6 +110,9 @@ LAYERS = {
     "server/scheduler": [*ENDPOINT, "hostmodule", "protos",
                          "server/scheduler/contract", "server/security",
                          "@grpc++", "@protobuf"],
+    # The client of the API server, with its JSON.
+    "server/kubernetes/api": ["common", "common/posix", "@curl",
+                              "@nlohmann_json"],
     "server/registration": VALUES,
     "server/setup": [*VALUES, "common/support", "server/spawn"],
     # The server in libpmix. It connects the adapters as an agent does.
@@ -182,6 +185,7 @@ OF_EVERY_TARGET = {"//build:gtest_precompiled"}
 FOREIGN = {
     "absl/": "absl",
     "benchmark/": "benchmark",
+    "curl/": "curl",
     "gmock/": "gtest",
     "google/protobuf/": "protobuf",
     "grpc/": "grpc++",

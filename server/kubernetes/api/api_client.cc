@@ -75,7 +75,11 @@ void ApiClient::OnAnswer(CallId id, const HttpAnswer& answer) {
   call.exchange = 0;
   const auto pause_ns = PauseAfter(answer, &call);
   if (pause_ns && EventLoop::Now() + *pause_ns < call.deadline_ns) {
+    call.failure = StatusOf(answer);
     AttemptLater(id, *pause_ns);
+  } else if (answer.transport.code() == kErrTimeout && !call.failure.ok()) {
+    // The last attempt may have had too little time to find the reason.
+    End(id, call.failure);
   } else {
     End(id, ObjectOf(answer));
   }

@@ -72,6 +72,7 @@ class ApiClient {
     int64_t deadline_ns;
     RetryPauses pauses;
     bool has_renewed_token = false;
+    Status failure = Status();       // of the attempt before
     ApiConnection::Id exchange = 0;  // in progress
     // The timer of the next attempt.
     std::optional<EventLoop::TimerId> timer = std::nullopt;

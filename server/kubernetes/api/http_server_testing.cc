@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <cstdio>
@@ -65,6 +67,15 @@ std::string HeadOf(const ServedAnswer& answer) {
            : "Content-Length: " + std::to_string(answer.body.size()) + "\r\n");
   for (const std::string& header : answer.headers) head += header + "\r\n";
   return head + "\r\n";
+}
+
+// A client may close a connection before OpenSSL writes to it. The client, in
+// the thread of the test, must not depend on this.
+void BlockPipeSignal() {
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
 }
 
 std::string Chunk(const std::string& text) {
@@ -183,6 +194,7 @@ void HttpTestServer::Accept() {
 }
 
 void HttpTestServer::Serve(Connection* connection) {
+  BlockPipeSignal();
   if (context_ != nullptr) {
     connection->tls = SSL_new(context_);
     SSL_set_fd(connection->tls, connection->fd.get());

@@ -2,13 +2,54 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 
+extern "C" {
+
+// The handle identifies this library, to which the registrations with the two
+// functions of the C library belong.
+extern void* __dso_handle;
+int __cxa_atexit(void (*handler)(void*), void* argument, void* library);
+// This function is missing in musl, whose pthread_atfork needs no handle.
+int __register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
+                      void* library) __attribute__((weak));
+
+}  // extern "C"
+
 namespace canopy::client {
 namespace {
+
+constexpr long kNsPerSecond = 1'000'000'000;
+
+timespec Now(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return now;
+}
+
+bool IsAfter(const timespec& a, const timespec& b) {
+  return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+// Returns `time`, which `clock` shows now or later, as the system clock's time.
+timespec ToSystemClock(const timespec& time, const timespec& clock) {
+  const timespec system = Now(CLOCK_REALTIME);
+  timespec out{system.tv_sec + (time.tv_sec - clock.tv_sec),
+               system.tv_nsec + (time.tv_nsec - clock.tv_nsec)};
+  if (out.tv_nsec < 0) {
+    --out.tv_sec;
+    out.tv_nsec += kNsPerSecond;
+  } else if (out.tv_nsec >= kNsPerSecond) {
+    ++out.tv_sec;
+    out.tv_nsec -= kNsPerSecond;
+  }
+  return out;
+}
 
 struct Search {
   std::uintptr_t pc;
@@ -48,7 +89,10 @@ int VisitObject(dl_phdr_info* info, std::size_t, void* argument) {
 
 std::uint32_t RandomNumber() {
   std::uint32_t number = 0;
-  if (getentropy(&number, sizeof(number)) != 0) std::abort();
+  // Requests of at most 256 bytes are not interrupted by signals.
+  if (syscall(SYS_getrandom, &number, sizeof(number), 0) != sizeof(number)) {
+    std::abort();
+  }
   return number;
 }
 
@@ -56,6 +100,36 @@ int FindObject(void* pc, dl_find_object* result) {
   Search search{reinterpret_cast<std::uintptr_t>(pc), result, false};
   dl_iterate_phdr(VisitObject, &search);
   return search.found ? 0 : -1;
+}
+
+CondClockWait FindCondClockWait() {
+  return reinterpret_cast<CondClockWait>(
+      dlsym(RTLD_DEFAULT, "pthread_cond_clockwait"));
+}
+
+int WaitBySystemClock(pthread_cond_t* condition, pthread_mutex_t* mutex,
+                      clockid_t clock, const timespec* deadline) {
+  if (deadline->tv_nsec < 0 || deadline->tv_nsec >= kNsPerSecond) return EINVAL;
+  const timespec now = Now(clock);
+  if (!IsAfter(*deadline, now)) return ETIMEDOUT;
+  const timespec until = ToSystemClock(*deadline, now);
+  return pthread_cond_timedwait(condition, mutex, &until);
+}
+
+int RegisterForkHandlers(void (*prepare)(), void (*parent)(), void (*child)()) {
+  if (__register_atfork != nullptr) {
+    return __register_atfork(prepare, parent, child, &__dso_handle);
+  }
+  using Register = int (*)(void (*)(), void (*)(), void (*)());
+  const auto atfork =
+      reinterpret_cast<Register>(dlsym(RTLD_DEFAULT, "pthread_atfork"));
+  return atfork == nullptr ? ENOSYS : atfork(prepare, parent, child);
+}
+
+int RegisterExitHandler(void (*handler)()) {
+  return __cxa_atexit(
+      [](void* function) { reinterpret_cast<void (*)()>(function)(); },
+      reinterpret_cast<void*>(handler), &__dso_handle);
 }
 
 }  // namespace canopy::client

@@ -167,8 +167,9 @@ class Inquiry {
              " bits, the program has " + std::to_string(program.bits()) +
              (program.bits() == library.bits() ? " for another CPU type" : "");
     }
-    if (BaseName(program.interpreter()).starts_with("ld-musl")) {
-      return "the program's C library is musl; Canopy's libpmix needs glibc";
+    if (IsMuslLoader(program.interpreter())) {
+      Detail("C library", "musl");  // musl ignores the versions of symbols
+      return std::nullopt;
     }
     const LoadedObject* const libc = own_closure_.Find(kCLibrary);
     if (libc == nullptr) return std::nullopt;

@@ -194,11 +194,38 @@ TEST_F(LibraryFitTest, RejectsACLibraryOlderThanOursNeeds) {
       << finding.reason;
 }
 
-TEST_F(LibraryFitTest, ProgramsOfMuslOrOtherMachinesCannotLoadOurLibrary) {
+// musl has no versions of symbols. Its libc.so.6 is part of its loader, so a
+// file of this name beside the program is not the program's C library.
+TEST_F(LibraryFitTest, ProgramsOfMuslLoadOurLibrary) {
+  ElfSpec libc;
+  libc.soname = "libc.so.6";
+  libc.versions = {"GLIBC_2.2.5"};
+  WriteElf(At("lib/libc.so.6"), libc);
   ElfSpec program = Program();
   program.interpreter = "/lib/ld-musl-x86_64.so.1";
-  EXPECT_EQ(Ask(program).fit, LibraryFit::kCannotLoad);
-  program = Program();
+  EXPECT_EQ(Ask(program).fit, LibraryFit::kFits);
+  program.wanted.emplace_back("pmix_extra");
+  EXPECT_EQ(Ask(program).fit, LibraryFit::kLacksSymbols);
+}
+
+// The machine's index of libraries is that of glibc.
+TEST_F(LibraryFitTest, ProgramsOfMuslDoNotUseTheIndexOfLibraries) {
+  ElfSpec program = Program();
+  program.needed = {"libpmix.so.2", "libstdc++.so.6"};
+  program.wanted = {"PMIx_Init"};
+  WriteElf(At("bin/program"), program);
+  LinkResolver resolver("");
+  const auto glibc = resolver.Resolve(At("bin/program"), {});
+  program.interpreter = "/lib/ld-musl-x86_64.so.1";
+  WriteElf(At("bin/musl"), program);
+  const auto musl = resolver.Resolve(At("bin/musl"), {});
+  ASSERT_TRUE(glibc.ok() && musl.ok());
+  EXPECT_NE(glibc->Find("libstdc++.so.6"), nullptr);
+  EXPECT_EQ(musl->Find("libstdc++.so.6"), nullptr);
+}
+
+TEST_F(LibraryFitTest, ProgramsOfOtherMachinesCannotLoadOurLibrary) {
+  ElfSpec program = Program();
   program.bits = 32;
   program.machine = EM_386;
   program.interpreter = "/lib/ld-linux.so.2";
@@ -215,7 +242,7 @@ TEST_F(LibraryFitTest, AProgramThatDoesNotLinkLibpmixGetsNoReason) {
   ElfSpec program = Program();
   program.needed = {"libc.so.6"};
   EXPECT_EQ(Ask(program).fit, LibraryFit::kNotLinked);
-  program.interpreter = "/lib/ld-musl-x86_64.so.1";
+  program.machine = EM_AARCH64;
   const LibraryFinding finding = Ask(program);
   EXPECT_EQ(finding.fit, LibraryFit::kCannotLoad);
   EXPECT_EQ(finding.reason, "");

@@ -26,6 +26,8 @@ constexpr std::array kSystemDirectories = {"/lib/x86_64-linux-gnu",
                                            "/usr/lib64",
                                            "/lib",
                                            "/usr/lib"};
+// The directories that are built into musl's loader.
+constexpr std::array kMuslDirectories = {"/lib", "/usr/local/lib", "/usr/lib"};
 // Possible values of $LIB.
 constexpr std::array kLibNames = {"lib/x86_64-linux-gnu",
                                   "lib/aarch64-linux-gnu", "lib64", "lib"};
@@ -138,9 +140,16 @@ std::vector<std::string> LinkResolver::Directories(
 // Sets the directories that are searched last. If the loader is in a directory
 // of its own, it has its own libraries there and does not use this machine's
 // index.
+bool IsMuslLoader(std::string_view interpreter) {
+  return interpreter.substr(interpreter.rfind('/') + 1).starts_with("ld-musl");
+}
+
 void LinkResolver::SetDefaults(const ElfFile& program, Search* search) const {
   const std::string& interpreter = program.interpreter();
-  if (interpreter.empty() || InSystemDirectory(interpreter)) {
+  if (IsMuslLoader(interpreter)) {
+    search->last.assign(kMuslDirectories.begin(), kMuslDirectories.end());
+    search->uses_cache = false;
+  } else if (interpreter.empty() || InSystemDirectory(interpreter)) {
     search->last.assign(kSystemDirectories.begin(), kSystemDirectories.end());
   } else {
     search->last = {DirectoryOf(interpreter)};

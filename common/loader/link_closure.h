@@ -1,6 +1,6 @@
-// Determines the files of which a program would consist: the files that glibc's
-// dynamic loader finds for the program and for all libraries that it is linked
-// with (ld.so(8)). Nothing is executed.
+// Determines the files of which a program would consist: the files that the
+// dynamic loader of glibc (ld.so(8)) or of musl finds for the program and for
+// all libraries that it is linked with. Nothing is executed.
 #ifndef CANOPY_COMMON_LOADER_LINK_CLOSURE_H_
 #define CANOPY_COMMON_LOADER_LINK_CLOSURE_H_
 
@@ -47,6 +47,9 @@ struct LinkClosure {
   const LoadedObject* Find(std::string_view name) const;
 };
 
+// Returns true for the path of musl's dynamic loader.
+bool IsMuslLoader(std::string_view interpreter);
+
 // Opens each file once, for all calls of Resolve. Used by one thread.
 class LinkResolver {
  public:
@@ -56,7 +59,8 @@ class LinkResolver {
   // Returns the objects that the program would consist of. Returns the errors
   // of ElfFile::Open for the program itself, and kErrOutOfResource for more
   // than 512 objects. Libraries for other machines are skipped, as the loader
-  // does. Directories below glibc-hwcaps are not searched.
+  // does. Directories below glibc-hwcaps are not searched, and neither are
+  // those of musl's file /etc/ld-musl-ARCH.path.
   Result<LinkClosure> Resolve(const std::string& program,
                               const LoaderEnvironment& environment);
 

@@ -5,6 +5,11 @@
 
 #include <cstdio>
 
+// libpmix may be loaded with a C library that lacks these functions: musl, and
+// glibc before 2.33.
+#pragma weak mallinfo2
+#pragma weak malloc_trim
+
 namespace canopy::endpoint {
 namespace {
 
@@ -59,9 +64,11 @@ void MemoryReturn::Look() {
 }
 
 // Returns true if enough memory is free. Memory that was returned counts as
-// free for the allocator, so the resident memory must have grown too.
+// free for the allocator, so the resident memory must have grown too. Returns
+// false if the C library does not report its free memory.
 bool MemoryReturn::IsWorthwhile() const {
-  return Resident() >= resident_ + options_.worthwhile_bytes &&
+  return mallinfo2 != nullptr &&
+         Resident() >= resident_ + options_.worthwhile_bytes &&
          mallinfo2().fordblks >= options_.worthwhile_bytes;
 }
 

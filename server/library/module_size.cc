@@ -1,11 +1,11 @@
 #include "server/library/module_size.h"
 
-#include <dlfcn.h>
 #include <link.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "common/loader/elf_file.h"
@@ -62,22 +62,43 @@ bool CanRead(const std::vector<Mapping>& mappings, uintptr_t at) {
   return *reinterpret_cast<const volatile uintptr_t*>(at);
 }
 
+// The loaded object that contains an address.
+struct LoadedFile {
+  uintptr_t at = 0;
+  size_t visited = 0;
+  std::string path;  // empty: not found
+  uintptr_t base = 0;
+};
+
+// Visits a loaded object, the program first. Returns 1, which ends the visits,
+// if the object contains the address.
+int VisitLoaded(dl_phdr_info* info, size_t, void* argument) {
+  auto& file = *static_cast<LoadedFile*>(argument);
+  const bool is_program = file.visited++ == 0;
+  for (size_t i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type != PT_LOAD || file.at < begin ||
+        file.at - begin >= header.p_memsz) {
+      continue;
+    }
+    file.path = is_program ? "/proc/self/exe" : info->dlpi_name;
+    file.base = info->dlpi_addr;
+    return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<size_t> BytesInSymbol(const void* object) {
-  Dl_info info = {};
-  link_map* map = nullptr;
-  if (dladdr1(object, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) ==
-          0 ||
-      map == nullptr) {
-    return std::nullopt;
-  }
-  const bool is_program = map->l_name == nullptr || map->l_name[0] == '\0';
-  const auto file =
-      loader::ElfFile::Open(is_program ? "/proc/self/exe" : map->l_name);
+  LoadedFile loaded;
+  loaded.at = reinterpret_cast<uintptr_t>(object);
+  dl_iterate_phdr(VisitLoaded, &loaded);
+  if (loaded.path.empty()) return std::nullopt;
+  const auto file = loader::ElfFile::Open(loaded.path);
   if (!file.ok()) return std::nullopt;
-  return file->BytesOfObjectAt(reinterpret_cast<uintptr_t>(object) -
-                               map->l_addr);
+  return file->BytesOfObjectAt(loaded.at - loaded.base);
 }
 
 size_t PlausibleEntries(const void* words, size_t fewest, size_t most) {

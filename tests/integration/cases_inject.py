@@ -127,6 +127,20 @@ def static(bench):
             "always"), OWN)
 
 
+def musl(bench):
+    """Ranks whose C library is musl exchange data across nodes, and a host whose C
+    library is musl serves a rank."""
+    def build(name):
+        return bench.compile("musl-gcc", name, f"-I{bench.prefix}/include",
+                             f"-L{bench.prefix}/lib", "-lpmix")
+    fences = build("fences")
+    bench.run("doctor", fences).expect(out=["musl", "runs with Canopy's library"])
+    bench.run("run", "--emulate", 2, "--map-by", "node", "-n", 4, fences, 4, 1000,
+              stdin=b"").expect(out=["up"])
+    bench.run(program=build("few_functions"), env={
+        "LD_LIBRARY_PATH": f"{bench.prefix}/lib"}).expect(out=["few functions ok"])
+
+
 def small(bench):
     """Uses a 32-bit program, which the agents examine but this machine need not
     be able to run."""
@@ -222,7 +236,8 @@ def run(bench):
             ("all is there", fits), ("a symbol missing", missing), ("a symbol missing two deep",
                                             two_deep),
             ("a place of its own", own_place), ("linked statically", static),
-            ("32 bits", small), ("a script", script), ("doctor", doctor),
+            ("a program of musl", musl), ("32 bits", small),
+            ("a script", script), ("doctor", doctor),
             ("nodes that differ", nodes_differ)):
         bench.case("inject: " + name, lambda: body(bench))
     built_anew(bench)

@@ -105,11 +105,28 @@ auto Milliseconds(uint32_t* to) {
   };
 }
 
+auto Switch(bool* to) {
+  return [to](const toml::node& node) -> std::string {
+    const auto* const value = node.as_boolean();
+    if (value == nullptr) return "true or false";
+    *to = value->get();
+    return "";
+  };
+}
+
+auto Table(const toml::table** to) {
+  return [to](const toml::node& node) -> std::string {
+    *to = node.as_table();
+    return *to == nullptr ? "a table" : "";
+  };
+}
+
 // Values that become nodes when the whole file has been read.
 struct Lists {
   std::string nodes;
   std::string tls_names;
   std::string source;  // the value of "nodes-from"
+  const toml::table* kubernetes = nullptr;
 };
 
 std::vector<Key> KeysOf(ClusterFile* file, Lists* lists) {
@@ -137,7 +154,18 @@ std::vector<Key> KeysOf(ClusterFile* file, Lists* lists) {
        OneOf(&file->log_level, {"trace", "debug", "info", "warn", "error"})},
       {"users", Users(&file->serves_all_users)},
       {"operators", Text(&file->operators)},
-      {"directory", Text(&file->directory)}};
+      {"directory", Text(&file->directory)},
+      {"kubernetes", Table(&lists->kubernetes)}};
+}
+
+std::vector<Key> KeysOf(ClusterKubernetes* kubernetes) {
+  return {{"pods", Switch(&kubernetes->pods)},
+          {"host-proc", Text(&kubernetes->host_proc)},
+          {"device-plugins", Text(&kubernetes->device_plugins)},
+          {"resource", Text(&kubernetes->resource)},
+          {"host-run", Text(&kubernetes->host_run)},
+          {"host-files", Text(&kubernetes->host_files)},
+          {"start-deadline", Milliseconds(&kubernetes->start_deadline_ms)}};
 }
 
 Status ReadKeys(const toml::table& table, const std::string& path,
@@ -279,6 +307,13 @@ Status Check(const ClusterFile& file) {
                       ": with 'users = \"all\"', 'security' is \"tls\" or "
                       "\"files\"");
   }
+  // The calls of an agent for its pods reach the leader over the network.
+  if (file.kubernetes.pods && file.security == "plaintext") {
+    return Status(kErrBadParam,
+                  file.path +
+                      ": with 'pods = true', 'security' is \"tls\" or "
+                      "\"files\"");
+  }
   if (!file.operators.empty() && !file.serves_all_users) {
     return Status(kErrBadParam,
                   file.path + ": 'operators' needs 'users = \"all\"'");
@@ -322,6 +357,9 @@ Result<ClusterFile> ReadClusterFile(const std::string& path) {
   file.port = kDefaultPort;
   Status status = ReadKeys(*table, path, KeysOf(&file, &lists));
   if (file.control_port == 0) file.control_port = file.port + 1;
+  if (status.ok() && lists.kubernetes != nullptr) {
+    status = ReadKeys(*lists.kubernetes, path, KeysOf(&file.kubernetes));
+  }
   if (status.ok()) status = ReadSource(lists, &file);
   if (status.ok() && !lists.nodes.empty()) status = ReadNodes(lists, &file);
   if (status.ok()) status = Check(file);

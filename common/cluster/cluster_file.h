@@ -32,6 +32,21 @@ enum class NodesFrom {
   kDns,       // the addresses of a name
 };
 
+// The service for the pods of Kubernetes, of agents that run as a DaemonSet.
+struct ClusterKubernetes {
+  bool pods = false;  // the agents serve pods
+  // A procfs in whose PID namespace the processes of all pods are.
+  std::string host_proc = "/proc";
+  // The kubelet's directory for device plugins; empty: the agents are none.
+  std::string device_plugins;
+  std::string resource = "canopy.dev/rank";  // that pods request
+  // The directory of the node, which agents and pods share, and below which the
+  // sockets for pods are; and the directory with Canopy's files for pods.
+  std::string host_run = "/run/canopy";
+  std::string host_files = "/opt/canopy";
+  uint32_t start_deadline_ms = 300000;  // for which a pod waits for the others
+};
+
 struct ClusterFile {
   std::string path;
   std::string name = "cluster";
@@ -61,6 +76,7 @@ struct ClusterFile {
   // With serves_all_users: the group whose users may do what root may. Empty:
   // only root.
   std::string operators;
+  ClusterKubernetes kubernetes;
   // The parent of the agents' runtime directories. Without the key it is
   // /run/canopy for root and with serves_all_users, and otherwise a directory
   // in UserRuntimeDir().

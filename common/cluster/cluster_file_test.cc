@@ -86,6 +86,36 @@ TEST(ClusterFileTest, TheAgentsMayServeAllUsers) {
                 "'security' is");
 }
 
+TEST(ClusterFileTest, AgentsServePodsOnlyIfTheTableSaysSo) {
+  const std::string nodes = std::string(kKey) + "nodes = 'n1'\n";
+  const Result<ClusterFile> without = Read(nodes);
+  ASSERT_TRUE(without.ok());
+  EXPECT_FALSE(without->kubernetes.pods);
+  const Result<ClusterFile> file =
+      Read(nodes +
+           "[kubernetes]\npods = true\nhost-proc = '/host/proc'\n"
+           "device-plugins = '/plugins'\nresource = 'a.dev/b'\n"
+           "host-run = '/r'\nhost-files = '/f'\nstart-deadline = '5s'\n");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_TRUE(file->kubernetes.pods);
+  EXPECT_EQ(file->kubernetes.host_proc, "/host/proc");
+  EXPECT_EQ(file->kubernetes.device_plugins, "/plugins");
+  EXPECT_EQ(file->kubernetes.resource, "a.dev/b");
+  EXPECT_EQ(file->kubernetes.host_run, "/r");
+  EXPECT_EQ(file->kubernetes.host_files, "/f");
+  EXPECT_EQ(file->kubernetes.start_deadline_ms, 5000u);
+}
+
+TEST(ClusterFileTest, TheTableForPodsIsChecked) {
+  const std::string nodes = std::string(kKey) + "nodes = 'n1'\n";
+  ExpectRefusal(nodes + "kubernetes = 1\n", "a table");
+  ExpectRefusal(nodes + "[kubernetes]\npods = 'yes'\n", "true or false");
+  ExpectRefusal(nodes + "[kubernetes]\npod = true\n", "pods");
+  ExpectRefusal(
+      "security = 'plaintext'\n" + nodes + "[kubernetes]\npods = true\n",
+      "pods = true");
+}
+
 TEST(ClusterFileTest, PathsAreRelativeToTheFile) {
   const Result<ClusterFile> file =
       Read("key-file = 'a/../key'\nnodes = 'a'\ndirectory = '/run/x'\n");

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/cluster/node_source.h"
 #include "common/event_loop.h"
@@ -45,6 +46,7 @@
 #include "server/agent/wiring/local_adapters.h"
 #include "server/agent/wiring/node_facts.h"
 #include "server/agent/wiring/overlay_adapter.h"
+#include "server/agent/wiring/pod_services.h"
 #include "server/agent/wiring/scheduler_adapter.h"
 #include "server/control/job_manager.h"
 #include "server/control/job_record.h"
@@ -147,6 +149,7 @@ class Agent::Impl {
   // the slots of `room`.
   Status Fits(const JobRequest& job, host::EmbeddedPlacement::Room room) const;
   Status MakeDirectory();
+  Status PreparePods();
   void WatchDirectory();
   // Reports once that commands cannot find this agent any more. If this is the
   // root agent and no job is left, ends the overlay, because no command can end
@@ -187,6 +190,7 @@ class Agent::Impl {
   std::unique_ptr<Planner> planner_;  // null before Join
   host::EmbeddedPlacement embedded_placement_{&loop_};
   control::JobManager job_manager_;
+  std::optional<PodServices> pods_;  // only in Kubernetes
   std::unique_ptr<LocalAdapters> adapters_;
   OverlayAdapter overlay_;
   NodeCommands node_commands_;
@@ -292,6 +296,7 @@ void Agent::Impl::OnMemberChanged(NodeId node) {
 
 void Agent::Impl::OnLeaderChanged() {
   if (scheduler_) scheduler_->OnLeaderChanged();
+  if (pods_) pods_->OnLeaderChanged();
   if (!membership_.IsLeader(config_.self())) job_manager_.MoveQueued();
 }
 
@@ -424,6 +429,7 @@ Status Agent::Impl::Prepare(bootstrap::v1::NodeInfo* info) {
   if (!status.ok()) return status;
   WatchDirectory();
   WatchSignals();
+  if (status = PreparePods(); !status.ok()) return status;
   MakeAdapters();
   MakePersistence();
   if (recovery_) recovery_->FindJobs();
@@ -466,6 +472,21 @@ Status Agent::Impl::MakeDirectory() {
   return Status();
 }
 
+Status Agent::Impl::PreparePods() {
+  if (!config_.has_kubernetes()) return Status();
+  PodServices::Parts parts;
+  parts.loop = &loop_;
+  parts.config = &config_;
+  parts.membership = &membership_;
+  parts.job_manager = &job_manager_;
+  parts.security = &overlay_.security();
+  parts.holds = [this](const std::string& nspace) {
+    return adapters_->process().Holds(nspace);
+  };
+  pods_.emplace(std::move(parts));
+  return pods_->Prepare();
+}
+
 // Has no effect in an embedded agent, whose directory its launcher locks.
 void Agent::Impl::WatchDirectory() {
   if (config_.embedded()) return;
@@ -494,7 +515,8 @@ void Agent::Impl::OnDirectoryRemoved() {
 
 void Agent::Impl::MakeAdapters() {
   adapters_ = std::make_unique<LocalAdapters>(&loop_, &runtime_, config_,
-                                              dir_->path(), files_.original());
+                                              dir_->path(), files_.original(),
+                                              pods_ ? &*pods_ : nullptr);
   HandoverParts parts;
   parts.runtime = &runtime_;
   parts.adapters = adapters_.get();
@@ -526,9 +548,11 @@ void Agent::Impl::MakePersistence() {
 Status Agent::Impl::Listen() {
   Status status = overlay_.Listen(restarted_);
   if (status.ok() && !overlay_.alone()) {
+    std::vector<grpc::Service*> others;
+    if (pods_) others.push_back(pods_->service());
     status =
         control_.StartNetwork(config_, overlay_.address(), overlay_.security(),
-                              adapters_->ForRelayedTools());
+                              adapters_->ForRelayedTools(), others);
   }
   if (status.ok()) {
     status =

@@ -11,6 +11,14 @@
 #include "server/core/step/control_inputs.h"
 
 namespace canopy::control {
+namespace {
+
+Caller CallerFor(const std::optional<HostOwner>& owner) {
+  if (!owner) return OwnUser();
+  return {owner->uid, owner->uid, owner->name};
+}
+
+}  // namespace
 
 HostCommands::HostCommands(const Parts& parts)
     : p_(parts),
@@ -127,21 +135,37 @@ Status HostCommands::RequeueHostJob(const std::string& host_job,
   return {};
 }
 
+// Two owners with one number could see each other's jobs, so the second waits
+// until the first has none.
+Status HostCommands::MayOwn(const std::optional<HostOwner>& owner) const {
+  if (!owner) {
+    if (!p_.planner->serves_all_users) return {};
+    return {kErrNotSupported,
+            "these agents serve all users, and the job of a scheduler has no "
+            "user"};
+  }
+  for (const auto& [nspace, record] : p_.families->known_jobs()) {
+    if (record.job->uid != owner->uid || record.job->user == owner->name) {
+      continue;
+    }
+    return {kErrExists, "jobs of '" + record.job->user +
+                            "' have the number of '" + owner->name + "'"};
+  }
+  return {};
+}
+
 // Launches a job for the host. The job is mapped before its files are opened,
 // so that these are unchanged if the mapping fails.
 void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
-  if (p_.planner->serves_all_users) {
-    return done(Status(kErrNotSupported,
-                       "these agents serve all users, and the job of a "
-                       "scheduler has no user"));
-  }
+  if (Status may = MayOwn(in.owner); !may.ok()) return done(may);
   if (p_.families->HasJobOn(in.id) || hosted_.Begins(in.id) ||
       p_.placements->Waiting(in.id.request)) {
     return done(Status(kErrExists, "there is a job of that request"));
   }
   const Placed placed{in.id, in.grant, WallClockMs(), 0,
                       p_.planner->new_name()};
-  const PlannedJob plan = p_.planner->launch(in.job, OwnUser(), placed);
+  const PlannedJob plan =
+      p_.planner->launch(in.job, CallerFor(in.owner), placed);
   if (!plan.ok()) return done(plan.status());
   if (Status may = p_.pipeline->MayRecord(**plan); !may.ok()) return done(may);
   hosted_.Begin(
@@ -157,7 +181,7 @@ void HostCommands::LaunchHostJob(const HostLaunch& in, Launched done) {
 Result<std::string> HostCommands::LaunchHosted(uint64_t launcher,
                                                const HostLaunch& in,
                                                const Placed& placed) {
-  PlannedJob plan = p_.planner->launch(in.job, OwnUser(), placed);
+  PlannedJob plan = p_.planner->launch(in.job, CallerFor(in.owner), placed);
   const Status may = plan.ok() ? p_.pipeline->MayRecord(**plan) : plan.status();
   if (!may.ok()) {
     hosted_.Remove(launcher);

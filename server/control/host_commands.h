@@ -4,6 +4,7 @@
 #define CANOPY_SERVER_CONTROL_HOST_COMMANDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ class HostCommands : public JobCommandsPort {
  private:
   Result<std::string> LaunchHosted(uint64_t launcher, const HostLaunch& launch,
                                    const Placed& placed);
+  Status MayOwn(const std::optional<HostOwner>& owner) const;
   std::vector<std::string> HostJobs(const std::string& host_job) const;
   Status MayRequeue(const JobRecord& record) const;
 

@@ -155,5 +155,24 @@ TEST_F(UserLimitsOfJobsTest, AJobOfTheSchedulerBeyondTheLimitIsRefused) {
   EXPECT_EQ(manager_->jobs().size(), 1u);
 }
 
+TEST_F(UserLimitsOfJobsTest, OwnersOfOneNumberDoNotHaveJobsAtOnce) {
+  const auto launch_for = [this](const std::string& request,
+                                 const HostOwner& owner) {
+    HostLaunch launch;
+    launch.id.request = request;
+    launch.owner = owner;
+    std::optional<int> status;
+    manager_->commands().LaunchHostJob(
+        launch,
+        [&](const Result<std::string>& nspace) { status = nspace.code(); });
+    for (int i = 0; i < 2000 && !status; ++i) loop_.RunOnce(10);
+    return status.value_or(kError);
+  };
+  EXPECT_EQ(launch_for("a", {7, "kubernetes/a"}), kSuccess);
+  EXPECT_EQ(manager_->jobs().begin()->second.job->uid, 7u);
+  EXPECT_EQ(launch_for("b", {7, "kubernetes/b"}), kErrExists);
+  EXPECT_EQ(launch_for("c", {8, "kubernetes/b"}), kSuccess);
+}
+
 }  // namespace
 }  // namespace canopy::control

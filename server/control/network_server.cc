@@ -11,8 +11,8 @@
 
 #include "server/control/descriptors.h"
 #include "server/control/end_calls.h"
-#include "server/control/without_reflection.h"
 #include "server/rpc/network_port.h"
+#include "server/rpc/without_reflection.h"
 #include "server/security/peer_proof.h"
 
 namespace canopy::control {
@@ -88,7 +88,7 @@ Status NetworkServer::Start(const NetworkOptions& options) {
     RegisterDescriptors();
     grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   } else {
-    builder.SetOption(std::make_unique<WithoutReflection>());
+    builder.SetOption(std::make_unique<rpc::WithoutReflection>());
   }
   impl_->port->AddWithCallsTo(&builder, *credentials);
   builder.RegisterCallbackGenericService(&impl_->refusal);

@@ -21,7 +21,7 @@
 #include "server/control/caller.h"
 #include "server/control/end_calls.h"
 #include "server/control/forwarded_call.h"
-#include "server/control/without_reflection.h"
+#include "server/rpc/without_reflection.h"
 
 namespace canopy::control {
 namespace {
@@ -160,7 +160,7 @@ UserGateway::~UserGateway() {
 Status UserGateway::Start(const std::string& path, Options options) {
   service_ = std::make_shared<Service>(std::move(options));
   grpc::ServerBuilder builder;
-  builder.SetOption(std::make_unique<WithoutReflection>());
+  builder.SetOption(std::make_unique<rpc::WithoutReflection>());
   builder.SetMaxReceiveMessageSize(static_cast<int>(kMaxRunMessage));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kMaxIdleMs);
   builder.RegisterCallbackGenericService(service_.get());

@@ -97,14 +97,20 @@ Status Datastore::AddJob(const core::RegisterJob& registration) {
     return Status(kErrExists, "job " + spec.nspace + " exists already");
   }
   shm::SegmentContents contents =
-      MakeContents(spec, *registration.layout, options_.facts);
+      MakeContents(spec, *registration.layout, FactsFor(spec));
   if (options_.amend) options_.amend(spec.nspace, &contents);
   auto writer = shm::SegmentWriter::Create(contents, options_.limits);
   if (!writer.ok()) return writer.status();
   Job& job = jobs_[spec.nspace];
   job.writer = std::move(*writer);
-  MakeJobDirectory(registration, &job);
+  if (!IsElsewhere(spec)) MakeJobDirectory(registration, &job);
   return Status();
+}
+
+NodeFacts Datastore::FactsFor(const JobSpec& job) const {
+  NodeFacts facts = options_.facts;
+  if (IsElsewhere(job)) facts.tmpdir = "/tmp";
+  return facts;
 }
 
 FileUser Datastore::MakerOf(const JobPlace& place) const {

@@ -43,6 +43,10 @@ struct DatastoreOptions {
   // that does not follow from its map. May be empty.
   std::function<void(const std::string& nspace, shm::SegmentContents* contents)>
       amend;
+  // Returns true if the job's processes have a file system of their own. Their
+  // directories are then below their own /tmp, and they make them themselves.
+  // May be empty.
+  std::function<bool(const JobSpec& job)> is_elsewhere;
   // Called once for a job when its memory is so full that a commit may not fit.
   // From then on, clients must send commits as messages, which are answered.
   // May be empty.
@@ -158,6 +162,10 @@ class Datastore final : public DatastorePort {
   Status MakeDirectory(const JobPlace& place) const;
   // Returns an empty descriptor if the directory does not exist.
   UniqueFd Open(const JobPlace& place) const;
+  bool IsElsewhere(const JobSpec& job) const {
+    return options_.is_elsewhere && options_.is_elsewhere(job);
+  }
+  NodeFacts FactsFor(const JobSpec& job) const;
   void MakeJobDirectory(const core::RegisterJob& registration, Job* job);
   void AdoptPreloaded(const std::string& nspace, const JobPlace& place);
   void Index(Job* job);

@@ -120,6 +120,28 @@ Status Admission::IdentifyTool(Connection& c, const FrameHeader& header,
   return Status();
 }
 
+// Users and PIDs of a container have no meaning outside of it, so a rank in a
+// pod is identified by its pod and its token.
+Status Admission::CheckRank(const Connection& c, const PeerCredentials& peer,
+                            const ProcId& proc, const Hello& hello) const {
+  const LocalJobs::Processes::Process& rank = *jobs_->FindRank(proc);
+  const std::string pod =
+      options_->pod_of_job ? options_->pod_of_job(proc.nspace) : "";
+  if (pod != c.pod) {
+    return Status(kErrInvalidCred, c.pod.empty()
+                                       ? "it is a process outside of the "
+                                         "rank's pod"
+                                       : "it is a process of another pod");
+  }
+  if (pod.empty()) {
+    const uint32_t uid = jobs_->Find(proc.nspace)->spec->uid;
+    return options_->identity->Check(peer, {uid, rank.token, rank.pid},
+                                     hello.token);
+  }
+  if (SameToken(hello.token, rank.token)) return Status();
+  return Status(kErrInvalidCred, "it does not know the rank's token");
+}
+
 // Returns the identity of the rank that the connection claims to be, or an
 // error if the connection does not prove this identity.
 Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
@@ -133,9 +155,7 @@ Result<endpoint::Newcomer> Admission::ProveRank(const Connection& c,
   }
   const Result<PeerCredentials> peer = GetPeerCredentials(c.fd.get());
   if (!peer.ok()) return peer.status();
-  const uint32_t uid = jobs_->Find(proc.nspace)->spec->uid;
-  const Status identity = options_->identity->Check(
-      *peer, {uid, rank->token, rank->pid}, hello.token);
+  const Status identity = CheckRank(c, *peer, proc, hello);
   if (!identity.ok()) {
     return Status(identity.code(),
                   "claims to be " + claimed + ": " + identity.message());

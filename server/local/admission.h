@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "common/local_protocol.h"
+#include "common/posix/unix_socket.h"
 #include "common/status.h"
 #include "server/endpoint/newcomer.h"
 #include "server/endpoint/tool_registry.h"
@@ -53,6 +54,9 @@ class Admission {
   Result<endpoint::Newcomer> ProveTool(const Connection& c,
                                        const ProcId& claimed) const;
   bool ServesToolsOf(uint32_t uid) const;
+  // Decides by the rank's token and either the user or the pod of the peer.
+  Status CheckRank(const Connection& c, const PeerCredentials& peer,
+                   const ProcId& proc, const Hello& hello) const;
   void Count(Connection& c, const ProcId& rank);
   void Welcome(Connection& c, uint64_t tag, const SegmentRef& segment);
   // Opens the rank's mailbox for the connection. Returns the size of the

@@ -26,6 +26,7 @@ struct Connection : endpoint::Connection {
   bool asked = false;       // LocalOptions::ask is deciding about its welcome
   bool is_tool = false;
   bool relayed = false;  // comes from another machine
+  std::string pod;       // of the peer; empty: a process of this machine
   uint32_t uid = 0;      // uid of a tool
   uint32_t gid = 0;      // gid of a tool
   ProcId proc;           // valid if identified or counted

@@ -45,8 +45,8 @@ bool IsDescendant(int pid, int ancestor) {
   return false;
 }
 
-// Returns true if the tokens are equal. Takes constant time, independent of the
-// position of a difference.
+}  // namespace
+
 bool SameToken(std::string_view a, std::string_view b) {
   if (a.empty() || a.size() != b.size()) return false;
   unsigned difference = 0;
@@ -55,8 +55,6 @@ bool SameToken(std::string_view a, std::string_view b) {
   }
   return difference == 0;
 }
-
-}  // namespace
 
 Status HostIdentityPolicy::Check(const PeerCredentials& peer,
                                  const RegisteredProcess& process,

@@ -40,6 +40,10 @@ class HostIdentityPolicy : public IdentityPolicy {
                std::string_view token) override;
 };
 
+// Returns true if the tokens are equal and not empty. Takes constant time,
+// independent of the position of a difference.
+bool SameToken(std::string_view a, std::string_view b);
+
 // Returns 32 hexadecimal digits from the system's random source; an empty
 // string if that fails.
 std::string MakeToken();

@@ -86,14 +86,29 @@ Status LocalEndpoint::Start() {
   if (stat(path.c_str(), &info) == 0) socket_inode_ = info.st_ino;
   listener_.emplace(
       loop_, std::move(*listener),
-      [this](UniqueFd fd) { OnConnection(std::move(fd)); },
-      [this] {
-        Log(core::LogLine::Level::kError,
-            "no descriptor left: refusing local connections; raise the agent's "
-            "limit on open files");
-      },
+      [this](UniqueFd fd) { OnConnection(std::move(fd)); }, WarnOfDescriptors(),
       options_.accept);
   return Status();
+}
+
+// Containers may have any user, so every user may connect.
+Status LocalEndpoint::ListenForPods(const std::string& path) {
+  constexpr mode_t kEveryUser = 0666;
+  Result<UniqueFd> listener = ListenUnix(path, kBacklog, kEveryUser);
+  if (!listener.ok()) return listener.status();
+  pod_listener_.emplace(
+      loop_, std::move(*listener),
+      [this](UniqueFd fd) { OnPodConnection(std::move(fd)); },
+      WarnOfDescriptors());
+  return Status();
+}
+
+std::function<void()> LocalEndpoint::WarnOfDescriptors() {
+  return [this] {
+    Log(core::LogLine::Level::kError,
+        "no descriptor left: refusing local connections; raise the agent's "
+        "limit on open files");
+  };
 }
 
 // Returns true if the socket at the path is the one that this agent created;
@@ -134,7 +149,8 @@ void LocalEndpoint::OnConnection(UniqueFd fd) {
   if (!user.ok()) return;
   const net::Source source = net::SourceOfUser(*user);
   if (gate_.Admits(fd.get(), source)) {
-    return AddConnection(std::move(fd), source, /*relayed=*/false);
+    AddConnection(std::move(fd), source);
+    return;
   }
   OutQueue refusal;
   refusal.Append(MakeReply(kHelloTag, kErrNoPermissions, {}));
@@ -144,20 +160,32 @@ void LocalEndpoint::OnConnection(UniqueFd fd) {
 void LocalEndpoint::Adopt(UniqueFd fd) {
   const net::Source source = endpoint::Gate::Relayed();
   if (gate_.Admits(fd.get(), source)) {
-    AddConnection(std::move(fd), source, /*relayed=*/true);
+    AddConnection(std::move(fd), source).relayed = true;
   }
 }
 
-void LocalEndpoint::AddConnection(UniqueFd fd, const net::Source& source,
-                                  bool relayed) {
+void LocalEndpoint::OnPodConnection(UniqueFd fd) {
+  const Result<std::string> pod = options_.pod_of_peer(fd.get());
+  if (!pod.ok()) {
+    return gate_.Warn({"a process outside of all pods", std::nullopt},
+                      "refusing a connection at the socket for pods: " +
+                          pod.status().message());
+  }
+  const net::Source source{"pod " + *pod, std::nullopt};
+  if (!gate_.Admits(fd.get(), source)) return;
+  AddConnection(std::move(fd), source).pod = *pod;
+}
+
+Connection& LocalEndpoint::AddConnection(UniqueFd fd,
+                                         const net::Source& source) {
   auto connection = std::make_unique<Connection>();
   Connection& c = *connection;
   c.id = MakeClientId(ClientKind::kLocal, next_number_++);
   c.fd = std::move(fd);
   c.source = source;
-  c.relayed = relayed;
   connections_.Add(std::move(connection));
   gate_.Add(c.id, source);
+  return c;
 }
 
 void LocalEndpoint::LogEnd(const endpoint::Connection& connection,
@@ -245,6 +273,10 @@ void LocalEndpoint::HandleHello(Connection& c, const FrameHeader& header,
         c, header.tag,
         Status(kErrInvalidCred,
                "is on another machine, which runs no rank of this agent"));
+  }
+  if (!c.pod.empty() && IsToolHello(header)) {
+    return Refuse(c, header.tag,
+                  Status(kErrNotSupported, "is a tool in a Kubernetes pod"));
   }
   if (!options_.ask) return Admit(c, header, payload, {});
   const Result<endpoint::Newcomer> who =

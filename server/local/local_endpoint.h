@@ -51,6 +51,10 @@ class LocalEndpoint : public ClientPort,
   // Creates the socket. Its directory must exist, be private and remain.
   // kErrBadParam: its path is too long; kErrUnreach: it cannot be created.
   Status Start();
+  // Creates a further socket, at which the ranks in Kubernetes pods connect,
+  // and no tools. The peers are identified by LocalOptions::pod_of_peer. Fails
+  // like Start.
+  Status ListenForPods(const std::string& path);
   // Adds one end of a socket pair of this process, whose other end is forwarded
   // to a tool on another machine. The tool has proved that it belongs to this
   // process's user. Only a tool is accepted on this connection, and it gets no
@@ -98,8 +102,10 @@ class LocalEndpoint : public ClientPort,
   LocalJobsOptions JobsOptions();
   void Log(core::LogLine::Level level, std::string text);
   endpoint::Gate::Parts GateParts();
+  std::function<void()> WarnOfDescriptors();
   void OnConnection(UniqueFd fd);
-  void AddConnection(UniqueFd fd, const net::Source& source, bool relayed);
+  void OnPodConnection(UniqueFd fd);
+  Connection& AddConnection(UniqueFd fd, const net::Source& source);
   void OnCorrupted(const ProcId& proc);
   bool IsOwnSocket() const;
 
@@ -133,6 +139,7 @@ class LocalEndpoint : public ClientPort,
   endpoint::TableOf<Connection> connections_;
   endpoint::Gate gate_;
   std::optional<endpoint::Listener> listener_;
+  std::optional<endpoint::Listener> pod_listener_;
 };
 
 }  // namespace canopy::local

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/ids.h"
+#include "common/status.h"
 #include "server/core/step/log_line.h"
 #include "server/endpoint/byte_account.h"
 #include "server/endpoint/listener.h"
@@ -67,6 +68,12 @@ struct LocalOptions {
   endpoint::AcceptElsewhere accept;
   // The policy for ranks. Null: HostIdentityPolicy is used.
   std::unique_ptr<IdentityPolicy> identity;
+  // Returns the pod of the process that made a connection at the socket for
+  // Kubernetes pods. Null: there is no such socket.
+  std::function<Result<std::string>(int socket)> pod_of_peer;
+  // Returns the pod in which the ranks of a job on this node run; empty: they
+  // are processes of this machine. Null: all are.
+  std::function<std::string(const std::string& nspace)> pod_of_job;
   // True if fences over a job whose ranks are all local are inputs of the core
   // too, because a host takes part in them.
   bool host_decides_fences = false;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "common/job_request.h"
@@ -19,12 +20,21 @@ struct HostOutput {
   bool append = false;  // append to an existing file
 };
 
+// The owner of jobs whose processes the agents do not start. Such an owner needs
+// no account on any node. Jobs of different owners are hidden from each other.
+struct HostOwner {
+  uint32_t uid = 0;
+  std::string name;
+};
+
 // A job that the scheduler launches itself.
 struct HostLaunch {
   PlacementId id;  // used by no other job
   PlacementGrant grant;
   JobRequest job;  // at least one application, each with a program
   HostOutput output;
+  // No value: the job belongs to the agents' own user.
+  std::optional<HostOwner> owner = {};
 };
 
 // Called at the root. `host_job` is the scheduler's own name of a job that it
@@ -54,7 +64,8 @@ class JobCommandsPort {
                                 const std::string& reason) = 0;
   // Launches a job without a launcher. Calls `done` with the job's namespace,
   // within this call or when the job's output files are open. Errors:
-  // kErrExists if there is a job for this request; kErrJobSysOpFailed if a file
+  // kErrExists if there is a job for this request, or a job of another owner
+  // with the same number; kErrJobSysOpFailed if a file
   // cannot be opened; kErrTimeout if opening takes more than half a minute;
   // kErrResourceBusy if the files of too many jobs are being opened; or the
   // reason why the job cannot be mapped.

@@ -1,6 +1,7 @@
 #include "server/process/process_adapter.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "server/process/shim_start.h"
@@ -30,16 +31,27 @@ ProcessAdapter::ProcessAdapter(EventLoop* loop, InputSink* sink,
   context_.sink = sink;
   context_.options = std::move(options);
   context_.findings = &findings_;
-  context_.start_shim = [this](const std::string& nspace) {
-    return StartShim(context_.options.shim_path, context_.runtime_dir.get(),
-                     nspace, context_.options.open_files);
-  };
+  context_.start_shim = [this](const JobSpec& job) { return ShimFor(job); };
   Result<UniqueFd> directory = OpenDirectory(context_.options.runtime_dir);
   directory_status_ = directory.status();
   if (directory.ok()) context_.runtime_dir = std::move(*directory);
 }
 
 ProcessAdapter::~ProcessAdapter() { *alive_ = false; }
+
+Result<StartedShim> ProcessAdapter::ShimFor(const JobSpec& job) const {
+  const ProcessOptions& options = context_.options;
+  std::optional<Result<UniqueFd>> pod;
+  if (options.pod_shim) pod = options.pod_shim(job);
+  if (!pod) {
+    return StartShim(options.shim_path, context_.runtime_dir.get(), job.nspace,
+                     options.open_files);
+  }
+  if (!pod->ok()) return pod->status();
+  StartedShim shim;
+  shim.connection = **std::move(pod);
+  return shim;
+}
 
 ShimJob* ProcessAdapter::Find(const std::string& nspace) {
   context_.loop->AssertOnThread();

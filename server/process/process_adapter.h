@@ -112,6 +112,7 @@ class ProcessAdapter : public ProcessPort, public FdStorePort {
     EventLoop::TimerId timer = 0;
   };
 
+  Result<StartedShim> ShimFor(const JobSpec& job) const;
   ShimJob* Find(const std::string& nspace);
   void OnGone(ShimJob* job);
   void Greet(const std::string& socket_name);

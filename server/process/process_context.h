@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/event_loop.h"
 #include "common/ids.h"
+#include "common/job.h"
 #include "common/posix/named_fd.h"
 #include "common/posix/unique_fd.h"
 #include "common/status.h"
@@ -39,6 +41,10 @@ struct ProcessOptions {
   uint64_t output_window = 1u << 20;
   // The time, in milliseconds, within which a shim answers after a kill.
   uint32_t shim_answer_ms = 5000;
+  // Returns the connection to a shim that awaits the job in a Kubernetes pod of
+  // this node, or the reason why there is none. Returns no value if the job is
+  // none of pods, so that the agent starts a shim itself. May be empty.
+  std::function<std::optional<Result<UniqueFd>>(const JobSpec& job)> pod_shim;
 };
 
 // The context is shared by all jobs of the adapter, and outlives them.
@@ -49,8 +55,8 @@ struct ProcessContext {
   std::vector<ProcessEnvironment*> environments;
   UniqueFd runtime_dir;
   FindingCache* findings = nullptr;
-  // Calls StartShim for the namespace.
-  std::function<Result<StartedShim>(const std::string& nspace)> start_shim;
+  // Returns the shim of a pod, or starts one by StartShim.
+  std::function<Result<StartedShim>(const JobSpec& job)> start_shim;
 };
 
 }  // namespace canopy::process

@@ -48,6 +48,20 @@ void RankReports::NoteProcesses(const Started& m) {
   ReportProcesses(m.ranks);
 }
 
+void RankReports::Distrust() {
+  distrusts_ = true;
+  for (const auto& [rank, process] : unreported_) own_.insert(rank);
+}
+
+bool RankReports::MayReport(Started* m) const {
+  if (!distrusts_) return true;
+  for (StartedRank& rank : m->ranks) {
+    if (!own_.contains(rank.rank)) return false;
+    rank.pid = 0;
+  }
+  return true;
+}
+
 void RankReports::ReportStarting() {
   core::LocalProcesses starting{nspace_, {}};
   for (const auto& [rank, process] : unreported_) {
@@ -56,7 +70,8 @@ void RankReports::ReportStarting() {
   context_->sink->OnInput(std::move(starting));
 }
 
-void RankReports::ReportStarted(const Started& m) {
+bool RankReports::ReportStarted(Started m) {
+  if (!MayReport(&m)) return false;
   NoteProcesses(m);
   core::LocalStarted started;
   started.nspace = nspace_;
@@ -66,6 +81,7 @@ void RankReports::ReportStarted(const Started& m) {
     started.text = Summarize(m.errors);
   }
   context_->sink->OnInput(std::move(started));
+  return true;
 }
 
 void RankReports::ReportStart(int status, const std::string& text) {
@@ -81,7 +97,11 @@ void RankReports::Await(Rank rank, uint32_t incarnation) {
 
 // An error of a process that could not be started is not reported, because its
 // exit follows.
-void RankReports::ReportRestarted(const Started& m) { NoteProcesses(m); }
+bool RankReports::ReportRestarted(Started m) {
+  if (!MayReport(&m)) return false;
+  NoteProcesses(m);
+  return true;
+}
 
 void RankReports::ReportNoProcess(Rank rank) {
   const auto process = unreported_.extract(rank);
@@ -108,6 +128,9 @@ bool RankReports::ReportOutput(std::string_view payload) {
   core::LocalOutput output;
   std::string_view data;
   if (!DecodeOutput(payload, &output.rank, &output.channel, &data)) {
+    return false;
+  }
+  if (distrusts_ && (!own_.contains(output.rank) || !data.empty())) {
     return false;
   }
   output.nspace = nspace_;

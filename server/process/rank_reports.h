@@ -31,16 +31,23 @@ class RankReports {
   // job has no output on standard error. `ranks` are the ranks without an exit.
   void Begin(const std::string& nspace, bool merge_stderr, Unreported ranks);
   bool empty() const { return unreported_.empty(); }
+  // Called after Begin for a shim in a pod, which the pod's owner may have
+  // replaced. Reports of other ranks than those of Begin, and output, break the
+  // protocol from now on; processes are reported without their PIDs, which mean
+  // nothing here, or other processes.
+  void Distrust();
 
   // Reports that all ranks are being started.
   void ReportStarting();
-  void ReportStarted(const Started& started);
+  // Returns false if the report breaks the protocol.
+  bool ReportStarted(Started started);
   // Reports a start that has created no processes, because it has failed or,
   // with status 0, because the job has no local ranks.
   void ReportStart(int status, const std::string& text);
   // Expects another process of a rank whose last process has an exit.
   void Await(Rank rank, uint32_t incarnation);
-  void ReportRestarted(const Started& started);
+  // Returns false if the report breaks the protocol.
+  bool ReportRestarted(Started started);
   // Reports that the new process of a rank cannot be started, as if it had been
   // killed.
   void ReportNoProcess(Rank rank);
@@ -65,11 +72,14 @@ class RankReports {
   std::unordered_set<int> Groups() const;
 
  private:
+  bool MayReport(Started* started) const;
   void NoteProcesses(const Started& started);
 
   const ProcessContext* const context_;
   std::string nspace_;
   bool merge_stderr_ = false;
+  bool distrusts_ = false;
+  std::unordered_set<Rank> own_;  // all ranks, if the shim is distrusted
   Unreported unreported_;
   uint64_t output_end_ = 0;  // position of the end of the last reported output
 };

@@ -86,9 +86,13 @@ void ShimJob::Prepare() {
   if (reports_.empty()) return ReportPrepared(Status());
   if (Status status = ReservePort(); !status.ok())
     return ReportPrepared(status);
-  Result<StartedShim> shim = context_->start_shim(nspace());
+  Result<StartedShim> shim = context_->start_shim(*job_.job);
   if (!shim.ok()) return ReportPrepared(shim.status());
-  process_.NoteStarted(shim->pid);
+  if (shim->pid > 0) {
+    process_.NoteStarted(shim->pid);
+  } else {
+    reports_.Distrust();
+  }
   file_ = std::move(shim->file);
   Connect(std::move(shim->connection));
   AllowEnds();
@@ -405,15 +409,12 @@ bool ShimJob::OnStarted(std::string_view payload) {
   Started m;
   if (!Decode(payload, &m)) return false;
   Advance(ShimEvent::kStartedFrame);
-  reports_.ReportStarted(m);
-  return true;
+  return reports_.ReportStarted(std::move(m));
 }
 
 bool ShimJob::OnRestarted(std::string_view payload) {
   Started m;
-  if (!Decode(payload, &m)) return false;
-  reports_.ReportRestarted(m);
-  return true;
+  return Decode(payload, &m) && reports_.ReportRestarted(std::move(m));
 }
 
 bool ShimJob::OnInputDone(std::string_view payload) {

@@ -42,7 +42,7 @@ class JobUnderTest {
     context_.loop = &loop_;
     context_.sink = &sink_;
     context_.findings = &findings_;
-    context_.start_shim = [this](const std::string&) {
+    context_.start_shim = [this](const JobSpec&) {
       StartedShim shim;
       shim.pid = kNobody;
       shim.connection = Connect();

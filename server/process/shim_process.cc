@@ -38,6 +38,7 @@ void ShimProcess::KillShim() const {
 
 void ShimProcess::KillJob(const std::string& nspace,
                           std::unordered_set<int> groups) const {
+  if (pid_ == 0) return;
   JobProcesses left;
   left.mark = JobMark(nspace, pid_);
   left.session_of_shim = session_ == pid_ ? session_ : 0;

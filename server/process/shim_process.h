@@ -25,6 +25,7 @@ class ShimProcess {
   void KillShim() const;
 
   // Called when the shim is dead. Kills the remaining processes of its job.
+  // Has no effect without a known shim: a pod's processes end with the pod.
   // `groups` are the known process groups of the job's ranks.
   void KillJob(const std::string& nspace, std::unordered_set<int> groups) const;
 

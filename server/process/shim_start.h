@@ -12,7 +12,9 @@
 namespace canopy::process {
 
 struct StartedShim {
-  int pid = 0;  // a child of this process and leader of a process group
+  // A child of this process and leader of a process group; 0: the shim is in a
+  // pod, where this process can neither see nor end processes.
+  int pid = 0;
   UniqueFd connection;
   SocketFile file;
 };

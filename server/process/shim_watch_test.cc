@@ -16,11 +16,13 @@ class ShimWatchTest : public testing::Test {
   bool awaits_ = true;
   int asked_ = 0;
   int lost_ = 0;
-  ShimWatch watch_{&loop_, 20, {[this] {
-                                  if (awaits_) ++asked_;
-                                  return awaits_;
-                                },
-                                [this] { ++lost_; }}};
+  ShimWatch watch_{&loop_,
+                   20,
+                   {[this] {
+                      if (awaits_) ++asked_;
+                      return awaits_;
+                    },
+                    [this] { ++lost_; }}};
 };
 
 TEST_F(ShimWatchTest, AShimThatDoesNotAnswerIsLost) {

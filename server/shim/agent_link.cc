@@ -23,6 +23,7 @@ AgentLink::AgentLink(EventLoop* loop, UniqueFd agent, UniqueFd listener,
                      Events events)
     : loop_(loop), listener_(std::move(listener)), events_(std::move(events)) {
   agent_ = NewPeer(std::move(agent));
+  if (!listener_) return;
   loop_->Watch(listener_.get(), EPOLLIN, [this](uint32_t) { OnConnection(); });
 }
 

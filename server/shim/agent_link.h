@@ -32,7 +32,8 @@ class AgentLink {
     std::function<void()> on_lost;
   };
 
-  // Takes ownership of a connected socket and a listening socket.
+  // Takes ownership of a connected socket and a listening socket. Without a
+  // valid listener, there are no further agents.
   AgentLink(EventLoop* loop, UniqueFd agent, UniqueFd listener, Events events);
   ~AgentLink();
   AgentLink(const AgentLink&) = delete;

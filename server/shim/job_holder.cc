@@ -29,10 +29,12 @@ bool EndsJob(FrameType type, std::string_view payload) {
 
 }  // namespace
 
-JobHolder::JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile)
+JobHolder::JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile,
+                     Hooks hooks)
     : loop_(loop),
       file_(std::move(sockets.file)),
       nofile_(nofile),
+      hooks_(std::move(hooks)),
       agent_(loop, std::move(sockets.agent), std::move(sockets.listener),
              {[this](Frame& frame) { return OnFrame(frame); },
               [this] { OnNewAgent(); }, [this] { OnAgentLost(); }}),
@@ -167,6 +169,7 @@ bool JobHolder::HandlePrepare(Frame& frame) {
   if (!Decode(frame.payload, &job)) return false;
   const uint64_t window = job.window;
   orphan_ms_ = job.orphan_ms;
+  if (hooks_.adapt) hooks_.adapt(&job);
   starter_ = std::make_unique<ProcessStarter>(std::move(job), nofile_);
   MakePump(window);
   feed_ = std::make_unique<InputFeed>(
@@ -180,9 +183,7 @@ void JobHolder::MakePump(uint64_t window) {
   pump_ = std::make_unique<OutputPump>(
       loop_, window,
       [this](Rank rank, uint16_t channel, Bytes data) {
-        if (!agent_.connected()) return;
-        agent_.Send(FrameType::kOutput, EncodeOutputHead(rank, channel),
-                    std::move(data));
+        EmitOutput(rank, channel, std::move(data));
       },
       [this](Rank rank, uint16_t channel) {
         texts_->OnStreamEnding(rank, channel);
@@ -193,6 +194,23 @@ void JobHolder::MakePump(uint64_t window) {
       });
   texts_ = std::make_unique<ProcessTexts>(
       loop_, pump_.get(), [this](Rank rank) { return MergesStderr(rank); });
+}
+
+// Only the ends of streams concern the agent if the output itself stays here.
+void JobHolder::EmitOutput(Rank rank, uint16_t channel, Bytes data) {
+  if (!hooks_.output || data.empty()) {
+    if (!agent_.connected()) return;
+    return agent_.Send(FrameType::kOutput, EncodeOutputHead(rank, channel),
+                       std::move(data));
+  }
+  emitted_ += data.size();
+  if (emitted_ <= taken_) return;
+  taken_ = emitted_;
+  hooks_.output(rank, channel, std::move(data));
+}
+
+void JobHolder::OnOutputTaken(uint64_t bytes) {
+  if (pump_ != nullptr) pump_->Credit(bytes);
 }
 
 bool JobHolder::MergesStderr(Rank rank) const {
@@ -260,7 +278,8 @@ bool JobHolder::HandleRestart(Frame& frame) {
 }
 
 void JobHolder::HandleResume() {
-  agent_.Send(FrameType::kResumed, EncodeBytes(pump_->acknowledged()));
+  emitted_ = pump_->acknowledged();
+  agent_.Send(FrameType::kResumed, EncodeBytes(hooks_.output ? 0 : emitted_));
   pump_->Resume();
   reports_.Resume();
   for (LocalProcess& process : processes_.all()) {
@@ -344,12 +363,22 @@ bool JobHolder::HandleOrphan(Frame& frame) {
 
 // ----------------------------------------------------------------- ends ---
 
+void JobHolder::ForwardSignal(int number) {
+  if (state_ != HolderState::kStarted) return OnTerminate();
+  processes_.Signal({}, number);
+}
+
 void JobHolder::OnChildSignal() {
   const bool ending = state_ >= HolderState::kEnding;
   bool none_left = false;
   for (const Reaped& reaped : ReapChildren(&none_left)) {
     LocalProcess* const process = processes_.NoteEnd(reaped);
-    if (process != nullptr && !ending) OnEnded(process);
+    if (process == nullptr) continue;
+    if (!ending) {
+      OnEnded(process);
+    } else if (hooks_.ended) {
+      hooks_.ended(process->spec.rank, process->wait_status);
+    }
   }
   if (!ending) return;
   if (none_left) return loop_->Stop();
@@ -359,6 +388,7 @@ void JobHolder::OnChildSignal() {
 }
 
 void JobHolder::OnEnded(LocalProcess* process) {
+  if (hooks_.ended) hooks_.ended(process->spec.rank, process->wait_status);
   feed_->Close(process->spec.rank);
   // This call may end the streams. The pump then reports their end, which makes
   // the exit reportable.

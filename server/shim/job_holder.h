@@ -6,11 +6,14 @@
 #include <sys/resource.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/bytes.h"
 #include "common/event_loop.h"
+#include "common/ids.h"
 #include "common/posix/unique_fd.h"
 #include "server/shim/agent_link.h"
 #include "server/shim/agent_reports.h"
@@ -37,13 +40,31 @@ class JobHolder {
     SocketFile file;
   };
 
-  // `nofile` is the limit on open files for the job's processes.
-  JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile);
+  // The work of a shim in a container, whose agent has neither the container's
+  // files and environment nor its streams. Empty functions leave everything to
+  // the agent.
+  struct Hooks {
+    // Changes the job before it is checked.
+    std::function<void(PrepareJob* job)> adapt;
+    // Takes output that is not sent to the agent, each byte once. The receiver
+    // calls OnOutputTaken when it has room again.
+    std::function<void(Rank rank, uint16_t channel, Bytes data)> output;
+    // Called at the end of each process.
+    std::function<void(Rank rank, int wait_status)> ended;
+  };
+
+  // `nofile` is the limit on open files for the job's processes. Without a
+  // valid listener, the shim serves no other agent.
+  JobHolder(EventLoop* loop, Sockets sockets, rlimit nofile, Hooks hooks = {});
   JobHolder(const JobHolder&) = delete;
   JobHolder& operator=(const JobHolder&) = delete;
 
   // Reaps children after a SIGCHLD.
   void OnChildSignal();
+  // Sends a signal to all processes, or ends if there are none yet.
+  void ForwardSignal(int number);
+  // Records that the receiver of Hooks::output has disposed of `bytes` bytes.
+  void OnOutputTaken(uint64_t bytes);
   // Handles a terminating signal that the shim got.
   void OnTerminate() { Advance(HolderEvent::kTerminated); }
 
@@ -68,6 +89,7 @@ class JobHolder {
   bool Handle(Frame& frame);
   bool HandlePrepare(Frame& frame);
   void MakePump(uint64_t window);
+  void EmitOutput(Rank rank, uint16_t channel, Bytes data);
   bool MergesStderr(Rank rank) const;
   bool HandleRanks(Frame& frame);
   void HandleCheck();
@@ -91,6 +113,11 @@ class JobHolder {
   EventLoop* const loop_;
   SocketFile file_;
   const rlimit nofile_;
+  const Hooks hooks_;
+  // Positions in the job's output: the end of what the pump has emitted, which
+  // it may repeat, and the end of what Hooks::output has received.
+  uint64_t emitted_ = 0;
+  uint64_t taken_ = 0;
   HolderState state_ = HolderState::kEmpty;
   AgentLink agent_;
   AgentReports reports_;

@@ -246,6 +246,18 @@ void Describe(V& v, Is<ExitedRank> auto& m) {
 }
 
 template <typename V>
+void Describe(V& v, Is<Notice> auto& m) {
+  v.Field(1, m.status);
+  v.Field(2, m.text);
+}
+
+template <typename V>
+void Describe(V& v, Is<JoinPod> auto& m) {
+  v.Field(1, m.version);
+  v.Field(2, m.argv);
+}
+
+template <typename V>
 void Describe(V& v, Is<TextTaken> auto& m) {
   v.Field(1, m.status);
 }
@@ -264,6 +276,8 @@ std::string Encode(const Welcome& m) { return wire::Encode(m); }
 std::string Encode(const Prepared& m) { return wire::Encode(m); }
 std::string Encode(const Started& m) { return wire::Encode(m); }
 std::string Encode(const TextTaken& m) { return wire::Encode(m); }
+std::string Encode(const Notice& m) { return wire::Encode(m); }
+std::string Encode(const JoinPod& m) { return wire::Encode(m); }
 std::string Encode(const std::vector<RankSpec>& m) {
   return wire::Encode(List{m});
 }
@@ -277,6 +291,8 @@ bool Decode(std::string_view in, KillRanks* m) { return wire::Decode(in, m); }
 bool Decode(std::string_view in, Prepared* m) { return wire::Decode(in, m); }
 bool Decode(std::string_view in, Started* m) { return wire::Decode(in, m); }
 bool Decode(std::string_view in, TextTaken* m) { return wire::Decode(in, m); }
+bool Decode(std::string_view in, Notice* m) { return wire::Decode(in, m); }
+bool Decode(std::string_view in, JoinPod* m) { return wire::Decode(in, m); }
 
 bool Decode(std::string_view in, PrepareJob* m) {
   return wire::Decode(in, m) && !m->nspace.empty() && m->window > 0;

@@ -53,6 +53,11 @@
 // the previous streams are dropped: only the ends of the new streams are sent.
 // Exits and Welcome contain the incarnation.
 //
+// A shim in a Kubernetes pod (server/shim/pod) is not started by an agent. It
+// connects to its node's agent and begins with JoinPod. The agent answers with
+// any number of Notices and, when all pods of the job are there, continues with
+// Prepare. A Notice with an error is the last frame.
+//
 // A Text is inserted into the output of a process as if the process had written
 // it (TextRequest). Each Text is answered by one TextTaken, in the order of the
 // Texts, when the shim has stored it. A text that was answered with success is
@@ -130,6 +135,7 @@ enum class FrameType : uint8_t {
   kRelease = 15,
   kText = 16,
   kRestart = 17,
+  kNotice = 18,
   kWelcome = 64,
   kPrepared = 65,
   kStarted = 66,
@@ -141,6 +147,7 @@ enum class FrameType : uint8_t {
   kHeld = 72,
   kTextTaken = 73,
   kRestarted = 74,
+  kJoinPod = 75,
 };
 
 struct FrameHeader {
@@ -261,7 +268,20 @@ struct TextRequest {
 // shim's death.
 std::string JobMark(std::string_view nspace, int shim_pid);
 
+// News for the users of a pod that waits for its job, as one line.
+struct Notice {
+  int status = 0;  // kSuccess: it still waits; otherwise it will get no job
+  std::string text;
+};
+
 // ------------------------------------------------------ shim to agent ---
+
+// Begins the connection of a shim in a pod.
+struct JoinPod {
+  uint32_t version = kShimProtocolVersion;
+  // The command of the ranks, for people.
+  std::vector<std::string> argv;
+};
 
 enum class RankPhase : uint8_t { kWaiting = 0, kRunning = 1, kEnded = 2 };
 
@@ -340,6 +360,8 @@ std::string Encode(const RestartRank& m);
 std::string Encode(const SignalRanks& m);
 std::string Encode(const KillRanks& m);
 std::string Encode(const TextRequest& m);
+std::string Encode(const Notice& m);
+std::string Encode(const JoinPod& m);
 std::string Encode(const Welcome& m);
 std::string Encode(const Prepared& m);
 std::string Encode(const Started& m);
@@ -365,6 +387,8 @@ bool Decode(std::string_view in, RestartRank* m);
 bool Decode(std::string_view in, SignalRanks* m);
 bool Decode(std::string_view in, KillRanks* m);
 bool Decode(std::string_view in, TextRequest* m);
+bool Decode(std::string_view in, Notice* m);
+bool Decode(std::string_view in, JoinPod* m);
 bool Decode(std::string_view in, Welcome* m);
 bool Decode(std::string_view in, Prepared* m);
 bool Decode(std::string_view in, Started* m);

@@ -34,6 +34,8 @@ void TryAll(std::string_view in) {
   Try<Started>(in);
   Try<std::vector<ExitedRank>>(in);
   Try<TextTaken>(in);
+  Try<Notice>(in);
+  Try<JoinPod>(in);
   uint64_t bytes;
   (void)DecodeBytes(in, &bytes);
   std::string name;
@@ -79,6 +81,8 @@ std::vector<std::string> Corpus() {
           Encode(std::vector<ExitedRank>{{0, 9, 1}}),
           Encode(std::vector<ExitedRank>{{0, 9, 1, RankUsage{5, 4096}}}),
           Encode(TextTaken{-29}),
+          Encode(Notice{-24, "waits"}),
+          Encode(JoinPod{kShimProtocolVersion, {"./solver"}}),
           EncodeInputHead({1, 2}) + "data",
           EncodeOutputHead(1, 2) + "data"};
 }

@@ -55,6 +55,8 @@ TEST(ShimProtocol, MessagesSurviveARoundTrip) {
       "topic",
       {{kChannelStderr, "one\n"}, {kChannelStdout, std::string("\0\xff", 2)}}});
   ExpectRoundTrip(TextTaken{-29});
+  ExpectRoundTrip(Notice{-24, "1 of 4 pods is missing"});
+  ExpectRoundTrip(JoinPod{kShimProtocolVersion, {"./solver", "--steps=7"}});
 }
 
 TEST(ShimProtocol, IncarnationsSurviveARoundTrip) {

@@ -8,6 +8,7 @@ import sys
 import traceback
 
 INSIDE = "--inside"
+PYTHON = "/usr/bin/python3"  # has the modules of Debian's packages
 
 # Directories that are mounted fresh and empty, with their modes: everything in
 # them belongs to the tests.
@@ -21,7 +22,7 @@ def enter(script, keep, words):
                "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
         command[1:1] = ["--user", "--map-root-user"]
-    command += [sys.executable, os.path.abspath(script), INSIDE, *keep, "--",
+    command += [PYTHON, os.path.abspath(script), INSIDE, *keep, "--",
                 *words]
     return subprocess.run(command, check=False, cwd="/").returncode
 

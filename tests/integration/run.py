@@ -32,6 +32,7 @@ import cases_inject
 import cases_io
 import cases_jobs
 import cases_json
+import cases_kubernetes
 import cases_messages
 import cases_mpi
 import cases_netns
@@ -106,6 +107,7 @@ SUITES = (
     cases_user_pages,
     cases_user_story,
     cases_users,
+    cases_kubernetes,
     cases_operator_story,
     cases_example_scheduler,
     cases_hostile,

@@ -111,7 +111,7 @@ LAYERS = {
                          "server/scheduler/contract", "server/security",
                          "@grpc++", "@protobuf"],
     # The client of the API server, with its JSON.
-    "server/kubernetes/api": ["common", "common/posix", "@curl",
+    "server/kubernetes/api": ["common", "common/posix", "@curl_headers",
                               "@nlohmann_json"],
     "server/registration": VALUES,
     "server/setup": [*VALUES, "common/support", "server/spawn"],
@@ -126,7 +126,21 @@ LAYERS = {
                        "server/core/...", "server/ports", "server/rpc",
                        "server/security", "server/spawn", "@absl", "@grpc++",
                        "@grpc++_reflection"],
+    # The pods of Kubernetes on their way to their jobs. The shim's protocol is
+    # that of canopy-exec, which is a job's shim in a pod.
+    "server/kubernetes/gangs": ["common", "server/kubernetes/api",
+                                "server/ports", "@nlohmann_json"],
+    "server/kubernetes/gateway": ["common", "common/posix", "server/endpoint",
+                                  "server/kubernetes/api",
+                                  "server/kubernetes/gangs", "server/shim",
+                                  "@nlohmann_json"],
+    "server/kubernetes/join": ["common", "protos", "server/kubernetes/gangs",
+                               "server/rpc", "@absl", "@grpc++"],
+    "server/shim/pod": ["common", "common/loader", "common/local",
+                        "common/posix", "server/shim"],
     # The node of Kubernetes on which an agent runs.
+    "server/kubernetes/device_plugin": ["common", "common/posix", "protos",
+                                        "server/net", "server/rpc", "@grpc++"],
     "server/kubernetes/identity": ["common", "common/posix"],
     "hostmodule": ["common", "common/request"],
     "server/agent/...": [*ENDPOINT, "common/cluster", "hostmodule", "protos", "server/...",
@@ -138,7 +152,7 @@ LAYERS = {
     "examples/host_module": ["protos", "@grpc++", "@grpc++_reflection"],
     "tests/...": ["client/...", "common/...", "server/...", "@gtest_main"],
     # Packages without C++ programs.
-    "build": [],
+    "build/...": [],
     "deploy/...": [],
     "docs/...": [],
     "third_party/...": [],
@@ -185,7 +199,7 @@ OF_EVERY_TARGET = {"//build:gtest_precompiled"}
 FOREIGN = {
     "absl/": "absl",
     "benchmark/": "benchmark",
-    "curl/": "curl",
+    "curl/": "curl_headers",
     "gmock/": "gtest",
     "google/protobuf/": "protobuf",
     "grpc/": "grpc++",

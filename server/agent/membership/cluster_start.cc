@@ -42,6 +42,16 @@ bootstrap::v1::Config Credentials(const ClusterFile& file,
   return config;
 }
 
+void Fill(const ClusterKubernetes& kubernetes,
+          bootstrap::v1::Kubernetes* config) {
+  config->set_host_proc(kubernetes.host_proc);
+  config->set_device_plugins(kubernetes.device_plugins);
+  config->set_resource(kubernetes.resource);
+  config->set_host_run(kubernetes.host_run);
+  config->set_host_files(kubernetes.host_files);
+  config->set_start_deadline_ms(kubernetes.start_deadline_ms);
+}
+
 bootstrap::v1::Config ConfigOf(const ClusterFile& file,
                                const security::ClusterKey& key, NodeId self) {
   const ClusterNode& node = file.nodes[self];
@@ -66,6 +76,9 @@ bootstrap::v1::Config ConfigOf(const ClusterFile& file,
   config.set_max_procs_per_user(file.max_procs_per_user);
   config.set_serves_all_users(file.serves_all_users);
   config.set_operators(file.operators);
+  if (file.kubernetes.pods) {
+    Fill(file.kubernetes, config.mutable_kubernetes());
+  }
   for (const ClusterNode& one : file.nodes) config.add_member_names(one.name);
   return config;
 }

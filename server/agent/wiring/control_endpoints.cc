@@ -47,10 +47,10 @@ Status ControlEndpoints::StartUsers(const bootstrap::v1::Config& config,
       {config.node_name(), SocketIn(directory), security});
 }
 
-Status ControlEndpoints::StartNetwork(const bootstrap::v1::Config& config,
-                                      const std::string& link_address,
-                                      const security::SecurityConfig& security,
-                                      relay::RelayOptions relay) {
+Status ControlEndpoints::StartNetwork(
+    const bootstrap::v1::Config& config, const std::string& link_address,
+    const security::SecurityConfig& security, relay::RelayOptions relay,
+    const std::vector<grpc::Service*>& others) {
   control::NetworkOptions options;
   options.address = config.control_listen();
   if (options.address.empty()) {
@@ -64,6 +64,8 @@ Status ControlEndpoints::StartNetwork(const bootstrap::v1::Config& config,
   if (security.mode != security::SecurityMode::kPlaintext) {
     relay_service_.emplace(loop_, std::move(relay));
     options.services = {network_service_.service(), relay_service_->service()};
+    options.services.insert(options.services.end(), others.begin(),
+                            others.end());
   } else {
     spdlog::warn(
         "plaintext: what agents send to each other can be read and changed by "

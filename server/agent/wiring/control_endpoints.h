@@ -46,12 +46,14 @@ class ControlEndpoints {
   }
   // Listens on the address of the configuration. If that is empty, listens at
   // the host of `link_address` on any free port. Peers are authenticated by
-  // TLS; without TLS neither of the services exists. Called once. Fails like
+  // TLS; without TLS none of the services exists. `others` are further services
+  // for agents, which outlive this object. Called once. Fails like
   // NetworkServer::Start.
   Status StartNetwork(const bootstrap::v1::Config& config,
                       const std::string& link_address,
                       const security::SecurityConfig& security,
-                      relay::RelayOptions relay);
+                      relay::RelayOptions relay,
+                      const std::vector<grpc::Service*>& others);
   // Returns the HOST:PORT of the network services; empty before StartNetwork.
   const std::string& network_address() const {
     return network_server_.address();

@@ -32,10 +32,12 @@ ProcId ServerOf(const bootstrap::v1::Config& config) {
 
 LocalAdapters::LocalAdapters(EventLoop* loop, InputSink* sink,
                              const bootstrap::v1::Config& config,
-                             std::string directory, uint64_t open_files)
+                             std::string directory, uint64_t open_files,
+                             PodServices* pods)
     : loop_(loop),
       sink_(sink),
       config_(config),
+      pods_(pods),
       directory_(std::move(directory)),
       server_(ServerOf(config)),
       tools_(std::make_shared<endpoint::ToolRegistry>(server_,
@@ -81,6 +83,11 @@ void LocalAdapters::MakeProcesses(uint64_t open_files) {
   options.orphan_ms = config_.embedded() ? 0
                                          : std::max(config_.orphan_grace_ms(),
                                                     config_.restart_grace_ms());
+  if (pods_ != nullptr) {
+    options.pod_shim = [this](const JobSpec& job) {
+      return pods_->gateway().TakeShim(job);
+    };
+  }
   process_ = std::make_unique<process::ProcessAdapter>(loop_, sink_,
                                                        std::move(options));
 }
@@ -93,6 +100,9 @@ void LocalAdapters::MakeDatastore() {
     local_->CloseMailboxes(nspace);
   };
   options.log = Log;
+  options.is_elsewhere = [](const JobSpec& job) {
+    return kubernetes::IsGangName(job.host_job);
+  };
   datastore_ = std::make_unique<datastore::Datastore>(std::move(options));
 }
 
@@ -141,6 +151,14 @@ void LocalAdapters::MakeLocal() {
   options.tools = tools_;
   options.ask = AskAboutTools();
   options.log = Log;
+  if (pods_ != nullptr) {
+    options.pod_of_peer = [this](int socket) {
+      return pods_->PodOfPeer(socket);
+    };
+    options.pod_of_job = [this](const std::string& nspace) {
+      return pods_->gateway().PodOf(nspace);
+    };
+  }
   local_ =
       std::make_unique<local::LocalEndpoint>(loop_, sink_, std::move(options));
 }
@@ -237,6 +255,10 @@ std::string LocalAdapters::Token(const ProcId& proc) const {
 Status LocalAdapters::Listen(UniqueFd openpmix_listener) {
   Status status = local_->Start();
   if (status.ok()) status = openpmix_->Start(std::move(openpmix_listener));
+  if (status.ok() && pods_ != nullptr) {
+    status = local_->ListenForPods(pods_->ClientSocket());
+  }
+  if (status.ok() && pods_ != nullptr) status = pods_->Start();
   return status;
 }
 

@@ -15,6 +15,7 @@
 #include "protos/bootstrap.pb.h"
 #include "server/agent/wiring/emulation.h"
 #include "server/agent/wiring/host_services.h"
+#include "server/agent/wiring/pod_services.h"
 #include "server/cleanup/cleanup.h"
 #include "server/datastore/datastore.h"
 #include "server/endpoint/newcomer.h"
@@ -39,10 +40,11 @@ class LocalAdapters {
  public:
   // `loop`, `sink` and `config` outlive this object. `directory` is the agent's
   // runtime directory. `open_files` is the soft limit of open files for
-  // processes; 0 means the limit of this process.
+  // processes; 0 means the limit of this process. `pods` outlives this object;
+  // null: the agent serves no pods.
   LocalAdapters(EventLoop* loop, InputSink* sink,
                 const bootstrap::v1::Config& config, std::string directory,
-                uint64_t open_files);
+                uint64_t open_files, PodServices* pods);
   LocalAdapters(const LocalAdapters&) = delete;
   LocalAdapters& operator=(const LocalAdapters&) = delete;
 
@@ -93,6 +95,7 @@ class LocalAdapters {
   EventLoop* const loop_;
   InputSink* const sink_;
   const bootstrap::v1::Config& config_;
+  PodServices* const pods_;
   const std::string directory_;
   const ProcId server_;
   std::optional<security::ClusterKey> key_;

@@ -7,8 +7,9 @@
 
 namespace canopy::kubernetes {
 
-ApiClient::ApiClient(EventLoop* loop, ApiServer server, CallLimits limits)
-    : loop_(loop), limits_(limits), connection_(loop, std::move(server)) {}
+ApiClient::ApiClient(EventLoop* loop, const ApiServer& server,
+                     const CallLimits& limits)
+    : loop_(loop), limits_(limits), connection_(loop, server) {}
 
 ApiClient::~ApiClient() {
   for (const auto& [id, call] : calls_) {
@@ -55,7 +56,7 @@ ApiClient::CallId ApiClient::Start(const std::string& path,
   return id;
 }
 
-void ApiClient::FailSoon(CallId id, Status status) {
+void ApiClient::FailSoon(CallId id, const Status& status) {
   calls_.at(id).timer =
       loop_->AddTimer(0, [this, id, status] { End(id, status); });
 }

@@ -38,16 +38,17 @@ class ApiClient {
   // server has refused the call; kErrExists: the name is in use (a Post that
   // was repeated may itself have used it); kErrBadParam: the request is
   // malformed; kErrTimeout, kErrUnreach, kErrHandshakeFailed, kErrCommFailure:
-  // no answer; kErrOutOfResource: the object is too large, or there are too
-  // many calls; kErrUnpackFailure: the answer is not JSON;
-  // kErrServerFailedRequest: other failures of the server.
+  // no answer; kErrNotSupported: there is no libcurl; kErrOutOfResource: the
+  // object is too large, or there are too many calls; kErrUnpackFailure: the
+  // answer is not JSON; kErrServerFailedRequest: other failures of the server.
   using Done = std::function<void(Result<Json>)>;
 
   // Calls beyond this number fail.
   static constexpr size_t kMaxCalls = 1000;
 
   // `loop` outlives this object.
-  ApiClient(EventLoop* loop, ApiServer server, CallLimits limits = {});
+  ApiClient(EventLoop* loop, const ApiServer& server,
+            const CallLimits& limits = {});
   // Ends all calls without their callbacks.
   ~ApiClient();
   ApiClient(const ApiClient&) = delete;
@@ -80,7 +81,7 @@ class ApiClient {
 
   CallId Start(const std::string& path, std::optional<std::string> json,
                Done done);
-  void FailSoon(CallId id, Status status);
+  void FailSoon(CallId id, const Status& status);
   void Attempt(CallId id);
   void OnAnswer(CallId id, const HttpAnswer& answer);
   // Returns when to repeat the call, or no value if the answer is final.

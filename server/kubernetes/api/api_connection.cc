@@ -30,7 +30,7 @@ int StatusCodeOfHttp(int code) {
 
 }  // namespace
 
-ApiConnection::ApiConnection(EventLoop* loop, ApiServer server)
+ApiConnection::ApiConnection(EventLoop* loop, const ApiServer& server)
     : loop_(loop),
       url_(server.url),
       token_file_(TokenPathOf(server)),
@@ -79,7 +79,8 @@ Result<Json> ObjectOf(const HttpAnswer& answer) {
 bool IsTransient(const HttpAnswer& answer) {
   const int transport = answer.transport.code();
   if (transport != kSuccess) {
-    return transport != kErrOutOfResource && transport != kErrHandshakeFailed;
+    return transport != kErrOutOfResource && transport != kErrHandshakeFailed &&
+           transport != kErrNotSupported;
   }
   return answer.code == 429 || answer.code >= 500;
 }

@@ -34,7 +34,7 @@ class ApiConnection {
   using Done = std::function<void(HttpAnswer)>;
 
   // `loop` outlives this object.
-  ApiConnection(EventLoop* loop, ApiServer server);
+  ApiConnection(EventLoop* loop, const ApiServer& server);
 
   EventLoop* loop() const { return loop_; }
 

@@ -7,12 +7,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "common/time_units.h"
+#include "server/kubernetes/api/curl_library.h"
 #include "server/kubernetes/api/http_transfer.h"
 
 namespace canopy::kubernetes {
@@ -86,6 +88,7 @@ class HttpClient::Driver
   void SetTimer(long timeout_ms);
   void Act(curl_socket_t fd, int mask);
   void Deliver();
+  void FailSoon(Id id, std::function<void(HttpAnswer)> done);
   std::vector<Finished> TakeFinished() const;
   std::shared_ptr<HttpTransfer> Find(Id id) const;
 
@@ -96,9 +99,11 @@ class HttpClient::Driver
 
   EventLoop* loop_;
   std::string ca_file_;
-  CURLM* multi_;
+  const CurlLibrary* curl_ = LoadedCurl();
+  CURLM* multi_ = nullptr;
   Id next_ = 1;
   std::unordered_map<Id, std::shared_ptr<HttpTransfer>> transfers_;
+  std::unordered_map<Id, EventLoop::TimerId> failures_;
   std::vector<Id> arrived_;  // transfers with pieces to deliver
   std::unordered_set<int> watched_;
   std::optional<EventLoop::TimerId> timer_;
@@ -107,47 +112,69 @@ class HttpClient::Driver
 HttpClient::Driver::Driver(EventLoop* loop, std::string ca_file)
     : loop_(loop), ca_file_(std::move(ca_file)) {
   loop_->AssertOnThread();
-  curl_global_init(CURL_GLOBAL_DEFAULT);
-  multi_ = curl_multi_init();
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Driver::OnSocket);
-  curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Driver::OnTimer);
-  curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxIdleConnections);
+  if (curl_ == nullptr) return;
+  multi_ = curl_->multi_init();
+  curl_->multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &Driver::OnSocket);
+  curl_->multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+  curl_->multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &Driver::OnTimer);
+  curl_->multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
+  curl_->multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kMaxIdleConnections);
 }
 
 HttpClient::Id HttpClient::Driver::Start(HttpRequest request,
                                          HttpTransfer::Callbacks callbacks) {
   loop_->AssertOnThread();
   const Id id = next_++;
+  if (curl_ == nullptr) {
+    FailSoon(id, std::move(callbacks.done));
+    return id;
+  }
   callbacks.on_arrival = [this, id] { arrived_.push_back(id); };
   auto transfer = std::make_shared<HttpTransfer>(
-      id, std::move(request), ca_file_, std::move(callbacks));
-  curl_easy_setopt(transfer->easy(), CURLOPT_OPENSOCKETFUNCTION, &OpenSocket);
-  curl_easy_setopt(transfer->easy(), CURLOPT_CLOSESOCKETFUNCTION,
-                   &Driver::OnClose);
-  curl_easy_setopt(transfer->easy(), CURLOPT_CLOSESOCKETDATA, this);
+      *curl_, id, std::move(request), ca_file_, std::move(callbacks));
+  curl_->easy_setopt(transfer->easy(), CURLOPT_OPENSOCKETFUNCTION, &OpenSocket);
+  curl_->easy_setopt(transfer->easy(), CURLOPT_CLOSESOCKETFUNCTION,
+                     &Driver::OnClose);
+  curl_->easy_setopt(transfer->easy(), CURLOPT_CLOSESOCKETDATA, this);
   transfers_[id] = transfer;
-  curl_multi_add_handle(multi_, transfer->easy());
+  curl_->multi_add_handle(multi_, transfer->easy());
   return id;
+}
+
+// Without libcurl, all transfers fail.
+void HttpClient::Driver::FailSoon(Id id, std::function<void(HttpAnswer)> done) {
+  failures_[id] = loop_->AddTimer(0, [this, id, done = std::move(done)] {
+    const auto self = shared_from_this();
+    failures_.erase(id);
+    HttpAnswer answer;
+    answer.transport =
+        Status(kErrNotSupported,
+               "cannot load libcurl.so.4: install the package libcurl4");
+    done(std::move(answer));
+  });
 }
 
 void HttpClient::Driver::Cancel(Id id) {
   loop_->AssertOnThread();
+  if (const auto failure = failures_.extract(id)) {
+    loop_->CancelTimer(failure.mapped());
+  }
   const auto transfer = Find(id);
   if (transfer == nullptr) return;
-  curl_multi_remove_handle(multi_, transfer->easy());
+  curl_->multi_remove_handle(multi_, transfer->easy());
   transfers_.erase(id);
 }
 
 void HttpClient::Driver::Close() {
+  for (const auto& [id, timer] : failures_) loop_->CancelTimer(timer);
+  failures_.clear();
   if (multi_ == nullptr) return;
   loop_->AssertOnThread();
   for (const auto& [id, transfer] : transfers_) {
-    curl_multi_remove_handle(multi_, transfer->easy());
+    curl_->multi_remove_handle(multi_, transfer->easy());
   }
   transfers_.clear();
-  curl_multi_cleanup(std::exchange(multi_, nullptr));
+  curl_->multi_cleanup(std::exchange(multi_, nullptr));
   while (!watched_.empty()) Unwatch(*watched_.begin());
   if (timer_) loop_->CancelTimer(*timer_);
 }
@@ -193,7 +220,7 @@ void HttpClient::Driver::SetTimer(long timeout_ms) {
 void HttpClient::Driver::Act(curl_socket_t fd, int mask) {
   const auto self = shared_from_this();
   int running = 0;
-  curl_multi_socket_action(multi_, fd, mask, &running);
+  curl_->multi_socket_action(multi_, fd, mask, &running);
   Deliver();
 }
 
@@ -213,10 +240,10 @@ void HttpClient::Driver::Deliver() {
 std::vector<Finished> HttpClient::Driver::TakeFinished() const {
   std::vector<Finished> finished;
   int left = 0;
-  while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+  while (const CURLMsg* message = curl_->multi_info_read(multi_, &left)) {
     if (message->msg != CURLMSG_DONE) continue;
-    finished.push_back(
-        {HttpTransfer::IdOf(message->easy_handle), message->data.result});
+    finished.push_back({HttpTransfer::IdOf(*curl_, message->easy_handle),
+                        message->data.result});
   }
   return finished;
 }

@@ -22,7 +22,8 @@ struct HttpRequest {
 struct HttpAnswer {
   // Not ok if there is no complete answer. kErrUnreach: no connection;
   // kErrTimeout; kErrHandshakeFailed: the server's certificate is not valid;
-  // kErrOutOfResource: the body is too large; kErrCommFailure: other failures.
+  // kErrOutOfResource: the body is too large; kErrNotSupported: there is no
+  // libcurl; kErrCommFailure: other failures.
   Status transport;
   int code = 0;  // of HTTP; 0 if no head of an answer has arrived
   std::optional<int64_t> retry_after_ns;

@@ -44,6 +44,12 @@ bool ReadMore(int fd, SSL* tls, std::string* text) {
   return true;
 }
 
+// An answer on such a connection would be lost.
+bool IsClosedByPeer(int fd) {
+  char byte;
+  return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 std::string HeaderOf(const std::string& head, const std::string& name) {
   const size_t at = head.find("\r\n" + name + ": ");
   if (at == std::string::npos) return "";
@@ -245,7 +251,9 @@ bool HttpTestServer::TakeAnswer(const Connection& connection,
                                 ServedAnswer* answer) {
   const MutexLock lock(mutex_);
   while (script_.empty() && !connection.is_dropped) changed_.Wait(mutex_);
-  if (connection.is_dropped) return false;
+  if (connection.is_dropped || IsClosedByPeer(connection.fd.get())) {
+    return false;
+  }
   *answer = std::move(script_.front());
   script_.pop_front();
   return true;

@@ -37,8 +37,9 @@ struct ServedAnswer {
 };
 
 // Listens on 127.0.0.1, in threads of its own. Each request takes the next
-// answer of the script, and waits for it; requests that arrive together take
-// answers in any order. The functions are called by one thread.
+// answer of the script, and waits for it unless its connection is closed;
+// requests that arrive together take answers in any order. The functions are
+// called by one thread.
 class HttpTestServer {
  public:
   // With a certificate, connections use TLS and cannot be streams.

@@ -14,17 +14,17 @@ constexpr long kConnectTimeoutMs = 5000;
 // of the file takes effect.
 constexpr long kCertificateSeconds = 60;
 
-int AnswerCode(CURL* easy) {
+int AnswerCode(const CurlLibrary& curl, CURL* easy) {
   long code = 0;
-  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &code);
+  curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &code);
   return static_cast<int>(code);
 }
 
 bool IsSuccess(int code) { return code >= 200 && code < 300; }
 
-std::optional<int64_t> RetryAfterNs(CURL* easy) {
+std::optional<int64_t> RetryAfterNs(const CurlLibrary& curl, CURL* easy) {
   curl_off_t seconds = 0;
-  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+  curl.easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
   if (seconds <= 0) return std::nullopt;
   // An hour is more than any caller waits.
   return std::min<curl_off_t>(seconds, 3600) * kNsPerSecond;
@@ -47,73 +47,75 @@ int StatusCodeOf(CURLcode result) {
 
 }  // namespace
 
-HttpTransfer::HttpTransfer(uint64_t id, HttpRequest request,
-                           const std::string& ca_file, Callbacks callbacks)
-    : id_(id),
+HttpTransfer::HttpTransfer(const CurlLibrary& curl, uint64_t id,
+                           HttpRequest request, const std::string& ca_file,
+                           Callbacks callbacks)
+    : curl_(curl),
+      id_(id),
       request_(std::move(request)),
       callbacks_(std::move(callbacks)),
-      easy_(curl_easy_init()) {
-  curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
-  curl_easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_);
-  curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpTransfer::OnBody);
-  curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+      easy_(curl_.easy_init()) {
+  curl_.easy_setopt(easy_, CURLOPT_PRIVATE, this);
+  curl_.easy_setopt(easy_, CURLOPT_ERRORBUFFER, error_);
+  curl_.easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &HttpTransfer::OnBody);
+  curl_.easy_setopt(easy_, CURLOPT_WRITEDATA, this);
   SetRequest();
   SetSecurity(ca_file);
 }
 
 HttpTransfer::~HttpTransfer() {
-  curl_easy_cleanup(easy_);
-  curl_slist_free_all(headers_);
+  curl_.easy_cleanup(easy_);
+  curl_.slist_free_all(headers_);
 }
 
-uint64_t HttpTransfer::IdOf(CURL* easy) {
+uint64_t HttpTransfer::IdOf(const CurlLibrary& curl, CURL* easy) {
   HttpTransfer* transfer = nullptr;
-  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
+  curl.easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
   return transfer->id();
 }
 
 void HttpTransfer::SetRequest() {
-  curl_easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
-  curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
-  curl_easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
+  curl_.easy_setopt(easy_, CURLOPT_URL, request_.url.c_str());
+  curl_.easy_setopt(easy_, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+  curl_.easy_setopt(easy_, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMs);
   const auto timeout_ms = static_cast<long>(request_.timeout_ns / kNsPerMs);
-  curl_easy_setopt(easy_, CURLOPT_TIMEOUT_MS, std::max(timeout_ms, 1L));
+  curl_.easy_setopt(easy_, CURLOPT_TIMEOUT_MS, std::max(timeout_ms, 1L));
   // Without this option, libcurl waits for its resolver's thread when a
   // transfer is cancelled.
-  curl_easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
-  curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
+  curl_.easy_setopt(easy_, CURLOPT_QUICK_EXIT, 1L);
+  curl_.easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
   AddHeader(std::string("User-Agent: canopyd/") + kVersion);
   AddHeader("Accept: application/json");
   if (request_.json) {
     AddHeader("Content-Type: application/json");
     AddHeader("Expect:");  // no round trip before the body is sent
-    curl_easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(request_.json->size()));
-    curl_easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.json->data());
+    curl_.easy_setopt(easy_, CURLOPT_POSTFIELDSIZE_LARGE,
+                      static_cast<curl_off_t>(request_.json->size()));
+    curl_.easy_setopt(easy_, CURLOPT_POSTFIELDS, request_.json->data());
   }
 }
 
 void HttpTransfer::SetSecurity(const std::string& ca_file) {
-  curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy_, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_.easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_.easy_setopt(easy_, CURLOPT_FOLLOWLOCATION, 0L);
   // An empty text disables the proxies of the environment.
-  curl_easy_setopt(easy_, CURLOPT_PROXY, "");
-  curl_easy_setopt(easy_, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-  curl_easy_setopt(easy_, CURLOPT_SSL_VERIFYPEER, 1L);
-  curl_easy_setopt(easy_, CURLOPT_SSL_VERIFYHOST, 2L);
+  curl_.easy_setopt(easy_, CURLOPT_PROXY, "");
+  curl_.easy_setopt(easy_, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+  curl_.easy_setopt(easy_, CURLOPT_SSL_VERIFYPEER, 1L);
+  curl_.easy_setopt(easy_, CURLOPT_SSL_VERIFYHOST, 2L);
   // Without a directory, the certificates of the system are not trusted.
-  curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
-  curl_easy_setopt(easy_, CURLOPT_CAINFO,
-                   ca_file.empty() ? nullptr : ca_file.c_str());
-  curl_easy_setopt(easy_, CURLOPT_CA_CACHE_TIMEOUT, kCertificateSeconds);
+  curl_.easy_setopt(easy_, CURLOPT_CAPATH, nullptr);
+  curl_.easy_setopt(easy_, CURLOPT_CAINFO,
+                    ca_file.empty() ? nullptr : ca_file.c_str());
+  curl_.easy_setopt(easy_, CURLOPT_CA_CACHE_TIMEOUT, kCertificateSeconds);
   if (!request_.token.empty()) {
     AddHeader("Authorization: Bearer " + request_.token);
   }
-  curl_easy_setopt(easy_, CURLOPT_HTTPHEADER, headers_);
+  curl_.easy_setopt(easy_, CURLOPT_HTTPHEADER, headers_);
 }
 
 void HttpTransfer::AddHeader(const std::string& line) {
-  headers_ = curl_slist_append(headers_, line.c_str());
+  headers_ = curl_.slist_append(headers_, line.c_str());
 }
 
 size_t HttpTransfer::OnBody(char* data, size_t size, size_t count,
@@ -124,7 +126,7 @@ size_t HttpTransfer::OnBody(char* data, size_t size, size_t count,
 }
 
 bool HttpTransfer::Receive(std::string_view piece) {
-  if (callbacks_.on_piece && IsSuccess(AnswerCode(easy_))) {
+  if (callbacks_.on_piece && IsSuccess(AnswerCode(curl_, easy_))) {
     pieces_ += piece;
     callbacks_.on_arrival();
     return true;
@@ -143,8 +145,8 @@ void HttpTransfer::DeliverPieces() {
 void HttpTransfer::DeliverEnd(CURLcode result) {
   HttpAnswer answer;
   answer.transport = TransportStatus(result);
-  answer.code = AnswerCode(easy_);
-  answer.retry_after_ns = RetryAfterNs(easy_);
+  answer.code = AnswerCode(curl_, easy_);
+  answer.retry_after_ns = RetryAfterNs(curl_, easy_);
   answer.body = std::move(body_);
   answer.token = request_.token;
   callbacks_.done(std::move(answer));
@@ -158,7 +160,7 @@ Status HttpTransfer::TransportStatus(CURLcode result) const {
                       std::to_string(request_.max_body) + " bytes");
   }
   const std::string reason =
-      error_[0] != '\0' ? error_ : curl_easy_strerror(result);
+      error_[0] != '\0' ? error_ : curl_.easy_strerror(result);
   return Status(StatusCodeOf(result),
                 "no answer of the Kubernetes API server: " + reason);
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "common/status.h"
+#include "server/kubernetes/api/curl_library.h"
 #include "server/kubernetes/api/http_message.h"
 
 namespace canopy::kubernetes {
@@ -26,8 +27,8 @@ class HttpTransfer {
     std::function<void()> on_arrival;
   };
 
-  HttpTransfer(uint64_t id, HttpRequest request, const std::string& ca_file,
-               Callbacks callbacks);
+  HttpTransfer(const CurlLibrary& curl, uint64_t id, HttpRequest request,
+               const std::string& ca_file, Callbacks callbacks);
   // The handle must not be part of a multi handle any more.
   ~HttpTransfer();
   HttpTransfer(const HttpTransfer&) = delete;
@@ -36,7 +37,7 @@ class HttpTransfer {
   uint64_t id() const { return id_; }
   CURL* easy() const { return easy_; }
   // Returns the number of the transfer to which a handle belongs.
-  static uint64_t IdOf(CURL* easy);
+  static uint64_t IdOf(const CurlLibrary& curl, CURL* easy);
 
   // Passes the pieces that have arrived to `on_piece`.
   void DeliverPieces();
@@ -52,6 +53,7 @@ class HttpTransfer {
   Status TransportStatus(CURLcode result) const;
   static size_t OnBody(char* data, size_t size, size_t count, void* transfer);
 
+  const CurlLibrary& curl_;
   uint64_t id_;
   HttpRequest request_;
   Callbacks callbacks_;

@@ -11,6 +11,7 @@
 #include "server/kubernetes/api/api_connection.h"
 #include "server/kubernetes/api/known_objects.h"
 #include "server/kubernetes/api/line_reader.h"
+#include "server/kubernetes/api/list_text.h"
 #include "server/kubernetes/api/retry_pauses.h"
 #include "server/kubernetes/api/url.h"
 #include "server/kubernetes/api/watch_event.h"
@@ -24,6 +25,8 @@ constexpr int64_t kStreamGraceNs = 15 * kNsPerSecond;
 // The body of an answer that refuses a stream, in bytes.
 constexpr size_t kMaxRefusal = 1 << 20;
 constexpr size_t kMaxContinue = 64 << 10;  // bytes
+// The time after which a list gives way to the other work of the loop.
+constexpr int64_t kTurnNs = 5 * kNsPerMs;
 
 // A list with a version may come from the server's cache. A list without one is
 // read from its database, which is as costly as the whole collection is large,
@@ -95,7 +98,9 @@ class Watch::Machine : public std::enable_shared_from_this<Watch::Machine> {
   enum class Resume { kList, kStream };
 
   void RequestPage();
-  void OnPage(const HttpAnswer& answer);
+  void OnPage(HttpAnswer answer);
+  void ReadPage();
+  void OnPageEnd();
   void OnListFailure(const HttpAnswer& answer, const Status& problem);
   void EndList(const std::string& version);
 
@@ -130,11 +135,12 @@ class Watch::Machine : public std::enable_shared_from_this<Watch::Machine> {
   std::string version_ = "0";
   bool is_newest_required_ = false;  // of the next list
   std::string continue_;             // the place of its next page
+  ListText page_{""};
   LineReader lines_;
   int64_t stream_begin_ns_ = 0;
   int64_t last_piece_ns_ = 0;
   ApiConnection::Id exchange_ = 0;           // 0: none
-  std::optional<EventLoop::TimerId> timer_;  // of a pause or of silence
+  std::optional<EventLoop::TimerId> timer_;  // of a pause, a turn or silence
   int problem_ = kSuccess;                   // that was reported last
   bool is_stopped_ = false;
 };
@@ -171,22 +177,46 @@ void Watch::Machine::RequestPage() {
       {ListPath(options_, page_objects_, is_newest_required_ ? "" : version_,
                 continue_),
        std::nullopt, options_.limits.page_ns, options_.limits.max_page},
-      [this](const HttpAnswer& answer) { OnPage(answer); });
+      [this](HttpAnswer answer) { OnPage(std::move(answer)); });
 }
 
-void Watch::Machine::OnPage(const HttpAnswer& answer) {
+void Watch::Machine::OnPage(HttpAnswer answer) {
   const auto self = shared_from_this();
   exchange_ = 0;
-  const Result<Json> page = ObjectOf(answer);
-  if (!page.ok()) return OnListFailure(answer, page.status());
-  const Json& metadata = At(*page, "metadata");
+  if (const Status problem = StatusOf(answer); !problem.ok()) {
+    return OnListFailure(answer, problem);
+  }
+  page_ = ListText(std::move(answer.body));
+  ReadPage();
+}
+
+void Watch::Machine::ReadPage() {
+  const auto self = shared_from_this();
+  const int64_t end_ns = EventLoop::Now() + kTurnNs;
+  std::string_view item;
+  ListText::Next next;
+  while ((next = page_.Take(&item)) == ListText::Next::kItem) {
+    const auto object = ParseJson(item);
+    if (!object) return Again(Resume::kList, UnexpectedAnswer());
+    if (!Saw(*object)) return;
+    if (EventLoop::Now() < end_ns) continue;
+    timer_ = loop_->AddTimer(0, [this] {
+      timer_.reset();
+      ReadPage();
+    });
+    return;
+  }
+  if (next == ListText::Next::kEnd) return OnPageEnd();
+  Again(Resume::kList, UnexpectedAnswer());
+}
+
+void Watch::Machine::OnPageEnd() {
+  const Json metadata = ParseJson(page_.metadata()).value_or(Json());
+  page_ = ListText("");
   const std::string version(TextAt(metadata, "resourceVersion"));
   continue_ = TextAt(metadata, "continue");
   if (version.empty() || continue_.size() > kMaxContinue) {
     return Again(Resume::kList, UnexpectedAnswer());
-  }
-  for (const Json& object : ElementsOf(At(*page, "items"))) {
-    if (!Saw(object)) return;
   }
   continue_.empty() ? EndList(version) : RequestPage();
 }

@@ -19,7 +19,7 @@ enum class Change { kAdded, kModified, kDeleted };
 // Times are in nanoseconds.
 struct WatchLimits {
   int page_objects = 500;        // of a page of a list
-  size_t max_page = 16 << 20;    // bytes of a page
+  size_t max_page = 32 << 20;    // bytes of a page
   size_t max_line = 4 << 20;     // bytes of a change
   size_t max_objects = 100'000;  // of the collection
   int64_t page_ns = 30'000'000'000;

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -362,6 +364,41 @@ TEST_F(WatchTest, AListThatIsMalformedReportsNoDeletions) {
   server_.Answer(List("30", {Object("a", "1"), Json(7), Json::object()}));
   EXPECT_THAT(Seen(1), ElementsAre("synced"));
   EXPECT_THAT(problems_, ElementsAre(kErrUnpackFailure, kSuccess));
+}
+
+TEST_F(WatchTest, ReadsALargeListInTurns) {
+  std::vector<Json> objects;
+  for (int i = 0; i < 5'000; ++i) {
+    objects.push_back(Object(std::to_string(i), "1"));
+  }
+  server_.Answer(List("10", objects));
+  std::set<uint64_t> rounds;
+  on_object_ = [&] { rounds.insert(loop_.round()); };
+  Begin();
+  EXPECT_EQ(Seen(objects.size() + 1).size(), objects.size() + 1);
+  EXPECT_GT(rounds.size(), 1u);
+  // The watch may be destroyed between two turns.
+  server_.Answer(List("10", objects));
+  on_object_ = nullptr;
+  Begin();
+  EXPECT_LT(Seen(1).size(), objects.size());
+  watch_.reset();
+  for (int i = 0; i < 5; ++i) loop_.RunOnce(5);
+  EXPECT_THAT(seen_, IsEmpty());
+}
+
+TEST_F(WatchTest, ListsAgainAfterAnObjectThatIsMalformed) {
+  for (const char* text :
+       {R"({"metadata":{"resourceVersion":"5"},"items":[{"a":nil}]})",
+        R"({"metadata":{"resourceVersion":"5"},"items":[{}]]})"}) {
+    server_.Answer({200, text});
+    server_.Answer(List("10", {Object("a", "1")}));
+    problems_.clear();
+    Begin();
+    EXPECT_THAT(Seen(2), ElementsAre("added a 1", "synced"));
+    EXPECT_THAT(problems_, ElementsAre(kErrUnpackFailure, kSuccess));
+    watch_.reset();
+  }
 }
 
 TEST_F(WatchTest, LimitsTheNumberOfObjects) {

@@ -1,6 +1,6 @@
 // Servers without the service that lists their services.
-#ifndef CANOPY_SERVER_CONTROL_WITHOUT_REFLECTION_H_
-#define CANOPY_SERVER_CONTROL_WITHOUT_REFLECTION_H_
+#ifndef CANOPY_SERVER_RPC_WITHOUT_REFLECTION_H_
+#define CANOPY_SERVER_RPC_WITHOUT_REFLECTION_H_
 
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/impl/server_builder_plugin.h>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace canopy::control {
+namespace canopy::rpc {
 
 // Removes the service that the reflection library adds to every server that is
 // linked with it.
@@ -23,6 +23,6 @@ class WithoutReflection : public grpc::ServerBuilderOption {
   }
 };
 
-}  // namespace canopy::control
+}  // namespace canopy::rpc
 
-#endif  // CANOPY_SERVER_CONTROL_WITHOUT_REFLECTION_H_
+#endif  // CANOPY_SERVER_RPC_WITHOUT_REFLECTION_H_

@@ -79,6 +79,7 @@ void JobHolder::OnNewAgent() {
 }
 
 void JobHolder::OnAgentLost() {
+  if (hooks_.lost && state_ < HolderState::kEnding) hooks_.lost();
   reports_.Pause();
   if (pump_ != nullptr) pump_->Pause();
   if (orphan_ms_ == 0) return Advance(HolderEvent::kOrphaned);

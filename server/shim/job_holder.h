@@ -51,6 +51,8 @@ class JobHolder {
     std::function<void(Rank rank, uint16_t channel, Bytes data)> output;
     // Called at the end of each process.
     std::function<void(Rank rank, int wait_status)> ended;
+    // Called when the agent is lost.
+    std::function<void()> lost;
   };
 
   // `nofile` is the limit on open files for the job's processes. Without a

@@ -239,12 +239,14 @@ void PodServices::FindJob(const std::string& nspace, const std::string& name,
       });
 }
 
+// Reads from the API server's cache, which is recent enough for a text.
 void PodServices::ListPods(
     const std::string& nspace, const std::string& name,
     std::function<void(Result<std::vector<kubernetes::Pod>>)> done) {
   const std::string path =
       NamespacePath("/api/v1", nspace, "pods") +
-      "?labelSelector=" + kubernetes::UrlEscaped("job-name=" + name);
+      "?labelSelector=" + kubernetes::UrlEscaped("job-name=" + name) +
+      "&resourceVersion=0";
   api_->Get(path, [done = std::move(done),
                    resource = parts_.config->kubernetes().resource()](
                       const Result<kubernetes::Json>& list) {

@@ -171,8 +171,9 @@ TEST_F(PodGatewayTest, TheJobMayArriveBeforeTheAnswerOfTheGang) {
   Shim shim(path());
   shim.Join();
   Settle();
-  EXPECT_TRUE(
-      gateway_->TakeShim(JobOf(GangName("physics", "solver", "u1")))->ok());
+  const auto connection =
+      gateway_->TakeShim(JobOf(GangName("physics", "solver", "u1")));
+  ASSERT_TRUE(connection.has_value() && connection->ok());
   done_(Status());
   EXPECT_FALSE(shim.IsClosed());
 }

@@ -171,6 +171,10 @@ class PodJob {
       ++ended_;
       if (code_ == 0) code_ = CodeOf(wait_status);
     };
+    hooks.lost = [] {
+      fputs("canopy-exec: the agent of this node is gone, so the job ends\n",
+            stderr);
+    };
     return hooks;
   }
 

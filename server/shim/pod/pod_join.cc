@@ -23,6 +23,8 @@ namespace {
 constexpr int kFirstPauseMs = 50;
 constexpr int kLongestPauseMs = 1000;
 constexpr int64_t kQuietMs = 5000;  // a shorter absence is not reported
+// An agent that has kept the connection for this time works.
+constexpr int64_t kServedMs = 1000;
 constexpr uint32_t kMaxNotice = 64u << 10;
 
 int64_t NowMs() {
@@ -67,13 +69,13 @@ bool SendJoin(int fd, const JoinPod& join) {
 
 int ExitOf(int status) {
   switch (status) {
-    case kErrTimeout:
-    case kErrUnreach:
-    case kErrResourceBusy:
-    case kErrOutOfResource:
-      return kPodRetryExit;
-    default:
+    case kErrBadParam:
+    case kErrNoPermissions:
+    case kErrNotFound:
+    case kErrNotSupported:
       return kPodRefusedExit;
+    default:
+      return kPodRetryExit;
   }
 }
 
@@ -86,10 +88,12 @@ class Joiner {
       Result<UniqueFd> connection = ConnectUnix(options_.socket);
       std::string why = connection.status().message();
       if (connection.ok()) {
+        const int64_t begin = NowMs();
         if (SendJoin(connection->get(), options_.join) &&
             Await(connection->get())) {
           return {*std::move(connection), 0};
         }
+        if (NowMs() - begin > kServedMs) away_since_ = 0;
         why = "the agent has closed the connection";
       }
       if (!exit_) Pause(why);
@@ -107,7 +111,6 @@ class Joiner {
           recv(fd, &header, sizeof header, MSG_PEEK | MSG_WAITALL);
       if (n != sizeof header) return false;
       if (header.type != static_cast<uint8_t>(FrameType::kNotice)) return true;
-      away_since_ = 0;
       if (!TakeNotice(fd, header)) return false;
     }
     return false;

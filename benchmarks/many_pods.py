@@ -10,6 +10,7 @@ a job to the end of its last pod, and to the moment at which its last rank has l
 PMIx_Init; the requests of a job; and the memory of the agents, in KiB, after a quarter
 of the jobs and at the end. Needs root."""
 import argparse
+import collections
 import os
 import re
 import secrets
@@ -119,23 +120,30 @@ def run_job(cluster, program, number, options):
     return max(times) - begin, end - begin
 
 
+def requests(cluster):
+    """Returns how often each kind of request was made, by verb and resource."""
+    return collections.Counter({name: count for name, count
+                                in cluster.api.counts.items() if name.islower()
+                                and "/" not in name})
+
+
 def measure(cluster, agents, program, options):
     starts, ends = [], []
     early = None
-    before = sum(cluster.api.counts.values())
+    before = requests(cluster)
     for number in range(options.jobs):
         start, end = run_job(cluster, program, number, options)
         starts.append(start)
         ends.append(end)
         if number + 1 == max(options.jobs // 4, 1):
             early = agents.memory()
-    gets = {name: count for name, count in sorted(cluster.api.counts.items())}
     print(f"{options.jobs} jobs of {options.nodes} x {options.ranks} ranks")
     for name, values in (("out of PMIx_Init", starts), ("ended", ends)):
         print(f"  {name}: median {statistics.median(values) * 1000:.0f} ms, "
               f"longest {max(values) * 1000:.0f} ms")
-    print(f"  requests of the API server: "
-          f"{(sum(gets.values()) - before) / options.jobs:.2f} for each job, {gets}")
+    made = {name: count - before[name] for name, count in requests(cluster).items()}
+    print("  requests of the API server for each job:",
+          {name: round(count / options.jobs, 2) for name, count in made.items()})
     print(f"  memory of the agents: {early} KiB, then {agents.memory()} KiB")
 
 

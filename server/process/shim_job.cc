@@ -14,6 +14,9 @@ namespace canopy::process {
 namespace {
 
 constexpr size_t kRanksPerFrame = 256;
+// The largest payload of a shim in a pod, which sends no output: its largest
+// frames are the starts and the exits of a node's ranks.
+constexpr uint32_t kMaxPodPayload = 1u << 20;
 // The standard output and standard error of a process.
 constexpr size_t kStreamsOfRank = 2;
 
@@ -95,6 +98,7 @@ void ShimJob::Prepare() {
   }
   file_ = std::move(shim->file);
   Connect(std::move(shim->connection));
+  if (shim->pid == 0) channel_->set_max_payload(kMaxPodPayload);
   AllowEnds();
   const PrepareJob description = DescribeJob(*context_, job_);
   for (const AppSpec& app : description.apps) {

@@ -148,7 +148,7 @@ bool FrameChannel::DeliverFrames(const Alive& alive) {
   while (in_.size() >= sizeof(FrameHeader) && delivered_ < kFramesPerRound) {
     FrameHeader header;
     memcpy(&header, in_.view().data(), sizeof header);
-    if (header.length > kMaxPayload || header.zero != 0) {
+    if (header.length > max_payload_ || header.zero != 0) {
       Fail("malformed frame");
       return false;
     }

@@ -41,6 +41,8 @@ class FrameChannel {
   // Takes ownership of a connected stream socket and makes it non-blocking.
   FrameChannel(EventLoop* loop, UniqueFd socket, OnFrame on_frame,
                OnClosed on_closed);
+  // Sets the largest payload that the peer may send; kMaxPayload by default.
+  void set_max_payload(uint32_t bytes) { max_payload_ = bytes; }
   ~FrameChannel();
   FrameChannel(const FrameChannel&) = delete;
   FrameChannel& operator=(const FrameChannel&) = delete;
@@ -81,6 +83,7 @@ class FrameChannel {
   const OnClosed on_closed_;
   const Alive alive_ = std::make_shared<bool>(true);
 
+  uint32_t max_payload_ = kMaxPayload;
   OutQueue out_;
   bool flush_scheduled_ = false;
   bool waiting_writable_ = false;

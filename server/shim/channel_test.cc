@@ -179,6 +179,16 @@ TEST_F(ChannelTest, FramesThatAreTooLargeAreRefused) {
   EXPECT_EQ(closed_[0], "malformed frame");
 }
 
+TEST_F(ChannelTest, APeerMayBeLimitedToSmallerFrames) {
+  const auto a = Open(std::move(near_));
+  a->set_max_payload(100);
+  FrameHeader header;
+  header.length = 101;
+  ASSERT_GT(write(far_.get(), &header, sizeof header), 0);
+  ASSERT_TRUE(RunUntil([&] { return !closed_.empty(); }));
+  EXPECT_EQ(closed_[0], "malformed frame");
+}
+
 TEST_F(ChannelTest, MissingDescriptorsAreRefused) {
   const auto a = Open(std::move(near_));
   FrameHeader header;
